@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int err_set(struct err *e, enum err_tag tag, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!e)
+		return -1;
+	e->tag = tag;
+	va_start(ap, fmt);
+	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int err_sys(struct err *e, const char *fmt, ...)
+{
+	int saved = errno;
+	va_list ap;
+	size_t len;
+
+	if (!e)
+		return -1;
+	e->tag = saved == EACCES || saved == EPERM ? ERR_PERMISSION : ERR_SYS;
+	va_start(ap, fmt);
+	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+	va_end(ap);
+	len = strlen(e->msg);
+	snprintf(e->msg + len, sizeof(e->msg) - len, ": %s", strerror(saved));
+	errno = saved;
+	return -1;
+}
+
+int err_prefix(struct err *e, const char *fmt, ...)
+{
+	char rest[sizeof(e->msg)];
+	va_list ap;
+	size_t len;
+
+	if (!e)
+		return -1;
+	memcpy(rest, e->msg, sizeof(rest));
+	va_start(ap, fmt);
+	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+	va_end(ap);
+	len = strlen(e->msg);
+	snprintf(e->msg + len, sizeof(e->msg) - len, ": %.900s", rest);
+	return -1;
+}
+
+const char *err_tag_name(enum err_tag tag)
+{
+	static const char *const names[] = {
+		[ERR_NONE] = "ERR_NONE",
+		[ERR_SYS] = "ERR_SYS",
+		[ERR_USAGE] = "ERR_USAGE",
+		[ERR_NOT_ELF] = "ERR_NOT_ELF",
+		[ERR_FOREIGN] = "ERR_FOREIGN",
+		[ERR_BAD_ELF] = "ERR_BAD_ELF",
+		[ERR_NOT_ASYNC] = "ERR_NOT_ASYNC",
+		[ERR_NO_DWARF] = "ERR_NO_DWARF",
+		[ERR_STATIC] = "ERR_STATIC",
+		[ERR_SETUID] = "ERR_SETUID",
+		[ERR_NO_AGENT] = "ERR_NO_AGENT",
+		[ERR_NOT_TRACE] = "ERR_NOT_TRACE",
+		[ERR_BAD_TRACE] = "ERR_BAD_TRACE",
+		[ERR_VERSION] = "ERR_VERSION",
+		[ERR_NO_PROCESS] = "ERR_NO_PROCESS",
+		[ERR_PERMISSION] = "ERR_PERMISSION",
+	};
+
+	return (size_t)tag < ARRAY_SIZE(names) && names[tag] ? names[tag] : "ERR_?";
+}

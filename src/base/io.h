@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Files: whole reads and writes that survive EINTR and short counts. */
+#ifndef BASE_IO_H
+#define BASE_IO_H
+
+#include "base/err.h"
+#include "base/strbuf.h"
+
+/* All of len bytes, or -1 with errno set. */
+int io_write_all(int fd, const void *data, size_t len);
+int io_pread_all(int fd, void *data, size_t len,
+		 uint64_t off); /* -1 also at a premature end (errno 0) */
+/* Appends the whole file to out; at most max bytes, more is an error. */
+int io_read_file(const char *path, struct strbuf *out, size_t max, struct err *e);
+/* Writes path by a temporary file and rename, so that nobody ever sees half of it. */
+int io_replace_file(const char *path, const void *data, size_t len, unsigned mode, struct err *e);
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "base/json.h"
+
+#include <math.h>
+#include <string.h>
+
+void json_init(struct json *j, struct strbuf *out)
+{
+	*j = (struct json){ .out = out, .first = { true } };
+}
+
+/* Bytes of the UTF-8 sequence at s, 0 when it is none. */
+static size_t utf8_len(const unsigned char *s)
+{
+	size_t n = s[0] < 0x80			 ? 1
+		   : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+		   : (s[0] & 0xf0) == 0xe0	 ? 3
+		   : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+						 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+static void quote(struct strbuf *out, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	strbuf_addch(out, '"');
+	while (*s) {
+		size_t n = utf8_len(s);
+
+		if (n == 0)
+			strbuf_addstr(out, "\xef\xbf\xbd");
+		else if (*s == '"' || *s == '\\')
+			strbuf_addf(out, "\\%c", *s);
+		else if (*s < 0x20 || *s == 0x7f)
+			strbuf_addf(out, "\\u%04x", *s);
+		else
+			strbuf_add(out, s, n);
+		s += n ? n : 1;
+	}
+	strbuf_addch(out, '"');
+}
+
+static void begin(struct json *j, const char *key)
+{
+	if (!j->first[j->depth])
+		strbuf_addch(j->out, ',');
+	if (j->depth && j->depth <= 2 && j->pretty)
+		strbuf_addf(j->out, "\n%*s", (int)j->depth, "");
+	j->first[j->depth] = false;
+	if (key) {
+		quote(j->out, key);
+		strbuf_addch(j->out, ':');
+	}
+}
+
+static void open_nest(struct json *j, const char *key, char c)
+{
+	begin(j, key);
+	strbuf_addch(j->out, c);
+	if (j->depth + 1 < ARRAY_SIZE(j->first))
+		j->first[++j->depth] = true;
+}
+
+static void close_nest(struct json *j, char c)
+{
+	if (j->depth)
+		j->depth--;
+	strbuf_addch(j->out, c);
+}
+
+void json_open_object(struct json *j, const char *key)
+{
+	open_nest(j, key, '{');
+}
+
+void json_close_object(struct json *j)
+{
+	close_nest(j, '}');
+}
+
+void json_open_array(struct json *j, const char *key)
+{
+	open_nest(j, key, '[');
+}
+
+void json_close_array(struct json *j)
+{
+	close_nest(j, ']');
+}
+
+void json_str(struct json *j, const char *key, const char *value)
+{
+	begin(j, key);
+	if (value)
+		quote(j->out, value);
+	else
+		strbuf_addstr(j->out, "null");
+}
+
+void json_uint(struct json *j, const char *key, uint64_t value)
+{
+	begin(j, key);
+	strbuf_addf(j->out, "%llu", (unsigned long long)value);
+}
+
+void json_int(struct json *j, const char *key, int64_t value)
+{
+	begin(j, key);
+	strbuf_addf(j->out, "%lld", (long long)value);
+}
+
+void json_double(struct json *j, const char *key, double value)
+{
+	begin(j, key);
+	if (isfinite(value))
+		strbuf_addf(j->out, "%.6g", value);
+	else
+		strbuf_addstr(j->out, "null");
+}
+
+void json_bool(struct json *j, const char *key, bool value)
+{
+	begin(j, key);
+	strbuf_addstr(j->out, value ? "true" : "false");
+}
+
+void json_null(struct json *j, const char *key)
+{
+	json_str(j, key, NULL);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Writes JSON text into a strbuf. Commas and nesting are kept by the writer; the caller gives keys inside
+ * objects (key == NULL inside arrays). Strings are escaped, and bytes that are not UTF-8
+ * become U+FFFD, so the output is always valid JSON.
+ */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include "base/strbuf.h"
+
+struct json {
+	struct strbuf *out;
+	unsigned depth;
+	bool first[32]; /* nothing written yet at this depth */
+	bool pretty;	/* one member of the outer two levels a line */
+};
+
+void json_init(struct json *j, struct strbuf *out);
+void json_open_object(struct json *j, const char *key);
+void json_close_object(struct json *j);
+void json_open_array(struct json *j, const char *key);
+void json_close_array(struct json *j);
+void json_str(struct json *j, const char *key, const char *value); /* NULL writes null */
+void json_uint(struct json *j, const char *key, uint64_t value);
+void json_int(struct json *j, const char *key, int64_t value);
+void json_double(struct json *j, const char *key, double value);
+void json_bool(struct json *j, const char *key, bool value);
+void json_null(struct json *j, const char *key);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "base/strbuf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+char strbuf_empty[1];
+
+void strbuf_init(struct strbuf *b)
+{
+	*b = (struct strbuf)STRBUF_INIT;
+}
+
+void strbuf_release(struct strbuf *b)
+{
+	if (b->s != strbuf_empty)
+		free(b->s);
+	strbuf_init(b);
+}
+
+void strbuf_reset(struct strbuf *b)
+{
+	b->len = 0;
+	if (b->cap)
+		b->s[0] = '\0';
+}
+
+void strbuf_grow(struct strbuf *b, size_t more)
+{
+	size_t need = b->len + more + 1;
+
+	if (need <= b->cap)
+		return;
+	b->cap = MAX(need, MAX(b->cap * 2, (size_t)64));
+	b->s = xrealloc(b->s == strbuf_empty ? NULL : b->s, b->cap);
+	b->s[b->len] = '\0';
+}
+
+void strbuf_add(struct strbuf *b, const void *data, size_t len)
+{
+	strbuf_grow(b, len);
+	memcpy(b->s + b->len, data, len);
+	b->len += len;
+	b->s[b->len] = '\0';
+}
+
+void strbuf_addch(struct strbuf *b, char c)
+{
+	strbuf_add(b, &c, 1);
+}
+
+void strbuf_addstr(struct strbuf *b, const char *s)
+{
+	strbuf_add(b, s, strlen(s));
+}
+
+void strbuf_addf(struct strbuf *b, const char *fmt, ...)
+{
+	va_list ap, again;
+	int n;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n >= 0) {
+		strbuf_grow(b, n);
+		vsnprintf(b->s + b->len, (size_t)n + 1, fmt, again);
+		b->len += n;
+	}
+	va_end(again);
+}
+
+void strbuf_add_clean(struct strbuf *b, const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = s[i];
+
+		/* 0x80..0x9f are control characters to some terminals only when not part of UTF-8:
+		 * the lead byte before them settles that, so they pass. */
+		if (c < 0x20 || c == 0x7f)
+			strbuf_addf(b, "\\x%02x", c);
+		else
+			strbuf_addch(b, c);
+	}
+}
+
+char *strbuf_take(struct strbuf *b)
+{
+	char *s = b->s == strbuf_empty ? xstrdup("") : b->s;
+
+	strbuf_init(b);
+	return s;
+}

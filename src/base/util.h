@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Small things that every file may use. Allocation never fails: out of memory ends the tool. */
+#ifndef BASE_UTIL_H
+#define BASE_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define ARRAY_SIZE(a)	  (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b)	  ((a) < (b) ? (a) : (b))
+#define MAX(a, b)	  ((a) > (b) ? (a) : (b))
+#define ROUND_UP(x, to)	  (((x) + (to)-1) / (to) * (to))
+#define likely(x)	  __builtin_expect(!!(x), 1)
+#define unlikely(x)	  __builtin_expect(!!(x), 0)
+#define PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+
+void *xmalloc(size_t size);
+void *xcalloc(size_t nr, size_t size);
+void *xrealloc(void *p, size_t size);
+void *xreallocarray(void *p, size_t nr, size_t size);
+char *xstrdup(const char *s);
+char *xstrndup(const char *s, size_t len);
+char *xasprintf(const char *fmt, ...) PRINTF(1, 2);
+
+bool str_has_prefix(const char *s, const char *prefix);
+bool str_has_suffix(const char *s, const char *suffix);
+
+#endif

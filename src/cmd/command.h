@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * A subcommand: one file cmd/NAME.c with one `const struct command`, one line in the array of main.c, and one
+ * manual page docs/man/futrace-NAME.1.scd. Only this folder prints, reads argv or the environment, or exits.
+ */
+#ifndef CMD_COMMAND_H
+#define CMD_COMMAND_H
+
+#include "base/opts.h"
+
+struct command {
+	const char *name;
+	const char *summary;	   /* one line for `futrace help` */
+	const char *synopsis;	   /* operands and the like: "[options] -- CMD ARGS..." */
+	const struct opt *options; /* NULL-terminated table, NULL: none */
+	size_t options_size;	   /* of the struct that the table fills; it starts zeroed */
+	bool stop_at_operand;	   /* what follows the first operand belongs to somebody else */
+	/* argv[0..nr) are the operands. Returns the exit status. */
+	int (*run)(const void *options, int nr, char **argv);
+};
+
+/* Exit statuses. */
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_FINDINGS = 3 };
+
+/* "futrace NAME: message" on stderr; fail() returns EXIT_FAILED, usage() EXIT_USAGE. */
+int cmd_fail(const struct err *e);
+int cmd_usage(const char *fmt, ...) PRINTF(1, 2);
+void cmd_note(const char *fmt, ...) PRINTF(1, 2);
+
+/* The trace file that an operand names; futrace.data when there is none. */
+#define CMD_DEFAULT_FILE "futrace.data"
+
+extern const struct command cmd_help;
+
+#endif

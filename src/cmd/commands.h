@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* The subcommands, in the order in which help lists them: one line each. */
+#ifndef CMD_COMMANDS_H
+#define CMD_COMMANDS_H
+
+#include "cmd/command.h"
+
+#define COMMANDS      COMMAND(help)
+
+#define COMMAND(name) extern const struct command cmd_##name;
+COMMANDS
+#undef COMMAND
+
+#endif

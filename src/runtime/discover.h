@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * What futrace knows of one ELF file: which async runtimes are inside, and every task table that may be hooked.
+ * Tables are recognised by structure; symbols and debug info only name them. A table whose identity is not certain
+ * is not in `tables`: it is counted in the runtime's nr_refused with the reason in `note`.
+ */
+#ifndef RUNTIME_DISCOVER_H
+#define RUNTIME_DISCOVER_H
+
+#include "base/err.h"
+#include "trace/trace.h"
+#include "wire/region.h"
+
+/* design: the ladder of what a binary lets us see. */
+enum rung { RUNG_NOTHING, RUNG_SYMBOLS, RUNG_LINES, RUNG_FULL };
+
+/* How the program gets its libraries: decides whether LD_PRELOAD works. */
+enum elf_link {
+	ELF_DYNAMIC, /* glibc's loader */
+	ELF_DYNAMIC_MUSL,
+	ELF_STATIC,
+	ELF_STATIC_PIE,
+	ELF_SHARED_OBJECT, /* no program */
+};
+
+struct found_runtime {
+	const char *name;    /* "tokio" */
+	const char *version; /* "1.54.1", "" when the file does not tell */
+	uint32_t nr_tables;  /* task tables to hook */
+	uint32_t nr_refused;
+	bool unstable;	  /* built with tokio_unstable (spawn locations in the tasks) */
+	bool waker_known; /* the waker table is in `tables` as well */
+	const char *note; /* what cannot be seen and why, or "" */
+};
+
+struct found_table {
+	struct wire_table plan; /* .type is not filled in */
+	uint32_t runtime;	/* index into runtimes */
+	enum trace_task_kind kind;
+	const char *name;      /* future type, readable, with module path; "" when unknown */
+	const char *scheduler; /* "multi_thread", "current_thread", "local", "blocking", "" */
+	const char *file;      /* where the future is defined, "" when unknown */
+	uint32_t line;
+	uint32_t nr_candidates;
+	uint64_t size_bytes; /* of the future, 0 when unknown */
+};
+
+struct discovery {
+	const char *path;
+	const char *build_id; /* hex, "" when there is none */
+	enum elf_link link;
+	bool is_pie;
+	enum rung rung;
+	const char *rung_note; /* what to change to climb, "" at the top */
+	bool from_cache;
+	uint64_t took_ns;
+	struct found_runtime *runtimes;
+	struct found_table *tables;
+	uint32_t nr_runtimes, nr_tables;
+};
+
+struct discover_opts {
+	const char *cache_dir; /* NULL: no cache */
+	bool names;	       /* false: tables only, do not look for names (fast) */
+};
+
+/*
+ * Looks at the file. A file without any async runtime is no error: nr_runtimes is 0. Errors: ERR_NOT_ELF,
+ * ERR_FOREIGN, ERR_BAD_ELF, ERR_SYS, ERR_PERMISSION. `path` may be a /proc/PID/... path; shown_path (NULL: path) is what
+ * `discovery.path` shall say.
+ */
+struct discovery *discover_file(const char *path, const char *shown_path,
+				const struct discover_opts *opts, struct err *e);
+void discovery_free(struct discovery *d);
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Reads a trace file: definitions first, then all events of all threads in the order of time, in one streaming
+ * pass with memory bounded by the number of threads, not of events. The file is hostile input: whatever is broken is
+ * skipped and counted, never believed.
+ */
+#ifndef TRACE_READER_H
+#define TRACE_READER_H
+
+#include "base/err.h"
+#include "trace/event.h"
+#include "trace/trace.h"
+
+struct trace;
+
+/* What was wrong with the file. All zero for a good one. */
+struct trace_damage {
+	bool cut;		/* ends without an end block */
+	uint64_t bad_blocks;	/* failed their checksum or did not decode */
+	uint64_t bad_events;	/* undecodable tail of a block, unknown kinds */
+	uint64_t bytes_skipped; /* garbage between blocks, a partial block at the end */
+};
+
+/* Scans the block headers and loads all definitions. NULL: not a trace (ERR_NOT_TRACE), a newer
+ * version (ERR_VERSION), or nothing usable in it (ERR_BAD_TRACE). */
+struct trace *trace_open(const char *path, struct err *e);
+void trace_close(struct trace *t);
+
+const struct trace_meta *trace_get_meta(const struct trace *t);
+const struct trace_end *
+trace_get_end(const struct trace *t); /* kind TRACE_CUT when there is none */
+const struct trace_damage *trace_get_damage(const struct trace *t);
+const struct trace_object *trace_get_objects(const struct trace *t, uint32_t *nr);
+const struct trace_runtime *trace_get_runtimes(const struct trace *t, uint32_t *nr);
+const struct trace_type *trace_get_types(const struct trace *t, uint32_t *nr);
+const struct trace_thread *trace_get_threads(const struct trace *t, uint32_t *nr);
+const struct clock_anchor *trace_get_anchors(const struct trace *t, uint32_t *nr);
+uint64_t trace_get_size(const struct trace *t); /* bytes of the file */
+uint64_t
+trace_get_duration(const struct trace *t); /* ns from time 0 to the last stamp or the end */
+uint64_t trace_get_nr_events(const struct trace *t); /* as the block headers say */
+
+/*
+ * The next events in order of time (ns since the start of the recording; each stamp converted once).
+ * Returns how many lie in *evs, which is good until the next call; 0 at the end.
+ */
+size_t trace_read(struct trace *t, const struct event **evs);
+void trace_rewind(struct trace *t);
+
+#endif

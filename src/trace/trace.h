@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * What a trace file holds besides events: the definitions that make it self-contained. Both the writer and
+ * the reader use these. Strings are borrowed: on writing from the caller for the length of the call, on reading
+ * from the trace until it is closed. Numbers are indices in order of definition.
+ */
+#ifndef TRACE_TRACE_H
+#define TRACE_TRACE_H
+
+#include "base/clock.h"
+#include "base/util.h"
+
+/* Written once, first. */
+struct trace_meta {
+	const char *tool; /* "futrace 0.1.0" */
+	const char *exe;  /* path of the program, as the kernel names it */
+	const char *const *argv;
+	uint32_t argc;
+	const char *cwd, *os, *cpu; /* os: sysname release machine */
+	const char *host;
+	uint32_t pid, uid, nr_cpus;
+	uint32_t parent_pid; /* recorded with --follow: the process that started it, else 0 */
+	enum clock_kind clock;
+	uint64_t base_ticks; /* time 0 of the recording */
+};
+
+/* An ELF file mapped by the process. */
+struct trace_object {
+	const char *path;
+	const char *build_id; /* hex, or "" */
+	uint64_t base;
+};
+
+/* A copy of an async runtime inside an object. */
+struct trace_runtime {
+	uint32_t object;
+	const char *name;    /* "tokio" */
+	const char *version; /* "1.54.1", or "" when unknown */
+};
+
+enum trace_task_kind {
+	TRACE_TASK,
+	TRACE_LOCAL,
+	TRACE_BLOCKING,
+	TRACE_HELPER /* worker launch etc. */
+};
+
+/* The future type behind one task table. One type may have several tables, and so several entries. */
+struct trace_type {
+	uint32_t runtime;
+	enum trace_task_kind kind;
+	const char *name; /* readable, with module path; "" when unknown (stripped) */
+	const char *
+		scheduler; /* flavour: "multi_thread", "current_thread", "local", "blocking", or "" */
+	const char *file; /* where the future is defined, or "" */
+	uint32_t line;
+	uint32_t nr_candidates; /* > 1: the linker merged types, name lists them with " | " */
+	uint64_t va;		/* of the table */
+	uint64_t size_bytes;	/* of the future in the task, 0 when unknown */
+};
+
+struct trace_thread {
+	uint32_t tid;
+	const char *name; /* the last one it had, or "" */
+};
+
+enum trace_end_kind {
+	TRACE_CUT,	/* no end block: the recorder died or the file was cut */
+	TRACE_EXITED,	/* status: exit code */
+	TRACE_SIGNALED, /* status: signal number */
+	TRACE_EXECED,	/* the process went on as another program */
+	TRACE_STOPPED, /* recording ended first (duration, size, Ctrl-C twice); status: enum trace_stop */
+};
+
+enum trace_stop {
+	TRACE_STOP_DURATION = 1,
+	TRACE_STOP_SIZE,
+	TRACE_STOP_INTERRUPT,
+	TRACE_STOP_ERROR
+};
+
+struct trace_end {
+	enum trace_end_kind kind;
+	uint32_t status;
+	uint64_t ticks;		/* when */
+	uint64_t tool_cpu_ns;	/* what recording cost futrace itself */
+	uint64_t target_cpu_ns; /* CPU time of the program, 0 when unknown */
+	uint64_t lost[32];	/* events per kind that never reached a ring */
+	uint64_t nr_unslotted;	/* threads that could not be recorded */
+};
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Writes a trace file (docs/FORMAT.md). Errors are sticky: after the first one nothing more is written, and
+ * trace_writer_error tells it. Blocks go out whole with one write each, so that the file is readable up to the
+ * last block whatever dies.
+ */
+#ifndef TRACE_WRITER_H
+#define TRACE_WRITER_H
+
+#include "base/err.h"
+#include "trace/event.h"
+#include "trace/trace.h"
+
+struct trace_writer;
+struct trace_stream; /* events of one thread */
+
+/* Takes over fd (open for writing, at offset 0). Never fails; errors show later. */
+struct trace_writer *trace_writer_new(int fd, const struct trace_meta *meta);
+
+/* Definitions get the numbers 0, 1, 2 … of their kind, which are returned. */
+uint32_t trace_writer_object(struct trace_writer *w, const struct trace_object *o);
+uint32_t trace_writer_runtime(struct trace_writer *w, const struct trace_runtime *r);
+uint32_t trace_writer_type(struct trace_writer *w, const struct trace_type *t);
+void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a);
+
+/* A thread and its stream; names and the tid come as THREAD_START / THREAD_NAME events. */
+struct trace_stream *trace_writer_thread(struct trace_writer *w, uint32_t tid);
+/* ev->time is in ticks since base_ticks and must not run backwards in one stream (it is clamped);
+ * ev->thread is ignored. Hot path: a full block is compressed and written on the spot. */
+void trace_stream_put(struct trace_stream *s, const struct event *ev);
+void trace_stream_close(struct trace_stream *s); /* no more events; frees it */
+
+/* Writes all half-filled blocks. Call it a few times a second: what was flushed survives anything. */
+void trace_writer_flush(struct trace_writer *w);
+
+uint64_t trace_writer_bytes(const struct trace_writer *w);	    /* written so far */
+uint64_t trace_writer_events(const struct trace_writer *w);	    /* put so far */
+const struct err *trace_writer_error(const struct trace_writer *w); /* NULL: none */
+
+/* Flushes, writes the end block (end may be NULL: leaves the file as cut), closes fd, frees w and streams. */
+int trace_writer_close(struct trace_writer *w, const struct trace_end *end, struct err *e);
+
+#endif

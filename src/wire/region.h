@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The shared memory between futrace and the processes it traces.
+ *
+ * One memfd, made by the tool, found by the agent through $FUTRACE_CTL (a /proc/PID/fd/N path, so it
+ * is gone when the tool is):
+ *
+ *	lobby		one page: versions, who is the target, the doorbell, one door per process
+ *	region 0..n	one per traced process, at lobby.region_off + i * lobby.region_size:
+ *			header, objects (the dialogue), tables (the plan), thread slots, rings
+ *
+ * Everything is sparse: a page that nobody touched takes no memory. The tool fills in all sizes
+ * before the first process starts; they do not change.
+ *
+ * Who writes what. *agent*: door.pid (by compare-and-swap), region.state up to WIRE_REGION_LIVE, objects
+ * when EMPTY, threads except tail. *tool*: everything in the lobby but doors and doorbell, an object
+ * when ANNOUNCED, all tables, thread.tail, and recycling a slot or door whose owner is gone.
+ *
+ * Dialogue: the agent fills objects[i], stores state = ANNOUNCED (release), rings the doorbell
+ * and waits a bounded time for ANSWERED. The tool then has filled in first_table and nr_tables. The
+ * agent checks each table word by word, hooks those that agree, and stores DONE with the counts.
+ */
+#ifndef WIRE_REGION_H
+#define WIRE_REGION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/event.h"
+
+#define WIRE_MAGIC	 UINT64_C(0x4543415254554631) /* "1FUTRACE" */
+#define WIRE_VERSION	 1
+#define WIRE_ENV	 "FUTRACE_CTL"
+
+#define WIRE_MAX_DOORS	 64
+#define WIRE_MAX_OBJECTS 256
+#define WIRE_MAX_TABLES	 16384
+#define WIRE_MAX_THREADS 4096 /* a power of two */
+#define WIRE_PROBE	 64   /* slots searched from a thread's home slot on */
+#define WIRE_PATH_MAX	 1024
+#define WIRE_BUILD_ID	 32
+#define WIRE_TABLE_WORDS 12
+#define WIRE_PAGE	 4096
+
+enum wire_clock { WIRE_CLOCK_TSC = 1, WIRE_CLOCK_MONOTONIC = 2 };
+
+enum wire_door_state {
+	WIRE_DOOR_FREE,
+	WIRE_DOOR_TAKEN, /* pid is valid; its region belongs to that process */
+};
+
+struct wire_door {
+	uint32_t state;
+	uint32_t pid; /* as the process itself sees it */
+};
+
+struct wire_lobby {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t layout; /* WIRE_LAYOUT of the tool's build: the agent's must be the same */
+	uint32_t tool_pid;
+	uint32_t target_pid; /* the only process to trace, unless follow */
+	uint32_t follow;     /* children too */
+	uint32_t doorbell; /* futex: incremented and woken by whoever wants the tool's attention */
+	uint64_t region_off;
+	uint64_t region_size;
+	uint32_t nr_doors;
+	uint32_t clock;	       /* enum wire_clock */
+	uint64_t base_ticks;   /* ring stamps count from here */
+	uint64_t heartbeat_ns; /* CLOCK_MONOTONIC of the tool's latest round */
+	uint32_t wait_ms; /* how long an agent may wait for an answer while the heartbeat lives */
+	uint32_t nr_turned_away; /* processes that found no free door */
+	uint64_t ring_words;	 /* per thread, a power of two */
+	struct wire_door doors[WIRE_MAX_DOORS];
+};
+
+enum wire_region_state {
+	WIRE_REGION_NONE,
+	WIRE_REGION_HELLO, /* the agent is there and announces */
+	WIRE_REGION_LIVE,  /* hooks record */
+	WIRE_REGION_STOP,  /* set by the tool: record nothing more, pass everything through */
+};
+
+enum wire_object_state {
+	WIRE_OBJECT_EMPTY,
+	WIRE_OBJECT_ANNOUNCED,
+	WIRE_OBJECT_ANSWERED,
+	WIRE_OBJECT_DONE,
+};
+
+struct wire_object {
+	uint32_t state;
+	uint32_t build_id_len;
+	uint64_t base; /* run-time address = base + va */
+	uint64_t first_table, nr_tables;
+	uint32_t nr_hooked, nr_refused; /* refused: memory did not agree with the plan */
+	uint8_t build_id[WIRE_BUILD_ID];
+	char path[WIRE_PATH_MAX]; /* "" for the executable: see /proc/PID/exe */
+};
+
+enum wire_table_kind {
+	WIRE_TABLE_TOKIO = 1,	/* a task table of Tokio >= 1.23 */
+	WIRE_TABLE_TOKIO_WAKER, /* RawWakerVTable of Tokio tasks, known by its symbol */
+};
+
+#define WIRE_NO_SLOT 0xff
+
+/* One static table to hook. Words are as in the file; those of code_mask are link-time addresses. */
+struct wire_table {
+	uint64_t va;
+	uint64_t words[WIRE_TABLE_WORDS];
+	uint16_t nr_words;
+	uint16_t code_mask;
+	uint16_t type; /* goes into the events; EVENT_TYPE_NONE when it has none */
+	uint8_t kind;  /* enum wire_table_kind */
+	uint8_t slot_poll, slot_schedule, slot_dealloc, slot_shutdown; /* or WIRE_NO_SLOT */
+	uint8_t slot_wake, slot_wake_by_ref;
+	uint8_t pad;
+	uint16_t vtable_off;  /* in the task's header: the pointer back to this table */
+	uint32_t id_off;      /* in the task: its 64-bit id */
+	uint32_t stage_off;   /* in the task: where future or output begin (after the id) */
+	uint32_t trailer_off; /* in the task: where they end */
+	uint32_t pad2;
+};
+
+enum wire_thread_state {
+	WIRE_THREAD_FREE,
+	WIRE_THREAD_LIVE,
+	WIRE_THREAD_DEAD, /* its thread is gone: drain, then recycle */
+};
+
+/* Key of a slot that no thread can own: the owner left, the tool has not recycled it yet. */
+#define WIRE_KEY_DEAD 1
+
+/*
+ * A thread and its ring. The first line belongs to the producer alone; the consumer writes only
+ * tail. head and tail count words since the slot was claimed and never wrap.
+ */
+struct wire_thread {
+	uint64_t key;	   /* thread pointer of the owner, 0 when free */
+	uint32_t tid;	   /* as the thread itself sees it */
+	uint32_t state;	   /* enum wire_thread_state */
+	uint64_t head;	   /* published with release */
+	uint64_t limit;	   /* producer: head may grow up to here before tail is looked at again */
+	uint64_t reserved; /* producer: words kept for the ends of open runs */
+	uint64_t current;  /* producer: header of the task that runs, 0 when none */
+	uint32_t nr_lost;  /* producer: kinds with something in pending_lost */
+	uint32_t depth;	   /* producer: open runs that are in the ring */
+	uint64_t life;	   /* how often this slot was claimed */
+
+	uint64_t tail; /* consumer, published with release */
+	uint64_t consumer_pad[7];
+
+	uint64_t panic[2]; /* producer: payload of the panic that was raised last (data, vtable) */
+	uint64_t nr_panics;
+	uint64_t scratch[5];
+
+	uint32_t pending_lost[EV_MAX]; /* not yet told by a LOST event in the ring */
+	uint64_t lost[EV_MAX];	       /* all that were ever lost, told or not */
+};
+
+struct wire_region {
+	uint32_t state; /* enum wire_region_state */
+	uint32_t pid;
+	uint32_t
+		nr_execs; /* images that this process has run before, each with a region of its own */
+	uint32_t nr_objects;   /* objects[0..n) are announced */
+	uint32_t nr_tables;    /* tables[0..n) are valid */
+	uint32_t nr_unslotted; /* threads that found no slot: their events are not recorded */
+	uint32_t note;	       /* enum wire_note */
+	uint32_t pad[9];
+	struct wire_object objects[WIRE_MAX_OBJECTS];
+	struct wire_table tables[WIRE_MAX_TABLES];
+	struct wire_thread threads[WIRE_MAX_THREADS] __attribute__((aligned(WIRE_PAGE)));
+	/* rings follow at WIRE_RINGS_OFF, lobby.ring_words words for each thread slot */
+};
+
+/* Why an agent that came in does not record, for the tool to tell. */
+enum wire_note {
+	WIRE_NOTE_NONE,
+	WIRE_NOTE_NO_ANSWER, /* the tool did not answer in time */
+	WIRE_NOTE_NO_TID,    /* the thread id was not found in the thread control block */
+	WIRE_NOTE_PROTECT,   /* a table's page could not be made writable */
+};
+
+#define WIRE_RINGS_OFF ((sizeof(struct wire_region) + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE)
+
+/* Changes whenever a size does; the agent refuses to work with a tool of another layout. */
+#define WIRE_LAYOUT                                                                    \
+	((uint32_t)(sizeof(struct wire_lobby) * 31 + sizeof(struct wire_region) * 17 + \
+		    sizeof(struct wire_table) * 7 + sizeof(struct wire_thread)))
+
+_Static_assert(sizeof(struct wire_door) == 8, "wire_door");
+_Static_assert(sizeof(struct wire_lobby) <= WIRE_PAGE, "the lobby is one page");
+_Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16,
+	       "wire_table has no hidden padding");
+_Static_assert(offsetof(struct wire_thread, tail) == 64, "producer and consumer share no line");
+_Static_assert(offsetof(struct wire_thread, panic) == 128, "producer and consumer share no line");
+_Static_assert(offsetof(struct wire_region, objects) == 64, "wire_region header");
+
+#endif
