@@ -35,6 +35,7 @@
 		(vec)->nr = (vec)->cap = 0; \
 	} while (0)
 
-#define vec_each(item, vec) (typeof((vec)->v) item = (vec)->v; item < (vec)->v + (vec)->nr; item++)
+#define vec_each(item, vec) \
+	for (typeof((vec)->v) item = (vec)->v; item < (vec)->v + (vec)->nr; item++)
 
 #endif
