@@ -20,9 +20,8 @@ void intern_free(struct intern *in)
 {
 	if (!in)
 		return;
-	for
-		vec_each (s, &in->strings)
-			free(*s);
+	vec_each (s, &in->strings)
+		free(*s);
 	vec_release(&in->strings);
 	free(in->slots);
 	free(in);
