@@ -69,8 +69,10 @@ struct wire_lobby {
 	uint64_t base_ticks;   /* ring stamps count from here */
 	uint64_t heartbeat_ns; /* CLOCK_MONOTONIC of the tool's latest round */
 	uint32_t wait_ms; /* how long an agent may wait for an answer while the heartbeat lives */
-	uint32_t nr_turned_away; /* processes that found no free door */
-	uint64_t ring_words;	 /* per thread, a power of two */
+	uint32_t nr_turned_away;  /* processes that found no free door */
+	uint64_t ring_words;	  /* per thread, a power of two */
+	uint64_t heartbeat_ticks; /* the same moment in ticks */
+	uint64_t stale_ticks;	  /* a heartbeat older than this means that the tool is gone */
 	struct wire_door doors[WIRE_MAX_DOORS];
 };
 
@@ -137,23 +139,26 @@ enum wire_thread_state {
  * tail. head and tail count words since the slot was claimed and never wrap.
  */
 struct wire_thread {
-	uint64_t key;	   /* thread pointer of the owner, 0 when free */
-	uint32_t tid;	   /* as the thread itself sees it */
-	uint32_t state;	   /* enum wire_thread_state */
-	uint64_t head;	   /* published with release */
-	uint64_t limit;	   /* producer: head may grow up to here before tail is looked at again */
-	uint64_t reserved; /* producer: words kept for the ends of open runs */
-	uint64_t current;  /* producer: header of the task that runs, 0 when none */
-	uint32_t nr_lost;  /* producer: kinds with something in pending_lost */
-	uint32_t depth;	   /* producer: open runs that are in the ring */
-	uint64_t life;	   /* how often this slot was claimed */
+	uint64_t key;	/* thread pointer of the owner, 0 when free */
+	uint32_t tid;	/* as the thread itself sees it */
+	uint32_t state; /* enum wire_thread_state */
+	uint64_t head;	/* published with release */
+	uint64_t
+		limit; /* producer: head may grow up to here, ends of open runs aside, before tail is looked at again */
+	uint32_t
+		busy; /* producer: an event is being written (a signal handler may come in between) */
+	uint32_t pad;
+	uint64_t current; /* producer: header of the task that runs, 0 when none */
+	uint32_t nr_lost; /* producer: kinds with something in pending_lost */
+	uint32_t depth;	  /* producer: open runs that are in the ring */
+	uint64_t life;	  /* how often this slot was claimed */
 
 	uint64_t tail; /* consumer, published with release */
 	uint64_t consumer_pad[7];
 
-	uint64_t panic[2]; /* producer: payload of the panic that was raised last (data, vtable) */
-	uint64_t nr_panics;
-	uint64_t scratch[5];
+	uint64_t nr_panics;    /* producer: raised so far; payload i lies in panics[i % 3] */
+	uint64_t panics[3][2]; /* producer: data and vtable of the latest payloads */
+	uint64_t panic_pad;
 
 	uint32_t pending_lost[EV_MAX]; /* not yet told by a LOST event in the ring */
 	uint64_t lost[EV_MAX];	       /* all that were ever lost, told or not */
@@ -195,7 +200,8 @@ _Static_assert(sizeof(struct wire_lobby) <= WIRE_PAGE, "the lobby is one page");
 _Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16,
 	       "wire_table has no hidden padding");
 _Static_assert(offsetof(struct wire_thread, tail) == 64, "producer and consumer share no line");
-_Static_assert(offsetof(struct wire_thread, panic) == 128, "producer and consumer share no line");
+_Static_assert(offsetof(struct wire_thread, nr_panics) == 128,
+	       "producer and consumer share no line");
 _Static_assert(offsetof(struct wire_region, objects) == 64, "wire_region header");
 
 #endif

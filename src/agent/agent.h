@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The preload layer: what needs a libc or a file. preload.c comes in and talks to the tool, patch.c hooks
+ * tables, hooks.c are the frames around the program's own functions, interpose.c and exec.c the libc functions
+ * that we stand in front of. It never prints, never exits, and takes no lock that the program could hold.
+ */
+#ifndef AGENT_AGENT_H
+#define AGENT_AGENT_H
+
+#include <link.h>
+#include <stddef.h>
+
+#include "agent/core.h"
+
+/* What a libc function was before us; looked up once, before main. */
+#define REAL(ret, name, ...) extern ret (*real_##name)(__VA_ARGS__) HIDDEN
+
+/* preload.c */
+void agent_objects_changed(
+	void) HIDDEN; /* dlopen was called: look before the next thing of interest */
+void agent_look_for_objects(void) HIDDEN; /* cheap when nothing changed */
+void agent_slot_claimed(struct wire_thread *t) HIDDEN;
+struct env_entry {
+	const char *preload,
+		*ctl; /* "LD_PRELOAD=…" and "FUTRACE_CTL=…" as they were, NULL: not to be given on */
+};
+extern struct env_entry agent_env HIDDEN;
+extern int agent_pid HIDDEN; /* of the process that is traced, 0: none */
+
+/* patch.c: hooks the tables of a plan in a loaded object and tells how many it did. */
+struct patch_object {
+	uint64_t base;
+	const ElfW(Phdr) * phdrs;
+	unsigned nr_phdrs;
+};
+
+struct patch_result {
+	uint32_t nr_hooked;
+	uint32_t nr_refused; /* did not agree with memory */
+	uint32_t note;	     /* enum wire_note */
+};
+
+void patch_tables(const struct patch_object *o, const struct wire_table *tables, uint64_t nr,
+		  struct patch_result *result) HIDDEN;
+
+/* hooks.c */
+void hook_poll(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+void hook_schedule(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+void hook_shutdown(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+typedef void (*hook_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+extern const hook_fn hook_wake[CORE_MAX_WAKERS] HIDDEN, hook_wake_by_ref[CORE_MAX_WAKERS] HIDDEN;
+
+/* interpose.c, exec.c */
+void interpose_init(void) HIDDEN;
+void exec_init(void) HIDDEN;
+void *agent_next(const char *name) HIDDEN; /* dlsym(RTLD_NEXT, name) that does not meet ourselves */
+
+#endif

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * libc functions that we stand in front of: allocation of tasks (spawn), calls that sleep in the kernel, panics, thread
+ * names, and loading of objects. Each does what the real one does, with the same result and errno; before the agent is in
+ * (or without a tool) it only passes on.
+ *
+ * Rust's std and parking_lot sleep by the dynamic symbol syscall(SYS_futex), mio by epoll_wait.
+ */
+#include "agent/agent.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unwind.h>
+
+#define EXPORT	   __attribute__((visibility("default")))
+#define TASK_ALIGN 128				/* of Tokio's task Cell, from 1.29 on */
+#define RUST_CLASS UINT64_C(0x4d4f5a0052555354) /* "MOZ\0RUST" */
+
+/* What std's unwinder hands to _Unwind_RaiseException: the payload's box lies behind the header. */
+struct rust_exception {
+	struct _Unwind_Exception header;
+	const void *canary;
+	uint64_t data, vtable;
+};
+_Static_assert(offsetof(struct rust_exception, data) == 40, "as in std's panic_unwind");
+
+typedef void *(*dlsym_fn)(void *, const char *);
+
+/* Used by the thunks in dl.S, which jump there with the caller's own return address on the stack. */
+void *agent_real_dlopen HIDDEN, *agent_real_dlsym HIDDEN;
+
+static int (*real_posix_memalign)(void **, size_t, size_t);
+static void *(*real_aligned_alloc)(size_t, size_t);
+static long (*real_syscall)(long, long, long, long, long, long, long);
+static int (*real_epoll_wait)(int, struct epoll_event *, int, int);
+static int (*real_epoll_pwait)(int, struct epoll_event *, int, int, const sigset_t *);
+static int (*real_poll)(struct pollfd *, nfds_t, int);
+static int (*real_ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+static int (*real_select)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
+static int (*real_nanosleep)(const struct timespec *, struct timespec *);
+static int (*real_clock_nanosleep)(clockid_t, int, const struct timespec *, struct timespec *);
+static int (*real_pthread_setname_np)(pthread_t, const char *);
+static _Unwind_Reason_Code (*real_raise)(struct _Unwind_Exception *);
+
+void *agent_next(const char *name)
+{
+	return ((dlsym_fn)agent_real_dlsym)(RTLD_NEXT, name);
+}
+
+/* Runs before our constructor when another library's constructor calls one of ours: look up on demand. */
+#define NEXT(var, name)                                        \
+	do {                                                   \
+		if (__builtin_expect(!(var), 0)) {             \
+			interpose_init();                      \
+			(var) = (typeof(var))agent_next(name); \
+		}                                              \
+	} while (0)
+
+void interpose_init(void)
+{
+	if (agent_real_dlsym)
+		return;
+	/* dlsym itself is interposed, dlvsym is not. libdl joined libc in 2.34. */
+	agent_real_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+	if (!agent_real_dlsym)
+		agent_real_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+	agent_real_dlopen = agent_next("dlopen");
+	real_posix_memalign = agent_next("posix_memalign");
+	real_aligned_alloc = agent_next("aligned_alloc");
+	real_syscall = agent_next("syscall");
+	real_epoll_wait = agent_next("epoll_wait");
+	real_epoll_pwait = agent_next("epoll_pwait");
+	real_poll = agent_next("poll");
+	real_ppoll = agent_next("ppoll");
+	real_select = agent_next("select");
+	real_nanosleep = agent_next("nanosleep");
+	real_clock_nanosleep = agent_next("clock_nanosleep");
+	real_pthread_setname_np = agent_next("pthread_setname_np");
+	real_raise = agent_next("_Unwind_RaiseException");
+}
+
+/* ---- spawn ---- */
+
+EXPORT int posix_memalign(void **out, size_t align, size_t size)
+{
+	int rc;
+
+	NEXT(real_posix_memalign, "posix_memalign");
+	rc = real_posix_memalign(out, align, size);
+	if (align == TASK_ALIGN && rc == 0) {
+		agent_look_for_objects();
+		core_spawn((uint64_t)*out, size);
+	}
+	return rc;
+}
+
+EXPORT void *aligned_alloc(size_t align, size_t size)
+{
+	void *p;
+
+	NEXT(real_aligned_alloc, "aligned_alloc");
+	p = real_aligned_alloc(align, size);
+	if (align == TASK_ALIGN && p) {
+		agent_look_for_objects();
+		core_spawn((uint64_t)p, size);
+	}
+	return p;
+}
+
+/* ---- asleep in the kernel ---- */
+
+/* errno is the real call's: recording touches none. */
+#define WHILE_ASLEEP(flags, call)                              \
+	({                                                     \
+		struct wire_thread *slot_ = core_sleep(flags); \
+		typeof(call) rc_ = (call);                     \
+		core_awake(slot_);                             \
+		rc_;                                           \
+	})
+
+static bool is_futex_wait(long nr, long op)
+{
+	int cmd = op & FUTEX_CMD_MASK;
+
+	return nr == SYS_futex &&
+	       (cmd == FUTEX_WAIT || cmd == FUTEX_WAIT_BITSET || cmd == FUTEX_LOCK_PI);
+}
+
+EXPORT long syscall(long nr, ...)
+{
+	long a[6];
+	va_list ap;
+
+	/* A system call has at most six arguments; reading more than were given is harmless here. */
+	va_start(ap, nr);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	NEXT(real_syscall, "syscall");
+	if (is_futex_wait(nr, a[1]))
+		return WHILE_ASLEEP(EF_SLEEP_FUTEX,
+				    real_syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]));
+	return real_syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+EXPORT int epoll_wait(int fd, struct epoll_event *events, int max, int timeout)
+{
+	NEXT(real_epoll_wait, "epoll_wait");
+	if (timeout == 0) /* a look at the driver, no sleep */
+		return real_epoll_wait(fd, events, max, timeout);
+	return WHILE_ASLEEP(EF_SLEEP_EPOLL, real_epoll_wait(fd, events, max, timeout));
+}
+
+EXPORT int epoll_pwait(int fd, struct epoll_event *events, int max, int timeout,
+		       const sigset_t *mask)
+{
+	NEXT(real_epoll_pwait, "epoll_pwait");
+	if (timeout == 0)
+		return real_epoll_pwait(fd, events, max, timeout, mask);
+	return WHILE_ASLEEP(EF_SLEEP_EPOLL, real_epoll_pwait(fd, events, max, timeout, mask));
+}
+
+EXPORT int poll(struct pollfd *fds, nfds_t nr, int timeout)
+{
+	NEXT(real_poll, "poll");
+	if (timeout == 0)
+		return real_poll(fds, nr, timeout);
+	return WHILE_ASLEEP(EF_SLEEP_POLL, real_poll(fds, nr, timeout));
+}
+
+EXPORT int ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
+		 const sigset_t *mask)
+{
+	NEXT(real_ppoll, "ppoll");
+	if (timeout && !timeout->tv_sec && !timeout->tv_nsec)
+		return real_ppoll(fds, nr, timeout, mask);
+	return WHILE_ASLEEP(EF_SLEEP_POLL, real_ppoll(fds, nr, timeout, mask));
+}
+
+EXPORT int select(int nr, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout)
+{
+	NEXT(real_select, "select");
+	if (timeout && !timeout->tv_sec && !timeout->tv_usec)
+		return real_select(nr, r, w, e, timeout);
+	return WHILE_ASLEEP(EF_SLEEP_POLL, real_select(nr, r, w, e, timeout));
+}
+
+EXPORT int nanosleep(const struct timespec *want, struct timespec *left)
+{
+	NEXT(real_nanosleep, "nanosleep");
+	return WHILE_ASLEEP(EF_SLEEP_TIMED, real_nanosleep(want, left));
+}
+
+EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *want,
+			   struct timespec *left)
+{
+	NEXT(real_clock_nanosleep, "clock_nanosleep");
+	return WHILE_ASLEEP(EF_SLEEP_TIMED, real_clock_nanosleep(clock, flags, want, left));
+}
+
+/* ---- panics, names, objects ---- */
+
+EXPORT _Unwind_Reason_Code _Unwind_RaiseException(struct _Unwind_Exception *exception)
+{
+	NEXT(real_raise, "_Unwind_RaiseException");
+	if (exception->exception_class == RUST_CLASS) {
+		const struct rust_exception *e = (const void *)exception;
+
+		core_panic(e->data, e->vtable);
+	}
+	return real_raise(exception);
+}
+
+EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+	int rc;
+
+	NEXT(real_pthread_setname_np, "pthread_setname_np");
+	rc = real_pthread_setname_np(thread, name);
+	if (rc == 0 && pthread_equal(thread, pthread_self()))
+		core_thread_name(name);
+	return rc;
+}
+
+/* Called by the thunks of dl.S before the real function. */
+HIDDEN void agent_before_dlopen(void)
+{
+	interpose_init();
+	agent_look_for_objects();
+	agent_objects_changed();
+}
+
+HIDDEN void agent_before_dlsym(void)
+{
+	int saved = errno;
+
+	interpose_init();
+	agent_look_for_objects();
+	errno = saved;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Hooks static tables. Every word of a table is compared with the plan before anything is written; a table that
+ * differs is refused. Tables lie in RELRO pages: these are made writable for the moment, and read-only again.
+ */
+#include "agent/agent.h"
+
+#include <sys/mman.h>
+
+#define PAGE_MASK (~(uint64_t)(WIRE_PAGE - 1))
+
+static bool slot_is_sane(const struct wire_table *t, unsigned slot)
+{
+	return slot < t->nr_words && t->code_mask & 1u << slot;
+}
+
+static bool is_sane(const struct wire_table *t)
+{
+	if (t->nr_words > WIRE_TABLE_WORDS || t->va % 8)
+		return false;
+	if (t->kind == WIRE_TABLE_TOKIO_WAKER)
+		return slot_is_sane(t, t->slot_wake) && slot_is_sane(t, t->slot_wake_by_ref);
+	return t->kind == WIRE_TABLE_TOKIO && t->vtable_off == 16 &&
+	       slot_is_sane(t, t->slot_poll) && slot_is_sane(t, t->slot_schedule) &&
+	       slot_is_sane(t, t->slot_dealloc) && slot_is_sane(t, t->slot_shutdown);
+}
+
+static uint64_t planned(const struct wire_table *t, unsigned i, uint64_t base)
+{
+	return t->words[i] + (t->code_mask & 1u << i ? base : 0);
+}
+
+static bool agrees(const struct wire_table *t, const uint64_t *words, uint64_t base)
+{
+	for (unsigned i = 0; i < t->nr_words; i++)
+		if (words[i] != planned(t, i, base))
+			return false;
+	return true;
+}
+
+/* Does the table lie in memory that the object has, whatever the plan says? */
+static bool is_inside(const struct patch_object *o, const struct wire_table *t)
+{
+	for (unsigned i = 0; i < o->nr_phdrs; i++) {
+		const ElfW(Phdr) *ph = &o->phdrs[i];
+
+		if (ph->p_type == PT_LOAD && ph->p_flags & PF_R && t->va >= ph->p_vaddr &&
+		    t->va + t->nr_words * 8 <= ph->p_vaddr + ph->p_filesz)
+			return true;
+	}
+	return false;
+}
+
+/* The protection that the loader left on the page of va. */
+static int protection(const struct patch_object *o, uint64_t va)
+{
+	int prot = PROT_READ;
+
+	for (unsigned i = 0; i < o->nr_phdrs; i++) {
+		const ElfW(Phdr) *ph = &o->phdrs[i];
+		uint64_t from = ph->p_vaddr & PAGE_MASK, to = ph->p_vaddr + ph->p_memsz;
+
+		if (ph->p_type == PT_GNU_RELRO && va >= from && va < (to & PAGE_MASK))
+			return PROT_READ;
+		if (ph->p_type == PT_LOAD && va >= from && va < to)
+			prot = PROT_READ | (ph->p_flags & PF_W ? PROT_WRITE : 0) |
+			       (ph->p_flags & PF_X ? PROT_EXEC : 0);
+	}
+	return prot;
+}
+
+static int unprotect(const struct patch_object *o, const struct wire_table *t)
+{
+	uint64_t from = (o->base + t->va) & PAGE_MASK;
+	uint64_t to = (o->base + t->va + t->nr_words * 8 + WIRE_PAGE - 1) & PAGE_MASK;
+
+	return mprotect((void *)from, to - from, PROT_READ | PROT_WRITE);
+}
+
+static void protect_again(const struct patch_object *o, const struct wire_table *t)
+{
+	for (uint64_t va = t->va & PAGE_MASK; va < t->va + t->nr_words * 8; va += WIRE_PAGE)
+		mprotect((void *)(o->base + va), WIRE_PAGE, protection(o, va));
+}
+
+static void write_slot(uint64_t *slot, const void *hook)
+{
+	__atomic_store_n(slot, (uint64_t)hook, __ATOMIC_RELEASE);
+}
+
+static bool patch_task_table(const struct wire_table *t, uint64_t *words, uint64_t base)
+{
+	struct core_table *entry = core_table_find((uint64_t)words, true);
+
+	if (!entry)
+		return false;
+	entry->poll = planned(t, t->slot_poll, base);
+	entry->schedule = planned(t, t->slot_schedule, base);
+	entry->dealloc = planned(t, t->slot_dealloc, base);
+	entry->shutdown = planned(t, t->slot_shutdown, base);
+	entry->id_off = t->id_off;
+	entry->stage_off = t->stage_off;
+	entry->trailer_off = t->trailer_off;
+	entry->type = t->type;
+	entry->kind = t->kind;
+	__atomic_store_n(&entry->addr, (uint64_t)words, __ATOMIC_RELEASE);
+	write_slot(words + t->slot_poll, hook_poll);
+	write_slot(words + t->slot_schedule, hook_schedule);
+	write_slot(words + t->slot_shutdown, hook_shutdown);
+	return true;
+}
+
+static bool patch_waker_table(const struct wire_table *t, uint64_t *words, uint64_t base)
+{
+	for (unsigned i = 0; i < CORE_MAX_WAKERS; i++) {
+		struct core_waker *w = &core.wakers[i];
+
+		if (w->addr && w->addr != (uint64_t)words)
+			continue;
+		w->addr = (uint64_t)words;
+		w->wake = planned(t, t->slot_wake, base);
+		w->wake_by_ref = planned(t, t->slot_wake_by_ref, base);
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+		write_slot(words + t->slot_wake, hook_wake[i]);
+		write_slot(words + t->slot_wake_by_ref, hook_wake_by_ref[i]);
+		return true;
+	}
+	return false;
+}
+
+/* In a forked child the tables are hooked already: only the number of the type may be another. */
+static bool is_hooked(const struct wire_table *t, const uint64_t *words, uint64_t base)
+{
+	struct core_table *entry;
+
+	if (t->kind != WIRE_TABLE_TOKIO || words[t->slot_poll] != (uint64_t)hook_poll)
+		return false;
+	entry = core_table_find((uint64_t)words, false);
+	if (!entry || entry->poll != planned(t, t->slot_poll, base))
+		return false;
+	entry->type = t->type;
+	return true;
+}
+
+static void note_cell_size(const struct wire_table *t)
+{
+	/* A task is a Cell: trailer and all, rounded up to its alignment of 128. The trailer's size
+	 * differs between versions (about 32 to 64 bytes): both neighbours are let in. */
+	for (unsigned extra = 0; extra <= 1; extra++) {
+		uint64_t unit = (t->trailer_off / 128 + 1 + extra) % 1024;
+
+		core.page->cell_sizes[unit / 64] |= UINT64_C(1) << unit % 64;
+	}
+}
+
+static bool patch(const struct patch_object *o, const struct wire_table *t, uint32_t *note)
+{
+	uint64_t *words = (uint64_t *)(o->base + t->va);
+	bool done;
+
+	if (!is_sane(t) || !is_inside(o, t))
+		return false;
+	if (is_hooked(t, words, o->base))
+		return true;
+	if (!agrees(t, words, o->base))
+		return false;
+	if (unprotect(o, t) < 0) {
+		*note = WIRE_NOTE_PROTECT;
+		return false;
+	}
+	done = t->kind == WIRE_TABLE_TOKIO ? patch_task_table(t, words, o->base)
+					   : patch_waker_table(t, words, o->base);
+	protect_again(o, t);
+	return done;
+}
+
+void patch_tables(const struct patch_object *o, const struct wire_table *tables, uint64_t nr,
+		  struct patch_result *result)
+{
+	for (const struct wire_table *t = tables; t < tables + nr; t++) {
+		bool done = patch(o, t, &result->note);
+
+		if (done && t->kind == WIRE_TABLE_TOKIO)
+			note_cell_size(t);
+		result->nr_hooked += done;
+		result->nr_refused += !done;
+	}
+}
