@@ -328,10 +328,18 @@ void core_run_enter(struct core_run *run, uint64_t header, enum core_run_kind ki
 }
 
 /*
- * Did a panic raised in this run leave the future, or did the program catch it? Tokio keeps what it caught as the
- * task's output: a JoinError with the payload's box. So the payload (two words) lies in the output's place if and
- * only if it was Tokio that caught it; nothing else in the state word tells.
+ * Did a panic raised in this run leave the future, or did the program catch it? Nothing in the state word tells. But
+ * Tokio keeps what it caught as the task's output, a JoinError { payload, id }: the payload's box (two words) and the
+ * task's own id lie side by side in the output's place if and only if it was Tokio that caught it.
  */
+static bool is_join_error(const struct core_run *run, uint64_t at, const uint64_t payload[2])
+{
+	uint64_t id = load(run->header + run->table->id_off);
+
+	return load(at) == payload[0] && load(at + 8) == payload[1] &&
+	       (load(at - 8) == id || load(at + 16) == id);
+}
+
 static NOINLINE bool holds_payload(const struct core_run *run)
 {
 	const struct wire_thread *t = run->thread;
@@ -342,12 +350,9 @@ static NOINLINE bool holds_payload(const struct core_run *run)
 	if (end > at + PANIC_SEARCH_BYTES)
 		end = at + PANIC_SEARCH_BYTES;
 	for (; at + 16 <= end; at += 8)
-		for (uint64_t i = 0; i < nr && i < 3; i++) {
-			const uint64_t *payload = t->panics[(t->nr_panics - 1 - i) % 3];
-
-			if (load(at) == payload[0] && load(at + 8) == payload[1])
+		for (uint64_t i = 0; i < nr && i < 3; i++)
+			if (is_join_error(run, at, t->panics[(t->nr_panics - 1 - i) % 3]))
 				return true;
-		}
 	return false;
 }
 

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The agent's core on made-up tasks and tables: what is written into the ring, what happens when it is full, when a
+ * thread pointer is reused, when a signal handler comes in between, and after a fork.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/core.h"
+
+#define RING_WORDS 64
+#define TYPE	   7
+#define INITIAL	   0xcc /* three references, wanted, notified */
+
+static struct wire_lobby lobby;
+static struct wire_region *region;
+static uint64_t *rings;
+static unsigned nr_deallocs;
+
+static void fake_poll(uint64_t header)
+{
+}
+
+static void fake_dealloc(uint64_t header)
+{
+	nr_deallocs++;
+}
+
+static uint64_t fake_table[10];
+
+/* state, queue_next, vtable, owner_id, (scheduler), id, output … */
+struct fake_task {
+	uint64_t state, next, vtable, owner, scheduler, id, stage[8], trailer[4];
+};
+
+static uint64_t find_tid_off(void)
+{
+	uint32_t tid = syscall(SYS_gettid);
+	uint64_t tp;
+
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	for (uint64_t off = 0; off < 2048; off += 4)
+		if (*(uint32_t *)(tp + off) == tid)
+			return off;
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	size_t size = WIRE_RINGS_OFF + (size_t)WIRE_MAX_THREADS * RING_WORDS * 8;
+	struct core_table *entry;
+	struct core_page *p;
+
+	region = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	rings = (uint64_t *)((char *)region + WIRE_RINGS_OFF);
+	p = mmap(NULL, WIRE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(p, WIRE_PAGE, MADV_WIPEONFORK);
+	lobby.stale_ticks = UINT64_MAX;
+	*p = (struct core_page){ .threads = region->threads,
+				 .rings = rings,
+				 .ring_words = RING_WORDS,
+				 .tid_off = find_tid_off(),
+				 .clock = WIRE_CLOCK_TSC,
+				 .region = region,
+				 .lobby = &lobby };
+	memset(p->cell_sizes, 0xff, sizeof(p->cell_sizes));
+	memset(core.tables, 0, sizeof(core.tables));
+	core.page = p;
+	entry = core_table_find((uint64_t)fake_table, true);
+	*entry = (struct core_table){ .poll = (uint64_t)fake_poll,
+				      .dealloc = (uint64_t)fake_dealloc,
+				      .id_off = offsetof(struct fake_task, id),
+				      .stage_off = offsetof(struct fake_task, stage),
+				      .trailer_off = offsetof(struct fake_task, trailer),
+				      .type = TYPE,
+				      .kind = WIRE_TABLE_TOKIO,
+				      .addr = (uint64_t)fake_table };
+	nr_deallocs = 0;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	munmap(region, WIRE_RINGS_OFF + (size_t)WIRE_MAX_THREADS * RING_WORDS * 8);
+	munmap(core.page, WIRE_PAGE);
+	core.page = NULL;
+	return 0;
+}
+
+static struct wire_thread *my_slot(void)
+{
+	struct wire_thread *t = core_sleep(0);
+
+	assert_non_null(t);
+	core_awake(t);
+	return t;
+}
+
+/* Reads one event at the tail and consumes it. */
+static unsigned take(struct wire_thread *t, uint64_t words[5])
+{
+	static const uint8_t lengths[EV_MAX] = {
+#define EVENT(nr, NAME, name, task, a, b) [nr] = EVENT_WORDS_##NAME,
+#define FLAG(NAME, bit, name, ev)
+#include "wire/event.def"
+#undef EVENT
+#undef FLAG
+	};
+	uint64_t *ring = rings + (t - region->threads) * RING_WORDS;
+	unsigned kind = ring[t->tail % RING_WORDS] & 31;
+
+	if (t->tail == t->head)
+		return 0;
+	assert_true(lengths[kind] > 0);
+	for (unsigned i = 0; i < lengths[kind]; i++)
+		words[i] = ring[(t->tail + i) % RING_WORDS];
+	t->tail += lengths[kind];
+	return kind;
+}
+
+static void skip_all(struct wire_thread *t)
+{
+	t->tail = t->head;
+}
+
+/* A poll is a start with id, type and address, and an end with what became of the task. */
+static void test_poll(void **state)
+{
+	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = 42 };
+	struct wire_thread *t = my_slot();
+	struct core_run run;
+	uint64_t w[5], started;
+
+	skip_all(t);
+	core_run_enter(&run, (uint64_t)&task, CORE_POLL);
+	assert_int_equal(task.state, INITIAL + 64);
+	assert_int_equal(t->current, (uint64_t)&task);
+	task.state |= 2; /* completes */
+	assert_false(core_run_leave(&run));
+	assert_int_equal(task.state, INITIAL | 2);
+
+	assert_int_equal(take(t, w), EV_RUN_START);
+	started = w[0] >> EVENT_TICK_SHIFT;
+	assert_int_equal(w[1] & EVENT_ID_MASK, 42);
+	assert_int_equal(w[1] >> EVENT_ID_BITS, TYPE);
+	assert_int_equal(w[2], (uint64_t)&task);
+	assert_int_equal(take(t, w), EV_RUN_END);
+	assert_true(w[0] >> EVENT_TICK_SHIFT > started);
+	assert_int_equal(w[0] >> EVENT_KIND_BITS & 31, EF_END_COMPLETE | EF_END_WANTED);
+	assert_int_equal(take(t, w), 0);
+	assert_int_equal(t->current, 0);
+}
+
+/* The last reference is ours: the caller must free the task. */
+static void test_last_reference(void **state)
+{
+	struct fake_task task = { .state = 64 | 4, .vtable = (uint64_t)fake_table, .id = 1 };
+	struct core_run run;
+
+	core_run_enter(&run, (uint64_t)&task, CORE_POLL);
+	task.state -= 64; /* the runtime lets go */
+	assert_true(core_run_leave(&run));
+}
+
+/* A panic counts only if the runtime kept its payload as the task's output. */
+static void test_panic(void **state)
+{
+	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = 5 };
+	struct wire_thread *t = my_slot();
+	uint64_t w[5];
+
+	for (int is_kept = 0; is_kept < 2; is_kept++) {
+		struct core_run run;
+
+		skip_all(t);
+		core_run_enter(&run, (uint64_t)&task, CORE_POLL);
+		core_panic(0x1111, 0x2222);
+		task.state |= 2;
+		task.stage[3] = is_kept ? 0x1111 : 0;
+		task.stage[4] = is_kept ? 0x2222 : 0;
+		task.stage[5] = is_kept ? task.id : 0;
+		core_run_leave(&run);
+		assert_int_equal(take(t, w), EV_RUN_START);
+		assert_int_equal(take(t, w), EV_PANIC);
+		assert_int_equal(take(t, w), EV_RUN_END);
+		assert_int_equal(!!(w[0] >> EVENT_KIND_BITS & EF_END_PANICKED), is_kept);
+	}
+}
+
+/* However full the ring: a run is there whole or not at all, and recorded + lost is what happened. */
+static void test_full_ring(void **state)
+{
+	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = 9 };
+	struct wire_thread *t = my_slot();
+	unsigned nr[EV_MAX] = { 0 }, kind, told[EV_MAX] = { 0 };
+	uint64_t w[5];
+	const unsigned total = 1009;
+
+	skip_all(t);
+	for (unsigned i = 0; i < total; i++) {
+		struct core_run run;
+
+		core_run_enter(&run, (uint64_t)&task, CORE_POLL);
+		core_schedule((uint64_t)&task, run.table);
+		core_run_leave(&run);
+		if (i % 97 == 0)
+			while ((kind = take(t, w))) {
+				nr[kind]++;
+				if (kind == EV_LOST)
+					told[w[1]] += w[2];
+			}
+	}
+	while ((kind = take(t, w))) {
+		nr[kind]++;
+		if (kind == EV_LOST)
+			told[w[1]] += w[2];
+	}
+	assert_true(t->lost[EV_RUN_START] > 0);
+	assert_int_equal(nr[EV_RUN_START] + t->lost[EV_RUN_START], total);
+	assert_int_equal(nr[EV_RUN_END] + t->lost[EV_RUN_END], total);
+	assert_int_equal(nr[EV_RUN_START], nr[EV_RUN_END]);
+	assert_int_equal(nr[EV_WAKE] + t->lost[EV_WAKE], total);
+	for (kind = 1; kind < EV_MAX; kind++)
+		assert_int_equal(told[kind] + t->pending_lost[kind], t->lost[kind]);
+}
+
+/* A signal handler that records while the thread is writing an event spoils nothing: it is counted. */
+static void test_nested_event(void **state)
+{
+	struct wire_thread *t = my_slot();
+	uint64_t lost = t->lost[EV_SLEEP], head;
+
+	head = t->head;
+	t->busy = 1;
+	core_awake(core_sleep(EF_SLEEP_FUTEX));
+	t->busy = 0;
+	assert_int_equal(t->head, head);
+	assert_int_equal(t->lost[EV_SLEEP], lost + 1);
+}
+
+static void *one_event(void *arg)
+{
+	struct wire_thread *t = my_slot();
+
+	core_thread_stop(t);
+	return t;
+}
+
+/* Threads that follow each other get slots of their own until the consumer has recycled the old one. */
+static void test_threads(void **state)
+{
+	void *slots[20];
+
+	for (unsigned i = 0; i < 20; i++) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, one_event, NULL);
+		pthread_join(thread, &slots[i]);
+		assert_int_equal(((struct wire_thread *)slots[i])->state, WIRE_THREAD_DEAD);
+		for (unsigned k = 0; k < i; k++)
+			assert_ptr_not_equal(slots[i], slots[k]);
+	}
+}
+
+/* A child that was forked inside a poll leaves it without touching the parent's ring. */
+static void test_fork_in_poll(void **state)
+{
+	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = 3 };
+	struct wire_thread *t = my_slot();
+	struct core_run run;
+	uint64_t head;
+	int status;
+
+	skip_all(t);
+	core_run_enter(&run, (uint64_t)&task, CORE_POLL);
+	head = t->head;
+	if (fork() == 0) {
+		core_run_leave(&run);
+		core_awake(t);
+		core_spawn(0x1000, 128);
+		_exit(task.state == INITIAL && core_sleep(0) == NULL ? 0 : 1);
+	}
+	wait(&status);
+	assert_int_equal(status, 0);
+	assert_int_equal(t->head, head);
+	assert_int_equal(t->current, (uint64_t)&task);
+	core_run_leave(&run);
+}
+
+/* Nobody drains and the tool's heartbeat is old: the agent switches itself off. */
+static void test_tool_gone(void **state)
+{
+	struct wire_thread *t = my_slot();
+
+	lobby.stale_ticks = 1;
+	for (unsigned i = 0; i < RING_WORDS; i++)
+		core_awake(t);
+	lobby.stale_ticks = UINT64_MAX;
+	assert_null(core_sleep(0));
+	assert_null(core.page->threads);
+}
+
+/* Only a foreign wake of a running task is worth an event of its own. */
+static void test_wake_running(void **state)
+{
+	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = 8 };
+	struct wire_thread *t = my_slot();
+	struct core_run run;
+	uint64_t w[5];
+
+	skip_all(t);
+	core_wake_running((uint64_t)&task); /* idle: comes by the schedule slot */
+	assert_int_equal(take(t, w), 0);
+	task.state = 64 | 1;
+	core_wake_running((uint64_t)&task);
+	assert_int_equal(take(t, w), EV_WAKE);
+	assert_int_equal(w[0] >> EVENT_KIND_BITS & 31, EF_WAKE_RUNNING);
+	core_run_enter(&run, (uint64_t)&task, CORE_POLL);
+	skip_all(t);
+	core_wake_running((uint64_t)&task); /* itself */
+	assert_int_equal(take(t, w), 0);
+	core_run_leave(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_poll, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_last_reference, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_panic, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_full_ring, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_nested_event, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_fork_in_poll, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_tool_gone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_wake_running, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
