@@ -336,8 +336,10 @@ static bool is_join_error(const struct core_run *run, uint64_t at, const uint64_
 {
 	uint64_t id = load(run->header + run->table->id_off);
 
+	/* the word before the first is the task's own id field, which proves nothing */
 	return load(at) == payload[0] && load(at + 8) == payload[1] &&
-	       (load(at - 8) == id || load(at + 16) == id);
+	       ((at > run->header + run->table->stage_off && load(at - 8) == id) ||
+		load(at + 16) == id);
 }
 
 static NOINLINE bool holds_payload(const struct core_run *run)
