@@ -26,6 +26,7 @@
 #define TOKIO_CANCELLED	    32
 #define TOKIO_REF	    64
 
+#define RING_SOFT_WORDS	    (UINT64_C(1) << 15)
 #define PANIC_SEARCH_BYTES  1024 /* of a task's output: where a JoinError lies in it */
 
 struct core core;
@@ -136,11 +137,12 @@ static inline struct wire_thread *self(struct core_page *p)
 /* Nobody drains any more: switch off for good. The program goes on as if we were not there. */
 static void look_for_tool(struct core_page *p)
 {
-	bool gone = ticks_now(p) + p->base_ticks -
-			    __atomic_load_n(&p->lobby->heartbeat_ticks, __ATOMIC_RELAXED) >
-		    p->lobby->stale_ticks;
+	uint64_t heartbeat = __atomic_load_n(&p->lobby->heartbeat_ticks, __ATOMIC_RELAXED);
+	/* signed: the heartbeat may be younger than our own look at the clock */
+	int64_t age = ticks_now(p) + p->base_ticks - heartbeat;
 
-	if (gone || __atomic_load_n(&p->region->state, __ATOMIC_RELAXED) == WIRE_REGION_STOP)
+	if (age > (int64_t)p->lobby->stale_ticks ||
+	    __atomic_load_n(&p->region->state, __ATOMIC_RELAXED) == WIRE_REGION_STOP)
 		__atomic_store_n(&p->threads, (struct wire_thread *)0, __ATOMIC_RELAXED);
 }
 
@@ -168,16 +170,34 @@ static void tell_lost(struct core_page *p, struct wire_thread *t)
 	__atomic_store_n(&t->head, head, __ATOMIC_RELEASE);
 }
 
+/*
+ * A ring is large to survive a hiccup of the tool, but a ring that is walked from end to end falls out of the
+ * processor's caches, and every store then waits for memory. So a lap ends early, with a zero word, at the first
+ * multiple of RING_SOFT_WORDS where the consumer has already freed that much at the beginning of the lap.
+ */
+static void end_lap_early(struct core_page *p, struct wire_thread *t, uint64_t tail)
+{
+	uint64_t lap = t->head & ~(p->ring_words - 1);
+
+	if (t->head - lap < RING_SOFT_WORDS || tail < lap + RING_SOFT_WORDS)
+		return;
+	ring_of(p, t)[t->head & (p->ring_words - 1)] = 0;
+	__atomic_store_n(&t->head, lap + p->ring_words, __ATOMIC_RELEASE);
+}
+
 /* Looks where the consumer is. True when `words` fit now. */
 static NOINLINE bool make_room(struct core_page *p, struct wire_thread *t, unsigned words)
 {
-	uint64_t end = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE) + p->ring_words - t->depth;
+	uint64_t tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE), end = tail + p->ring_words;
+	uint64_t need = words + t->nr_lost * EVENT_WORDS_LOST + t->depth, stop;
 
-	if (t->head + words + t->nr_lost * EVENT_WORDS_LOST > end) {
+	end_lap_early(p, t, tail);
+	if (t->head + need > end) {
 		look_for_tool(p);
 		return false;
 	}
-	t->limit = end;
+	stop = (t->head + need + RING_SOFT_WORDS) & ~(uint64_t)(RING_SOFT_WORDS - 1);
+	t->limit = (stop < end ? stop : end) - t->depth;
 	if (t->nr_lost)
 		tell_lost(p, t);
 	return true;

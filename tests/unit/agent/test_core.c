@@ -67,7 +67,7 @@ static int set_up(void **state)
 	rings = (uint64_t *)((char *)region + WIRE_RINGS_OFF);
 	p = mmap(NULL, WIRE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	madvise(p, WIRE_PAGE, MADV_WIPEONFORK);
-	lobby.stale_ticks = UINT64_MAX;
+	lobby.stale_ticks = INT64_MAX;
 	*p = (struct core_page){ .threads = region->threads,
 				 .rings = rings,
 				 .ring_words = RING_WORDS,
@@ -307,7 +307,7 @@ static void test_tool_gone(void **state)
 	lobby.stale_ticks = 1;
 	for (unsigned i = 0; i < RING_WORDS; i++)
 		core_awake(t);
-	lobby.stale_ticks = UINT64_MAX;
+	lobby.stale_ticks = INT64_MAX;
 	assert_null(core_sleep(0));
 	assert_null(core.page->threads);
 }
