@@ -22,8 +22,10 @@
 #include <unwind.h>
 
 #define EXPORT	   __attribute__((visibility("default")))
-#define TASK_ALIGN 128				/* of Tokio's task Cell, from 1.29 on */
-#define RUST_CLASS UINT64_C(0x4d4f5a0052555354) /* "MOZ\0RUST" */
+#define TASK_ALIGN 128 /* of a task of Tokio 1.29 and later, or more if its future wants more */
+/* "MOZ\0RUST": std has had it as a number and as bytes in memory order */
+#define RUST_CLASS	 UINT64_C(0x4d4f5a0052555354)
+#define RUST_CLASS_BYTES UINT64_C(0x54535552005a4f4d)
 
 /* What std's unwinder hands to _Unwind_RaiseException: the payload's box lies behind the header. */
 struct rust_exception {
@@ -96,7 +98,7 @@ EXPORT int posix_memalign(void **out, size_t align, size_t size)
 
 	NEXT(real_posix_memalign, "posix_memalign");
 	rc = real_posix_memalign(out, align, size);
-	if (align == TASK_ALIGN && rc == 0) {
+	if (align >= TASK_ALIGN && rc == 0) {
 		agent_look_for_objects();
 		core_spawn((uint64_t)*out, size);
 	}
@@ -109,7 +111,7 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 
 	NEXT(real_aligned_alloc, "aligned_alloc");
 	p = real_aligned_alloc(align, size);
-	if (align == TASK_ALIGN && p) {
+	if (align >= TASK_ALIGN && p) {
 		agent_look_for_objects();
 		core_spawn((uint64_t)p, size);
 	}
@@ -212,7 +214,8 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wa
 EXPORT _Unwind_Reason_Code _Unwind_RaiseException(struct _Unwind_Exception *exception)
 {
 	NEXT(real_raise, "_Unwind_RaiseException");
-	if (exception->exception_class == RUST_CLASS) {
+	if (exception->exception_class == RUST_CLASS ||
+	    exception->exception_class == RUST_CLASS_BYTES) {
 		const struct rust_exception *e = (const void *)exception;
 
 		core_panic(e->data, e->vtable);
