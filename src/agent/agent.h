@@ -50,6 +50,11 @@ void hook_shutdown(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) H
 typedef void (*hook_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 extern const hook_fn hook_wake[CORE_MAX_WAKERS] HIDDEN, hook_wake_by_ref[CORE_MAX_WAKERS] HIDDEN;
 
+/* unwind.c: frames between here and the run's hook that would catch the exception, the runtime's own included */
+struct _Unwind_Exception;
+unsigned unwind_count_handlers(struct _Unwind_Exception *exception,
+			       const struct core_run *run) HIDDEN;
+
 /* interpose.c, exec.c */
 void interpose_init(void) HIDDEN;
 void exec_init(void) HIDDEN;

@@ -17,17 +17,18 @@
 #define barrier() __asm__ volatile("" ::: "memory")
 
 /* Header of a Tokio task, the same from 1.21 on. State bits are the same in every 1.x. */
-#define TOKIO_STATE	    0
-#define TOKIO_VTABLE	    16
-#define TOKIO_RUNNING	    1
-#define TOKIO_COMPLETE	    2
-#define TOKIO_NOTIFIED	    4
-#define TOKIO_JOIN_INTEREST 8
-#define TOKIO_CANCELLED	    32
-#define TOKIO_REF	    64
+#define TOKIO_STATE	     0
+#define TOKIO_VTABLE	     16
+#define TOKIO_RUNNING	     1
+#define TOKIO_COMPLETE	     2
+#define TOKIO_NOTIFIED	     4
+#define TOKIO_JOIN_INTEREST  8
+#define TOKIO_CANCELLED	     32
+#define TOKIO_REF	     64
 
-#define RING_SOFT_WORDS	    (UINT64_C(1) << 15)
-#define PANIC_SEARCH_BYTES  1024 /* of a task's output: where a JoinError lies in it */
+#define TOKIO_STAGE_FINISHED 1 /* tag of the enum that holds future or output */
+#define RING_SOFT_WORDS	     (UINT64_C(1) << 15)
+#define PANIC_SEARCH_BYTES   1024 /* of a task's output: where a JoinError lies in it */
 
 struct core core;
 
@@ -270,7 +271,7 @@ static inline bool put3(struct core_page *p, struct wire_thread *t, unsigned kin
 static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp)
 {
 	t->tid = *(uint32_t *)(tp + p->tid_off);
-	t->head = t->limit = t->busy = t->current = t->nr_lost = t->depth = t->nr_panics = 0;
+	t->head = t->limit = t->busy = t->run = t->nr_lost = t->depth = t->nr_panics = 0;
 	__atomic_store_n(&t->tail, 0, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < EV_MAX; i++)
 		t->pending_lost[i] = t->lost[i] = 0;
@@ -336,9 +337,10 @@ void core_run_enter(struct core_run *run, uint64_t header, enum core_run_kind ki
 		return;
 	/* Ours, so that the header can be looked at when the run is over. Costs under 2 ns. */
 	state = __atomic_fetch_add((uint64_t *)header, TOKIO_REF, __ATOMIC_RELAXED);
-	run->outer = t->current;
+	run->outer = (struct core_run *)t->run;
 	run->nr_panics = t->nr_panics;
-	t->current = header;
+	run->is_escaped = false;
+	t->run = (uint64_t)run;
 	run->is_recorded = put3(p, t, EV_RUN_START, start_flags(state, kind),
 				task_word(header, run->table), header, EVENT_WORDS_RUN_END);
 	if (likely(run->is_recorded)) {
@@ -347,11 +349,7 @@ void core_run_enter(struct core_run *run, uint64_t header, enum core_run_kind ki
 	}
 }
 
-/*
- * Did a panic raised in this run leave the future, or did the program catch it? Nothing in the state word tells. But
- * Tokio keeps what it caught as the task's output, a JoinError { payload, id }: the payload's box (two words) and the
- * task's own id lie side by side in the output's place if and only if it was Tokio that caught it.
- */
+/* Tokio keeps a panic that it caught as the task's output, JoinError { payload, id }: three words side by side. */
 static bool is_join_error(const struct core_run *run, uint64_t at, const uint64_t payload[2])
 {
 	uint64_t id = load(run->header + run->table->id_off);
@@ -378,6 +376,21 @@ static NOINLINE bool holds_payload(const struct core_run *run)
 	return false;
 }
 
+/*
+ * Did a panic leave the future? When it was raised, the stack said whether the runtime would be the one to catch it; but a
+ * catch of the program's that was inlined beside the runtime's looks the same. Where the output is still in its place
+ * (nobody took it, and somebody wants it) it has the last word.
+ */
+static NOINLINE bool has_panicked(const struct core_run *run, uint64_t state)
+{
+	uint32_t stage = load(run->header + run->table->stage_off);
+
+	if (!run->is_escaped)
+		return false;
+	return !(state & TOKIO_JOIN_INTEREST && stage == TOKIO_STAGE_FINISHED) ||
+	       holds_payload(run);
+}
+
 static unsigned end_flags(const struct core_run *run)
 {
 	uint64_t state = load(run->header + TOKIO_STATE);
@@ -385,7 +398,7 @@ static unsigned end_flags(const struct core_run *run)
 
 	if (unlikely(state & TOKIO_COMPLETE)) {
 		flags |= EF_END_COMPLETE;
-		if (run->thread->nr_panics != run->nr_panics && holds_payload(run))
+		if (run->thread->nr_panics != run->nr_panics && has_panicked(run, state))
 			flags |= EF_END_PANICKED;
 	}
 	if (state & TOKIO_CANCELLED)
@@ -397,7 +410,7 @@ static unsigned end_flags(const struct core_run *run)
 
 static inline void end_run(struct core_page *p, struct wire_thread *t, const struct core_run *run)
 {
-	t->current = run->outer;
+	t->run = (uint64_t)run->outer;
 	if (unlikely(!run->is_recorded)) {
 		count_lost(t, EV_RUN_END);
 		return;
@@ -445,7 +458,7 @@ void core_wake_running(uint64_t header)
 	if (likely((state & (TOKIO_RUNNING | TOKIO_COMPLETE | TOKIO_NOTIFIED)) != TOKIO_RUNNING))
 		return;
 	t = self(p);
-	if (!t || t->current == header)
+	if (!t || (t->run && ((struct core_run *)t->run)->header == header))
 		return;
 	table = core_table_of(header);
 	if (table)
@@ -483,7 +496,14 @@ void core_awake(struct wire_thread *t)
 		put1(p, t, EV_AWAKE, 0);
 }
 
-void core_panic(uint64_t data, uint64_t vtable)
+struct core_run *core_current_run(void)
+{
+	struct wire_thread *t = self(core.page);
+
+	return t ? (struct core_run *)t->run : 0;
+}
+
+void core_panic(uint64_t data, uint64_t vtable, bool escapes)
 {
 	struct core_page *p = core.page;
 	struct wire_thread *t = self(p);
@@ -494,6 +514,8 @@ void core_panic(uint64_t data, uint64_t vtable)
 	payload = t->panics[t->nr_panics++ % 3];
 	payload[0] = data;
 	payload[1] = vtable;
+	if (t->run && escapes)
+		((struct core_run *)t->run)->is_escaped = true;
 	put1(p, t, EV_PANIC, 0);
 }
 

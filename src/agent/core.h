@@ -72,9 +72,10 @@ struct core_run {
 	struct wire_thread *thread; /* NULL: not recorded and no reference held */
 	const struct core_table *table;
 	uint64_t header;
-	uint64_t outer; /* the task that was current before */
+	struct core_run *outer; /* the run inside which this one is */
 	uint64_t nr_panics;
 	bool is_recorded; /* its start is in the ring, so room for its end is kept */
+	bool is_escaped;  /* a panic was on its way out of the future */
 };
 
 enum core_run_kind { CORE_POLL, CORE_SHUTDOWN };
@@ -95,7 +96,10 @@ void core_spawn(uint64_t addr, uint64_t size) HIDDEN;
 /* Returns the slot to give to core_awake, or NULL when nothing was recorded. */
 struct wire_thread *core_sleep(unsigned flags) HIDDEN;
 void core_awake(struct wire_thread *t) HIDDEN;
-void core_panic(uint64_t data, uint64_t vtable) HIDDEN;
+/* The innermost run of the calling thread, NULL when there is none or nothing is recorded. */
+struct core_run *core_current_run(void) HIDDEN;
+/* A panic with this payload; escapes: nothing in the program will catch it before the runtime does. */
+void core_panic(uint64_t data, uint64_t vtable, bool escapes) HIDDEN;
 void core_thread_name(const char name[16]) HIDDEN; /* of the calling thread */
 void core_thread_stop(struct wire_thread *t) HIDDEN;
 

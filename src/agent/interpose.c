@@ -217,8 +217,9 @@ EXPORT _Unwind_Reason_Code _Unwind_RaiseException(struct _Unwind_Exception *exce
 	if (exception->exception_class == RUST_CLASS ||
 	    exception->exception_class == RUST_CLASS_BYTES) {
 		const struct rust_exception *e = (const void *)exception;
+		struct core_run *run = core_current_run();
 
-		core_panic(e->data, e->vtable);
+		core_panic(e->data, e->vtable, run && unwind_count_handlers(exception, run) <= 1);
 	}
 	return real_raise(exception);
 }

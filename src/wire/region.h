@@ -148,7 +148,7 @@ struct wire_thread {
 	uint32_t
 		busy; /* producer: an event is being written (a signal handler may come in between) */
 	uint32_t pad;
-	uint64_t current; /* producer: header of the task that runs, 0 when none */
+	uint64_t run;	  /* producer: its innermost run, on its own stack, 0 when none */
 	uint32_t nr_lost; /* producer: kinds with something in pending_lost */
 	uint32_t depth;	  /* producer: open runs that are in the ring */
 	uint64_t life;	  /* how often this slot was claimed */

@@ -146,7 +146,7 @@ static void test_poll(void **state)
 	skip_all(t);
 	core_run_enter(&run, (uint64_t)&task, CORE_POLL);
 	assert_int_equal(task.state, INITIAL + 64);
-	assert_int_equal(t->current, (uint64_t)&task);
+	assert_int_equal(t->run, (uint64_t)&run);
 	task.state |= 2; /* completes */
 	assert_false(core_run_leave(&run));
 	assert_int_equal(task.state, INITIAL | 2);
@@ -160,7 +160,7 @@ static void test_poll(void **state)
 	assert_true(w[0] >> EVENT_TICK_SHIFT > started);
 	assert_int_equal(w[0] >> EVENT_KIND_BITS & 31, EF_END_COMPLETE | EF_END_WANTED);
 	assert_int_equal(take(t, w), 0);
-	assert_int_equal(t->current, 0);
+	assert_int_equal(t->run, 0);
 }
 
 /* The last reference is ours: the caller must free the task. */
@@ -186,7 +186,8 @@ static void test_panic(void **state)
 
 		skip_all(t);
 		core_run_enter(&run, (uint64_t)&task, CORE_POLL);
-		core_panic(0x1111, 0x2222);
+		core_panic(0x1111, 0x2222, true);
+		task.stage[0] = 1;
 		task.state |= 2;
 		task.stage[3] = is_kept ? 0x1111 : 0;
 		task.stage[4] = is_kept ? 0x2222 : 0;
@@ -295,7 +296,7 @@ static void test_fork_in_poll(void **state)
 	wait(&status);
 	assert_int_equal(status, 0);
 	assert_int_equal(t->head, head);
-	assert_int_equal(t->current, (uint64_t)&task);
+	assert_int_equal(t->run, (uint64_t)&run);
 	core_run_leave(&run);
 }
 
