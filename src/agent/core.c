@@ -254,18 +254,16 @@ static inline void put2(struct core_page *p, struct wire_thread *t, unsigned kin
 	}
 }
 
-static inline bool put3(struct core_page *p, struct wire_thread *t, unsigned kind, unsigned flags,
-			uint64_t a, uint64_t b, unsigned more)
+static void put3(struct core_page *p, struct wire_thread *t, unsigned kind, uint64_t a, uint64_t b)
 {
 	uint64_t *ring = ring_of(p, t), mask = p->ring_words - 1;
 
-	if (!reserve(p, t, kind, 3, more))
-		return false;
+	if (!reserve(p, t, kind, 3, 0))
+		return;
 	ring[(t->head + 1) & mask] = a;
 	ring[(t->head + 2) & mask] = b;
-	ring[t->head & mask] = EVENT_WORD0(kind, flags, ticks_now(p));
+	ring[t->head & mask] = EVENT_WORD0(kind, 0, ticks_now(p));
 	publish(t, 3);
-	return true;
 }
 
 static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp)
@@ -324,11 +322,31 @@ static unsigned start_flags(uint64_t state, enum core_run_kind kind)
 	return flags;
 }
 
+/* Writes the start of a run; false when it is lost. */
+static inline bool put_start(struct core_page *p, struct wire_thread *t, const struct core_run *run,
+			     enum core_run_kind kind)
+{
+	uint64_t *ring = ring_of(p, t), mask = p->ring_words - 1, now;
+
+	if (!reserve(p, t, EV_RUN_START, EVENT_WORDS_RUN_START, EVENT_WORDS_RUN_END))
+		return false;
+	ring[(t->head + 1) & mask] = task_word(run->header, run->table);
+	ring[(t->head + 2) & mask] = run->header;
+	now = ticks_now(p);
+	/* The state as late as can be: an abort or a shutdown from elsewhere may come between our look and Tokio's. */
+	barrier();
+	ring[t->head & mask] =
+		EVENT_WORD0(EV_RUN_START, start_flags(load(run->header + TOKIO_STATE), kind), now);
+	publish(t, EVENT_WORDS_RUN_START);
+	t->depth++;
+	t->limit -= EVENT_WORDS_RUN_END;
+	return true;
+}
+
 void core_run_enter(struct core_run *run, uint64_t header, enum core_run_kind kind)
 {
 	struct core_page *p = core.page;
 	struct wire_thread *t = self(p);
-	uint64_t state;
 
 	run->table = core_table_of(header);
 	run->header = header;
@@ -336,17 +354,12 @@ void core_run_enter(struct core_run *run, uint64_t header, enum core_run_kind ki
 	if (unlikely(!t))
 		return;
 	/* Ours, so that the header can be looked at when the run is over. Costs under 2 ns. */
-	state = __atomic_fetch_add((uint64_t *)header, TOKIO_REF, __ATOMIC_RELAXED);
+	__atomic_fetch_add((uint64_t *)header, TOKIO_REF, __ATOMIC_RELAXED);
 	run->outer = (struct core_run *)t->run;
 	run->nr_panics = t->nr_panics;
 	run->is_escaped = false;
 	t->run = (uint64_t)run;
-	run->is_recorded = put3(p, t, EV_RUN_START, start_flags(state, kind),
-				task_word(header, run->table), header, EVENT_WORDS_RUN_END);
-	if (likely(run->is_recorded)) {
-		t->depth++;
-		t->limit -= EVENT_WORDS_RUN_END;
-	}
+	run->is_recorded = put_start(p, t, run, kind);
 }
 
 /* Tokio keeps a panic that it caught as the task's output, JoinError { payload, id }: three words side by side. */
@@ -405,6 +418,8 @@ static unsigned end_flags(const struct core_run *run)
 		flags |= EF_END_CANCELLED;
 	if (state & TOKIO_JOIN_INTEREST)
 		flags |= EF_END_WANTED;
+	if (state & TOKIO_NOTIFIED)
+		flags |= EF_END_NOTIFIED;
 	return flags;
 }
 
@@ -475,7 +490,7 @@ void core_spawn(uint64_t addr, uint64_t size)
 		return;
 	t = self(p);
 	if (t)
-		put3(p, t, EV_SPAWN, 0, addr, size, 0);
+		put3(p, t, EV_SPAWN, addr, size);
 }
 
 struct wire_thread *core_sleep(unsigned flags)
@@ -529,7 +544,7 @@ void core_thread_name(const char name[16])
 		return;
 	for (unsigned i = 0; i < 15 && name[i]; i++)
 		words[i / 8] |= (uint64_t)(unsigned char)name[i] << i % 8 * 8;
-	put3(p, t, EV_THREAD_NAME, 0, words[0], words[1], 0);
+	put3(p, t, EV_THREAD_NAME, words[0], words[1]);
 }
 
 void core_thread_stop(struct wire_thread *t)

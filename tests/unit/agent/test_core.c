@@ -158,7 +158,8 @@ static void test_poll(void **state)
 	assert_int_equal(w[2], (uint64_t)&task);
 	assert_int_equal(take(t, w), EV_RUN_END);
 	assert_true(w[0] >> EVENT_TICK_SHIFT > started);
-	assert_int_equal(w[0] >> EVENT_KIND_BITS & 31, EF_END_COMPLETE | EF_END_WANTED);
+	assert_int_equal(w[0] >> EVENT_KIND_BITS & 31,
+			 EF_END_COMPLETE | EF_END_WANTED | EF_END_NOTIFIED);
 	assert_int_equal(take(t, w), 0);
 	assert_int_equal(t->run, 0);
 }
