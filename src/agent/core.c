@@ -26,8 +26,7 @@
 #define TOKIO_CANCELLED	     32
 #define TOKIO_REF	     64
 
-#define TOKIO_STAGE_FINISHED 1 /* tag of the enum that holds future or output */
-#define RING_SOFT_WORDS	     (UINT64_C(1) << 15)
+#define TOKIO_STAGE_FINISHED 1	  /* tag of the enum that holds future or output */
 #define PANIC_SEARCH_BYTES   1024 /* of a task's output: where a JoinError lies in it */
 
 struct core core;
@@ -157,14 +156,14 @@ static void count_lost(struct wire_thread *t, unsigned kind)
 
 static void tell_lost(struct core_page *p, struct wire_thread *t)
 {
-	uint64_t *ring = ring_of(p, t), mask = p->ring_words - 1, head = t->head;
+	uint64_t *ring = ring_of(p, t) + t->shift, head = t->head;
 
 	for (unsigned kind = 0; kind < EV_MAX && t->nr_lost; kind++) {
 		if (!t->pending_lost[kind])
 			continue;
-		ring[head++ & mask] = EVENT_WORD0(EV_LOST, 0, ticks_now(p));
-		ring[head++ & mask] = kind;
-		ring[head++ & mask] = t->pending_lost[kind];
+		ring[head++] = EVENT_WORD0(EV_LOST, 0, ticks_now(p));
+		ring[head++] = kind;
+		ring[head++] = t->pending_lost[kind];
 		t->pending_lost[kind] = 0;
 		t->nr_lost--;
 	}
@@ -173,32 +172,39 @@ static void tell_lost(struct core_page *p, struct wire_thread *t)
 
 /*
  * A ring is large to survive a hiccup of the tool, but a ring that is walked from end to end falls out of the
- * processor's caches, and every store then waits for memory. So a lap ends early, with a zero word, at the first
- * multiple of RING_SOFT_WORDS where the consumer has already freed that much at the beginning of the lap.
+ * processor's caches, and every store then waits for memory. So it is cut into segments, and the lowest free one
+ * is taken next: all are used when the tool is late, only the first few while it keeps up.
  */
-static void end_lap_early(struct core_page *p, struct wire_thread *t, uint64_t tail)
+static bool next_segment(struct core_page *p, struct wire_thread *t)
 {
-	uint64_t lap = t->head & ~(p->ring_words - 1);
+	uint64_t tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE), size = p->segment_words;
+	uint64_t head = t->segment_end, segment;
 
-	if (t->head - lap < RING_SOFT_WORDS || tail < lap + RING_SOFT_WORDS)
-		return;
-	ring_of(p, t)[t->head & (p->ring_words - 1)] = 0;
-	__atomic_store_n(&t->head, lap + p->ring_words, __ATOMIC_RELEASE);
+	for (; (t->nr_read + 1) * size <= tail && t->nr_read * size < head; t->nr_read++)
+		t->free_segments |= UINT64_C(1) << t->order[t->nr_read % WIRE_MAX_SEGMENTS];
+	if (!t->free_segments)
+		return false;
+	segment = __builtin_ctzll(t->free_segments);
+	t->free_segments &= t->free_segments - 1;
+	if (t->head < head)
+		ring_of(p, t)[t->head + t->shift] = 0;
+	t->order[head / size % WIRE_MAX_SEGMENTS] = segment;
+	t->shift = segment * size - head;
+	t->segment_end = head + size;
+	__atomic_store_n(&t->head, head, __ATOMIC_RELEASE);
+	return true;
 }
 
-/* Looks where the consumer is. True when `words` fit now. */
+/* Looks for a place for `words`. True when they fit now. */
 static NOINLINE bool make_room(struct core_page *p, struct wire_thread *t, unsigned words)
 {
-	uint64_t tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE), end = tail + p->ring_words;
-	uint64_t need = words + t->nr_lost * EVENT_WORDS_LOST + t->depth, stop;
+	uint64_t need = words + t->nr_lost * EVENT_WORDS_LOST + t->depth;
 
-	end_lap_early(p, t, tail);
-	if (t->head + need > end) {
+	if (t->head + need > t->segment_end && (need > p->segment_words || !next_segment(p, t))) {
 		look_for_tool(p);
 		return false;
 	}
-	stop = (t->head + need + RING_SOFT_WORDS) & ~(uint64_t)(RING_SOFT_WORDS - 1);
-	t->limit = (stop < end ? stop : end) - t->depth;
+	t->limit = t->segment_end - t->depth;
 	if (t->nr_lost)
 		tell_lost(p, t);
 	return true;
@@ -236,8 +242,7 @@ static inline void publish(struct wire_thread *t, unsigned words)
 static inline void put1(struct core_page *p, struct wire_thread *t, unsigned kind, unsigned flags)
 {
 	if (reserve(p, t, kind, 1, 0)) {
-		ring_of(p, t)[t->head & (p->ring_words - 1)] =
-			EVENT_WORD0(kind, flags, ticks_now(p));
+		ring_of(p, t)[t->head + t->shift] = EVENT_WORD0(kind, flags, ticks_now(p));
 		publish(t, 1);
 	}
 }
@@ -245,31 +250,37 @@ static inline void put1(struct core_page *p, struct wire_thread *t, unsigned kin
 static inline void put2(struct core_page *p, struct wire_thread *t, unsigned kind, unsigned flags,
 			uint64_t a)
 {
-	uint64_t *ring = ring_of(p, t), mask = p->ring_words - 1;
+	uint64_t *at;
 
 	if (reserve(p, t, kind, 2, 0)) {
-		ring[t->head & mask] = EVENT_WORD0(kind, flags, ticks_now(p));
-		ring[(t->head + 1) & mask] = a;
+		at = ring_of(p, t) + (t->head + t->shift);
+		at[0] = EVENT_WORD0(kind, flags, ticks_now(p));
+		at[1] = a;
 		publish(t, 2);
 	}
 }
 
 static void put3(struct core_page *p, struct wire_thread *t, unsigned kind, uint64_t a, uint64_t b)
 {
-	uint64_t *ring = ring_of(p, t), mask = p->ring_words - 1;
+	uint64_t *at;
 
 	if (!reserve(p, t, kind, 3, 0))
 		return;
-	ring[(t->head + 1) & mask] = a;
-	ring[(t->head + 2) & mask] = b;
-	ring[t->head & mask] = EVENT_WORD0(kind, 0, ticks_now(p));
+	at = ring_of(p, t) + (t->head + t->shift);
+	at[1] = a;
+	at[2] = b;
+	at[0] = EVENT_WORD0(kind, 0, ticks_now(p));
 	publish(t, 3);
 }
 
 static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp)
 {
+	uint64_t nr_segments = p->ring_words / p->segment_words;
+
 	t->tid = *(uint32_t *)(tp + p->tid_off);
 	t->head = t->limit = t->busy = t->run = t->nr_lost = t->depth = t->nr_panics = 0;
+	t->segment_end = t->nr_read = t->shift = 0;
+	t->free_segments = ~UINT64_C(0) >> (WIRE_MAX_SEGMENTS - nr_segments);
 	__atomic_store_n(&t->tail, 0, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < EV_MAX; i++)
 		t->pending_lost[i] = t->lost[i] = 0;
@@ -326,17 +337,17 @@ static unsigned start_flags(uint64_t state, enum core_run_kind kind)
 static inline bool put_start(struct core_page *p, struct wire_thread *t, const struct core_run *run,
 			     enum core_run_kind kind)
 {
-	uint64_t *ring = ring_of(p, t), mask = p->ring_words - 1, now;
+	uint64_t *at, now;
 
 	if (!reserve(p, t, EV_RUN_START, EVENT_WORDS_RUN_START, EVENT_WORDS_RUN_END))
 		return false;
-	ring[(t->head + 1) & mask] = task_word(run->header, run->table);
-	ring[(t->head + 2) & mask] = run->header;
+	at = ring_of(p, t) + (t->head + t->shift);
+	at[1] = task_word(run->header, run->table);
+	at[2] = run->header;
 	now = ticks_now(p);
 	/* The state as late as can be: an abort or a shutdown from elsewhere may come between our look and Tokio's. */
 	barrier();
-	ring[t->head & mask] =
-		EVENT_WORD0(EV_RUN_START, start_flags(load(run->header + TOKIO_STATE), kind), now);
+	at[0] = EVENT_WORD0(EV_RUN_START, start_flags(load(run->header + TOKIO_STATE), kind), now);
 	publish(t, EVENT_WORDS_RUN_START);
 	t->depth++;
 	t->limit -= EVENT_WORDS_RUN_END;

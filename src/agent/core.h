@@ -45,7 +45,7 @@ struct core_waker {
 struct core_page {
 	struct wire_thread *threads; /* NULL: off */
 	uint64_t *rings;
-	uint64_t ring_words;
+	uint64_t ring_words, segment_words;
 	uint64_t base_ticks;
 	uint64_t tid_off; /* of the thread id, from the thread pointer */
 	uint32_t clock;	  /* enum wire_clock */

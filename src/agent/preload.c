@@ -276,6 +276,7 @@ static bool map_region(int fd, int door)
 	p->tid_off = find_tid_off();
 	p->rings = (uint64_t *)((char *)region + WIRE_RINGS_OFF);
 	p->ring_words = lobby->ring_words;
+	p->segment_words = wire_segment_words(lobby->ring_words);
 	p->base_ticks = lobby->base_ticks;
 	p->clock = lobby->clock;
 	p->read_clock = read_monotonic;
@@ -292,7 +293,7 @@ static bool map_region(int fd, int door)
 static bool lobby_is_good(const struct wire_lobby *l)
 {
 	return l->magic == WIRE_MAGIC && l->version == WIRE_VERSION && l->layout == WIRE_LAYOUT &&
-	       l->ring_words && !(l->ring_words & (l->ring_words - 1)) &&
+	       l->ring_words >= WIRE_PAGE / 8 && !(l->ring_words & (l->ring_words - 1)) &&
 	       l->nr_doors <= WIRE_MAX_DOORS &&
 	       l->region_size >= WIRE_RINGS_OFF + WIRE_MAX_THREADS * l->ring_words * 8;
 }

@@ -7,7 +7,7 @@
  *	word 2	address of the task's header	only TASK_ADDR
  *	then	arg_a, arg_b			as far as the event has them
  *
- * A zero word where an event would begin: the rest of this lap of the ring is unused, go on at its beginning.
+ * A zero word where an event would begin: the rest of this segment of the ring is unused.
  *
  * A tick is one count of the region's clock (TSC or nanoseconds). 54 bits at 5 GHz last 41 days;
  * the reader of a ring unwraps, as the stamps of one thread only grow.

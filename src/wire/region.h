@@ -132,11 +132,18 @@ enum wire_thread_state {
 };
 
 /* Key of a slot that no thread can own: the owner left, the tool has not recycled it yet. */
-#define WIRE_KEY_DEAD 1
+#define WIRE_KEY_DEAD	  1
+
+#define WIRE_MAX_SEGMENTS 64
 
 /*
  * A thread and its ring. The first line belongs to the producer alone; the consumer writes only
  * tail. head and tail count words since the slot was claimed and never wrap.
+ *
+ * A ring consists of segments of wire_segment_words words. The words [n * size, (n + 1) * size) of the count lie in
+ * segment order[n % WIRE_MAX_SEGMENTS] of the ring, which the producer takes from those that the consumer has read to
+ * their end, the lowest first: while the consumer keeps up, only the first few are used, and stay in the caches.
+ * No event crosses the end of a segment: a zero word says that the rest of it is unused.
  */
 struct wire_thread {
 	uint64_t key;	/* thread pointer of the owner, 0 when free */
@@ -151,18 +158,32 @@ struct wire_thread {
 	uint64_t run;	  /* producer: its innermost run, on its own stack, 0 when none */
 	uint32_t nr_lost; /* producer: kinds with something in pending_lost */
 	uint32_t depth;	  /* producer: open runs that are in the ring */
-	uint64_t life;	  /* how often this slot was claimed */
+	uint64_t shift;	  /* producer: the word of count c lies at ring[c + shift] */
 
 	uint64_t tail; /* consumer, published with release */
 	uint64_t consumer_pad[7];
 
 	uint64_t nr_panics;    /* producer: raised so far; payload i lies in panics[i % 3] */
 	uint64_t panics[3][2]; /* producer: data and vtable of the latest payloads */
-	uint64_t panic_pad;
+	uint64_t life;	       /* how often this slot was claimed */
+
+	uint64_t segment_end;	/* producer: count where the segment of head ends */
+	uint64_t free_segments; /* producer: a bit for each that may be taken */
+	uint64_t nr_read;	/* producer: segments known to be read to their end */
+	uint64_t segment_pad[5];
+	uint8_t order[WIRE_MAX_SEGMENTS];
 
 	uint32_t pending_lost[EV_MAX]; /* not yet told by a LOST event in the ring */
 	uint64_t lost[EV_MAX];	       /* all that were ever lost, told or not */
 };
+
+static inline uint64_t wire_segment_words(uint64_t ring_words)
+{
+	uint64_t words = ring_words / WIRE_MAX_SEGMENTS;
+
+	/* room for an event, an end for each open run, and all that was lost */
+	return words < 64 ? 64 : words;
+}
 
 struct wire_region {
 	uint32_t state; /* enum wire_region_state */

@@ -19,9 +19,10 @@
 
 #include "agent/core.h"
 
-#define RING_WORDS 64
-#define TYPE	   7
-#define INITIAL	   0xcc /* three references, wanted, notified */
+#define RING_WORDS    512
+#define SEGMENT_WORDS 64
+#define TYPE	      7
+#define INITIAL	      0xcc /* three references, wanted, notified */
 
 static struct wire_lobby lobby;
 static struct wire_region *region;
@@ -71,6 +72,7 @@ static int set_up(void **state)
 	*p = (struct core_page){ .threads = region->threads,
 				 .rings = rings,
 				 .ring_words = RING_WORDS,
+				 .segment_words = SEGMENT_WORDS,
 				 .tid_off = find_tid_off(),
 				 .clock = WIRE_CLOCK_TSC,
 				 .region = region,
@@ -118,14 +120,25 @@ static unsigned take(struct wire_thread *t, uint64_t words[5])
 #undef EVENT
 #undef FLAG
 	};
-	uint64_t *ring = rings + (t - region->threads) * RING_WORDS;
-	unsigned kind = ring[t->tail % RING_WORDS] & 31;
+	uint64_t *at;
+	unsigned kind;
 
-	if (t->tail == t->head)
-		return 0;
+	for (;;) {
+		if (t->tail == t->head)
+			return 0;
+		at = rings + (t - region->threads) * RING_WORDS +
+		     t->order[t->tail / SEGMENT_WORDS % WIRE_MAX_SEGMENTS] * SEGMENT_WORDS +
+		     t->tail % SEGMENT_WORDS;
+		if (*at)
+			break;
+		t->tail = (t->tail / SEGMENT_WORDS + 1) * SEGMENT_WORDS;
+		assert_true(t->tail <= t->head);
+	}
+	kind = *at & 31;
 	assert_true(lengths[kind] > 0);
+	assert_true(t->tail % SEGMENT_WORDS + lengths[kind] <= SEGMENT_WORDS);
 	for (unsigned i = 0; i < lengths[kind]; i++)
-		words[i] = ring[(t->tail + i) % RING_WORDS];
+		words[i] = at[i];
 	t->tail += lengths[kind];
 	return kind;
 }
@@ -217,7 +230,7 @@ static void test_full_ring(void **state)
 		core_run_enter(&run, (uint64_t)&task, CORE_POLL);
 		core_schedule((uint64_t)&task, run.table);
 		core_run_leave(&run);
-		if (i % 97 == 0)
+		if (i % 203 == 0)
 			while ((kind = take(t, w))) {
 				nr[kind]++;
 				if (kind == EV_LOST)
