@@ -35,7 +35,8 @@
 		(vec)->nr = (vec)->cap = 0; \
 	} while (0)
 
+/* An empty vector has no memory, and NULL + 0 is undefined in C: hence the test of nr first. */
 #define vec_each(item, vec) \
-	for (typeof((vec)->v) item = (vec)->v; item < (vec)->v + (vec)->nr; item++)
+	for (typeof(*(vec)->v) *item = (vec)->v; (vec)->nr && item < (vec)->v + (vec)->nr; item++)
 
 #endif
