@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Reads a trace file: definitions first, then all events of all threads in the order of time, in one streaming
- * pass with memory bounded by the number of threads, not of events. The file is hostile input: whatever is broken is
- * skipped and counted, never believed.
+ * Reads a trace file: definitions first, then all events of all threads in the order of time, in
+ * one streaming pass with memory bounded by the number of threads, not of events. The file is
+ * hostile input: whatever is broken is skipped and counted, never believed.
  */
 #ifndef TRACE_READER_H
 #define TRACE_READER_H
@@ -41,8 +41,10 @@ trace_get_duration(const struct trace *t); /* ns from time 0 to the last stamp o
 uint64_t trace_get_nr_events(const struct trace *t); /* as the block headers say */
 
 /*
- * The next events in order of time (ns since the start of the recording; each stamp converted once).
- * Returns how many lie in *evs, which is good until the next call; 0 at the end.
+ * The next events in order of time (ns since the start of the recording; each stamp converted
+ * once). Ticks are finer than ns and decide first, then the number of the thread: so two events of
+ * one nanosecond stand in the order in which they happened. Returns how many lie in *evs, which is
+ * good until the next call; 0 at the end.
  */
 size_t trace_read(struct trace *t, const struct event **evs);
 void trace_rewind(struct trace *t);

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* futrace dump: every event of a trace as one line of text, in the order of time. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "cmd/command.h"
+#include "trace/reader.h"
+
+struct dump_opts {
+	uint64_t tid, task, limit; /* 0: all */
+};
+
+static const struct opt dump_options[] = {
+	OPT('t', "thread", OPT_UINT, struct dump_opts, tid, "TID", "only events of this thread"),
+	OPT(0, "task", OPT_UINT, struct dump_opts, task, "ID",
+	    "only events that name this task, and the ends of its runs"),
+	OPT('n', "limit", OPT_UINT, struct dump_opts, limit, "N", "stop after N lines"),
+	{ 0 },
+};
+
+struct runs {
+	VEC(uint64_t) tasks; /* innermost last */
+};
+
+/* Text that is made once, and the tasks that run on each thread. */
+struct dump {
+	const struct dump_opts *opts;
+	struct strbuf line;
+	const struct trace_thread *threads;
+	struct strbuf *thread_labels;
+	uint32_t nr_threads;
+	struct strbuf *type_names;
+	uint32_t nr_types;
+	struct runs *runs; /* per thread; only with --task */
+	uint64_t nr_lines;
+};
+
+/* Without blanks, so that the columns of a line can be counted. */
+static void add_word(struct strbuf *b, const char *s, size_t len)
+{
+	struct strbuf clean = STRBUF_INIT;
+
+	strbuf_add_clean(&clean, s, len);
+	for (const char *p = clean.s; *p; p++)
+		if (*p == ' ')
+			strbuf_addstr(b, "\\x20");
+		else
+			strbuf_addch(b, *p);
+	strbuf_release(&clean);
+}
+
+static void dump_init(struct dump *d, const struct dump_opts *opts, struct trace *t)
+{
+	const struct trace_type *types = trace_get_types(t, &d->nr_types);
+
+	d->opts = opts;
+	strbuf_init(&d->line);
+	d->threads = trace_get_threads(t, &d->nr_threads);
+	d->thread_labels = xcalloc(d->nr_threads + 1, sizeof(*d->thread_labels));
+	d->type_names = xcalloc(d->nr_types + 1, sizeof(*d->type_names));
+	d->runs = xcalloc(d->nr_threads + 1, sizeof(*d->runs));
+	for (uint32_t i = 0; i < d->nr_threads; i++) {
+		const char *name = d->threads[i].name;
+
+		strbuf_init(&d->thread_labels[i]);
+		strbuf_addf(&d->thread_labels[i], "%7" PRIu32 " ", d->threads[i].tid);
+		add_word(&d->thread_labels[i], *name ? name : "-", *name ? strlen(name) : 1);
+	}
+	for (uint32_t i = 0; i < d->nr_types; i++) {
+		strbuf_init(&d->type_names[i]);
+		strbuf_add_clean(&d->type_names[i], types[i].name, strlen(types[i].name));
+		if (!*types[i].name)
+			strbuf_addf(&d->type_names[i], "#%" PRIu32, i);
+	}
+}
+
+static void dump_release(struct dump *d)
+{
+	for (uint32_t i = 0; i < d->nr_threads; i++) {
+		strbuf_release(&d->thread_labels[i]);
+		vec_release(&d->runs[i].tasks);
+	}
+	for (uint32_t i = 0; i < d->nr_types; i++)
+		strbuf_release(&d->type_names[i]);
+	free(d->thread_labels);
+	free(d->type_names);
+	free(d->runs);
+	strbuf_release(&d->line);
+}
+
+/*
+ * Whether the event belongs to the wanted task. The end of a run names no task: it is that of the
+ * last one begun.
+ */
+static bool concerns_task(struct dump *d, const struct event *ev)
+{
+	struct runs *r = &d->runs[ev->thread];
+
+	if (ev->kind == EV_RUN_START)
+		vec_push(&r->tasks, ev->task);
+	if (ev->kind == EV_RUN_END && r->tasks.nr)
+		return r->tasks.v[--r->tasks.nr] == d->opts->task;
+	return event_descs[ev->kind].task && ev->task == d->opts->task;
+}
+
+static void add_flags(struct strbuf *b, const struct event *ev)
+{
+	const char *sep = " flags=";
+
+	for (unsigned bit = 0; bit < EVENT_FLAG_BITS; bit++) {
+		const char *name = event_descs[ev->kind].flags[bit];
+
+		if (!(ev->flags >> bit & 1))
+			continue;
+		strbuf_addstr(b, sep);
+		if (name)
+			strbuf_addstr(b, name);
+		else
+			strbuf_addf(b, "bit%u", bit);
+		sep = ",";
+	}
+}
+
+/* Numbers are printed by their name in event.def: addresses as such, kinds of event as words. */
+static void add_arg(struct strbuf *b, const char *name, uint64_t value)
+{
+	if (!name)
+		return;
+	if (strcmp(name, "addr") == 0)
+		strbuf_addf(b, " addr=0x%" PRIx64, value);
+	else if (strcmp(name, "kind") == 0 && value < EV_MAX && event_descs[value].name)
+		strbuf_addf(b, " kind=%s", event_descs[value].name);
+	else
+		strbuf_addf(b, " %s=%" PRIu64, name, value);
+}
+
+static void add_args(struct strbuf *b, const struct event *ev)
+{
+	const struct event_desc *desc = &event_descs[ev->kind];
+	char text[16];
+
+	if (desc->a && strcmp(desc->a, "name_lo") == 0) {
+		memcpy(text, &ev->a, 8);
+		memcpy(text + 8, &ev->b, 8);
+		strbuf_addstr(b, " name=");
+		add_word(b, text, strnlen(text, sizeof(text)));
+		return;
+	}
+	add_arg(b, desc->a, ev->a);
+	add_arg(b, desc->b, ev->b);
+}
+
+static void dump_line(struct dump *d, const struct event *ev)
+{
+	const struct event_desc *desc = &event_descs[ev->kind];
+	struct strbuf *b = &d->line;
+
+	strbuf_addf(b, "%5" PRIu64 ".%09" PRIu64 " %-23s %s", ev->time / 1000000000,
+		    ev->time % 1000000000, d->thread_labels[ev->thread].s, desc->name);
+	add_flags(b, ev);
+	if (desc->task)
+		strbuf_addf(b, " task=%" PRIu64, ev->task);
+	if (desc->task == EVENT_TASK_ADDR)
+		add_arg(b, "addr", ev->addr);
+	add_args(b, ev);
+	if (desc->task && ev->type < d->nr_types)
+		strbuf_addf(b, " type=%s", d->type_names[ev->type].s);
+	else if (desc->task)
+		strbuf_addstr(b, " type=-");
+	strbuf_addch(b, '\n');
+}
+
+/* False when enough was printed, or nobody reads on. */
+static bool dump_events(struct dump *d, const struct event *evs, size_t nr)
+{
+	bool go_on = true;
+
+	strbuf_reset(&d->line);
+	for (size_t i = 0; i < nr && go_on; i++) {
+		if (d->opts->task && !concerns_task(d, &evs[i]))
+			continue;
+		if (d->opts->tid && d->threads[evs[i].thread].tid != d->opts->tid)
+			continue;
+		dump_line(d, &evs[i]);
+		go_on = ++d->nr_lines != d->opts->limit;
+	}
+	return fwrite(d->line.s, 1, d->line.len, stdout) == d->line.len && go_on;
+}
+
+static int run(const void *options, int nr, char **argv)
+{
+	const char *path = nr ? argv[0] : CMD_DEFAULT_FILE;
+	const struct trace_damage *damage;
+	struct err e = ERR_INIT;
+	const struct event *evs;
+	struct trace *t;
+	struct dump d = { 0 };
+	size_t n;
+
+	if (nr > 1)
+		return cmd_usage("one FILE at a time, not also '%s'", argv[1]);
+	t = trace_open(path, &e);
+	if (!t)
+		return cmd_fail(&e);
+	dump_init(&d, options, t);
+	while ((n = trace_read(t, &evs)) && dump_events(&d, evs, n))
+		;
+	damage = trace_get_damage(t);
+	if (damage->cut)
+		cmd_note("%s was cut: its recorder died, or still writes", path);
+	if (damage->bad_blocks || damage->bad_events || (damage->bytes_skipped && !damage->cut))
+		cmd_note("%s is damaged: %" PRIu64 " blocks, %" PRIu64 " events and %" PRIu64
+			 " bytes could not be read",
+			 path, damage->bad_blocks, damage->bad_events, damage->bytes_skipped);
+	dump_release(&d);
+	trace_close(t);
+	return EXIT_OK;
+}
+
+const struct command cmd_dump = {
+	.name = "dump",
+	.summary = "print a recording event by event",
+	.synopsis = "[options] [FILE]",
+	.options = dump_options,
+	.options_size = sizeof(struct dump_opts),
+	.run = run,
+};

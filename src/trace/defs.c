@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Reads definitions and the end block: the mirror of what writer.c puts into them. */
+#include "trace/load.h"
+
+/* All strings of a file together: far more than any program has, far less than memory. */
+#define STRING_BYTES_MAX (64u << 20)
+
+/* A field that is not there is 0: records may have grown since. */
+static uint64_t take_field(struct cursor *c)
+{
+	return c->p < c->end ? cursor_varint(c) : 0;
+}
+
+static const char *take_string(struct load *l, struct cursor *c)
+{
+	uint64_t number = take_field(c);
+
+	return number < l->strings.nr && l->strings.v[number] ? l->strings.v[number] : "";
+}
+
+/* Makes a vector reach up to number, which was checked. New elements are zero. */
+#define reach(vec, number)                                                                      \
+	do {                                                                                    \
+		size_t nr_ = (size_t)(number) + 1;                                              \
+		if (nr_ > (vec)->nr) {                                                          \
+			vec_grow(vec, nr_ - (vec)->nr);                                         \
+			memset((vec)->v + (vec)->nr, 0, (nr_ - (vec)->nr) * sizeof(*(vec)->v)); \
+			(vec)->nr = nr_;                                                        \
+		}                                                                               \
+	} while (0)
+
+/* Others borrow it, so a string once defined stays. */
+static bool load_string(struct load *l, struct cursor *c)
+{
+	uint64_t number = cursor_varint(c);
+	size_t len = c->end - c->p;
+
+	if (c->bad || number == 0 || number >= STRINGS_MAX ||
+	    l->nr_string_bytes + len > STRING_BYTES_MAX)
+		return false;
+	reach(&l->strings, number);
+	if (l->strings.v[number])
+		return false;
+	l->strings.v[number] = xstrndup((const char *)c->p, len);
+	l->nr_string_bytes += len;
+	return true;
+}
+
+static bool load_meta(struct load *l, struct cursor *c)
+{
+	struct trace_meta *m = &l->meta;
+	uint64_t argc;
+
+	m->tool = take_string(l, c);
+	m->exe = take_string(l, c);
+	m->cwd = take_string(l, c);
+	m->os = take_string(l, c);
+	m->cpu = take_string(l, c);
+	m->host = take_string(l, c);
+	m->pid = take_field(c);
+	m->uid = take_field(c);
+	m->nr_cpus = take_field(c);
+	m->parent_pid = take_field(c);
+	m->clock = take_field(c) == CLOCK_KIND_TSC ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC;
+	m->base_ticks = take_field(c);
+	argc = take_field(c);
+	l->argv.nr = 0;
+	while (l->argv.nr < MIN(argc, (uint64_t)ARGS_MAX) && c->p < c->end)
+		vec_push(&l->argv, take_string(l, c));
+	l->has_meta = true;
+	return !c->bad;
+}
+
+static bool load_object(struct load *l, struct cursor *c)
+{
+	uint64_t number = cursor_varint(c);
+
+	if (c->bad || number >= OBJECTS_MAX)
+		return false;
+	reach(&l->objects, number);
+	l->objects.v[number].path = take_string(l, c);
+	l->objects.v[number].build_id = take_string(l, c);
+	l->objects.v[number].base = take_field(c);
+	return !c->bad;
+}
+
+static bool load_runtime(struct load *l, struct cursor *c)
+{
+	uint64_t number = cursor_varint(c);
+
+	if (c->bad || number >= RUNTIMES_MAX)
+		return false;
+	reach(&l->runtimes, number);
+	l->runtimes.v[number].object = take_field(c);
+	l->runtimes.v[number].name = take_string(l, c);
+	l->runtimes.v[number].version = take_string(l, c);
+	return !c->bad;
+}
+
+static bool load_type(struct load *l, struct cursor *c)
+{
+	uint64_t number = cursor_varint(c), kind;
+	struct trace_type *t;
+
+	if (c->bad || number >= TYPES_MAX)
+		return false;
+	reach(&l->types, number);
+	t = &l->types.v[number];
+	t->runtime = take_field(c);
+	kind = take_field(c);
+	t->kind = kind <= TRACE_HELPER ? kind : TRACE_TASK;
+	t->name = take_string(l, c);
+	t->scheduler = take_string(l, c);
+	t->file = take_string(l, c);
+	t->line = take_field(c);
+	t->nr_candidates = take_field(c);
+	t->va = take_field(c);
+	t->size_bytes = take_field(c);
+	return !c->bad;
+}
+
+static bool load_thread(struct load *l, struct cursor *c)
+{
+	uint64_t number = cursor_varint(c);
+
+	if (c->bad || number >= THREADS_MAX)
+		return false;
+	reach(&l->threads, number);
+	l->threads.v[number].tid = take_field(c);
+	l->threads.v[number].name = take_string(l, c);
+	return !c->bad;
+}
+
+static bool load_anchor(struct load *l, struct cursor *c)
+{
+	struct clock_anchor a = { .ticks = unzigzag(cursor_varint(c)) };
+
+	a.mono_ns = take_field(c);
+	a.boot_ns = take_field(c);
+	a.real_ns = take_field(c);
+	if (c->bad || l->anchors.nr >= ANCHORS_MAX)
+		return false;
+	vec_push(&l->anchors, a);
+	return true;
+}
+
+bool load_defs(struct load *l, const uint8_t *raw, size_t len)
+{
+	static bool (*const readers[])(struct load *, struct cursor *) = {
+		[DEF_STRING] = load_string,   [DEF_META] = load_meta, [DEF_OBJECT] = load_object,
+		[DEF_RUNTIME] = load_runtime, [DEF_TYPE] = load_type, [DEF_THREAD] = load_thread,
+		[DEF_ANCHOR] = load_anchor,
+	};
+	struct cursor c = { .p = raw, .end = raw + len };
+	bool is_good = true;
+
+	while (c.p < c.end) {
+		uint64_t tag = cursor_varint(&c), body_len = cursor_varint(&c);
+		struct cursor body = { .p = c.p };
+
+		if (c.bad || body_len > (size_t)(c.end - c.p))
+			return false;
+		c.p += body_len;
+		body.end = c.p;
+		if (tag < ARRAY_SIZE(readers) && readers[tag])
+			is_good &= readers[tag](l, &body);
+	}
+	return is_good;
+}
+
+bool load_end(struct load *l, const uint8_t *raw, size_t len)
+{
+	struct cursor c = { .p = raw, .end = raw + len };
+	struct trace_end end = { 0 };
+	uint64_t kind = cursor_varint(&c), nr;
+
+	end.kind = kind;
+	end.status = cursor_varint(&c);
+	end.ticks = unzigzag(cursor_varint(&c));
+	end.tool_cpu_ns = cursor_varint(&c);
+	end.target_cpu_ns = cursor_varint(&c);
+	end.nr_unslotted = cursor_varint(&c);
+	nr = cursor_varint(&c);
+	for (uint64_t i = 0; i < MIN(nr, (uint64_t)ARRAY_SIZE(end.lost)); i++)
+		end.lost[i] = cursor_varint(&c);
+	if (c.bad || kind == TRACE_CUT || kind > TRACE_STOPPED)
+		return false;
+	l->end = end;
+	l->has_end = true;
+	return true;
+}
+
+static void default_string(const char **s)
+{
+	if (!*s)
+		*s = "";
+}
+
+void load_finish_defs(struct load *l)
+{
+	struct trace_meta *m = &l->meta;
+	const char **const strings[] = { &m->tool, &m->exe, &m->cwd, &m->os, &m->cpu, &m->host };
+
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
+		default_string(strings[i]);
+	if (!m->clock)
+		m->clock = CLOCK_KIND_MONOTONIC;
+	m->argv = l->argv.v;
+	m->argc = l->argv.nr;
+	vec_each (o, &l->objects) {
+		default_string(&o->path);
+		default_string(&o->build_id);
+	}
+	vec_each (r, &l->runtimes) {
+		default_string(&r->name);
+		default_string(&r->version);
+	}
+	vec_each (t, &l->types) {
+		default_string(&t->name);
+		default_string(&t->scheduler);
+		default_string(&t->file);
+	}
+	/* Events may name a thread whose definition is lost. */
+	vec_each (b, &l->blocks)
+		reach(&l->threads, b->header.thread);
+	vec_each (t, &l->threads)
+		default_string(&t->name);
+	/*
+	 * In the file they count from time 0; whoever asks for anchors wants the clock's own
+	 * count.
+	 */
+	vec_each (a, &l->anchors)
+		a->ticks += m->base_ticks;
+	if (l->has_end)
+		l->end.ticks += m->base_ticks;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Everything of a trace file but its events: finds the blocks, remembers where the events are,
+ * reads the definitions. Only for the files of this folder.
+ */
+#ifndef TRACE_LOAD_H
+#define TRACE_LOAD_H
+
+#include <zstd.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "trace/format.h"
+#include "trace/reader.h"
+
+/* A block of events in the file. */
+struct load_block {
+	uint64_t off; /* of the payload */
+	struct block_header header;
+};
+
+struct load {
+	int fd;
+	uint64_t size;
+	ZSTD_DCtx *zstd;
+	struct strbuf stored, raw; /* room for the block at hand */
+	VEC(struct load_block) blocks;
+	struct trace_damage damage;
+	struct trace_meta meta;
+	struct trace_end end;
+	VEC(char *) strings; /* NULL: not defined */
+	size_t nr_string_bytes;
+	VEC(const char *) argv;
+	VEC(struct trace_object) objects;
+	VEC(struct trace_runtime) runtimes;
+	VEC(struct trace_type) types;
+	VEC(struct trace_thread) threads;
+	VEC(struct clock_anchor) anchors;
+	bool has_meta, has_end;
+};
+
+int load_open(struct load *l, const char *path, struct err *e);
+void load_release(struct load *l); /* also after a failed load_open */
+/* Decompresses a block's payload into raw, which has header.raw_len bytes. False: damaged. */
+bool load_payload(struct load *l, const struct block_header *h, uint64_t off, uint8_t *raw);
+
+/*
+ * Reads the records of a block of definitions, or the end block. False when some of it was broken.
+ */
+bool load_defs(struct load *l, const uint8_t *raw, size_t len);
+bool load_end(struct load *l, const uint8_t *raw, size_t len);
+/* Fills in what nobody defined. */
+void load_finish_defs(struct load *l);
+
+#endif

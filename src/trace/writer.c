@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Writes a trace file: collects definitions, fills one block of events per thread, compresses full
+ * blocks and writes each with one write. Pending definitions always go out before the next block of
+ * events, so nothing in the file refers to what is not yet there.
+ */
+#include "trace/writer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/intern.h"
+#include "base/io.h"
+#include "base/vec.h"
+#include "trace/encode.h"
+
+/* A fifth to a third smaller than level -5, and fast enough (docs/FORMAT.md, Choices). */
+#define ZSTD_LEVEL 1
+/*
+ * Pending definitions are written when they reach this. One record may be longer, but not by much.
+ */
+#define DEFS_LEN   (128u << 10)
+#define STRING_LEN (64u << 10)
+/*
+ * A stream that had nothing to write for so many flushes gives its memory back: threads may be
+ * thousands.
+ */
+#define IDLE_MAX 16
+
+struct trace_stream {
+	struct trace_writer *w;
+	uint32_t thread, tid;
+	char name[17];
+	uint64_t last_tick;
+	bool is_ready;	  /* the encoder has its memory */
+	unsigned nr_idle; /* flushes without an event, in a row */
+	struct encoder enc;
+	size_t pos; /* in w->streams */
+};
+
+struct trace_writer {
+	int fd;
+	uint64_t base_ticks;
+	uint64_t nr_bytes, nr_events;
+	struct err error;
+	ZSTD_CCtx *zstd;
+	uint8_t *raw, *out; /* a block before compression; headers and payload after it */
+	struct strbuf defs; /* records not yet written */
+	uint32_t nr_defs;
+	struct intern *strings; /* number in the file: that here, plus one */
+	uint32_t nr_objects, nr_runtimes, nr_types, nr_threads;
+	VEC(struct trace_stream *) streams;
+};
+
+static void write_bytes(struct trace_writer *w, const void *data, size_t len)
+{
+	if (w->error.tag)
+		return;
+	if (io_write_all(w->fd, data, len) < 0)
+		err_sys(&w->error, "cannot write the trace");
+	else
+		w->nr_bytes += len;
+}
+
+static void pack_file_header(uint8_t out[FILE_HEADER_LEN])
+{
+	memcpy(out, FILE_MAGIC, FILE_MAGIC_LEN);
+	put_le16(out + 8, FORMAT_MAJOR);
+	put_le16(out + 10, FORMAT_MINOR);
+	put_le32(out + 12, FILE_HEADER_LEN);
+}
+
+/*
+ * Compresses raw and writes it as a block. h tells kind, thread, count and ticks. The file's header
+ * goes out together with the first block: a file that has one thus has both.
+ */
+static void write_block(struct trace_writer *w, struct block_header *h, const void *raw, size_t len)
+{
+	uint8_t *block = w->out + FILE_HEADER_LEN;
+	size_t n, lead = w->nr_bytes ? 0 : FILE_HEADER_LEN;
+
+	if (w->error.tag)
+		return;
+	n = ZSTD_compress2(w->zstd, block + BLOCK_HEADER_LEN, ZSTD_compressBound(RAW_LEN_MAX), raw,
+			   len);
+	if (ZSTD_isError(n)) {
+		err_set(&w->error, ERR_SYS, "cannot compress the trace: %s", ZSTD_getErrorName(n));
+		return;
+	}
+	h->codec = CODEC_ZSTD;
+	h->stored_len = n;
+	h->raw_len = len;
+	pack_file_header(w->out);
+	block_header_pack(h, block);
+	write_bytes(w, block - lead, lead + BLOCK_HEADER_LEN + n);
+}
+
+static void write_defs(struct trace_writer *w)
+{
+	struct block_header h = { .kind = BLOCK_DEFS, .nr_events = w->nr_defs };
+
+	if (!w->nr_defs)
+		return;
+	write_block(w, &h, w->defs.s, w->defs.len);
+	strbuf_reset(&w->defs);
+	w->nr_defs = 0;
+}
+
+static void add_varint(struct strbuf *b, uint64_t v)
+{
+	uint8_t buf[VARINT_MAX];
+
+	strbuf_add(b, buf, varint_put(buf, v) - buf);
+}
+
+static void add_record(struct trace_writer *w, enum def_tag tag, const struct strbuf *body)
+{
+	if (w->defs.len + body->len > DEFS_LEN)
+		write_defs(w);
+	add_varint(&w->defs, tag);
+	add_varint(&w->defs, body->len);
+	strbuf_add(&w->defs, body->s, body->len);
+	w->nr_defs++;
+}
+
+/* The number of a string in the file; it is defined on first use. */
+static uint64_t string_number(struct trace_writer *w, const char *s)
+{
+	struct strbuf body = STRBUF_INIT;
+	uint32_t before = intern_count(w->strings), number;
+	size_t len = s ? strnlen(s, STRING_LEN) : 0;
+
+	if (!len || before >= STRINGS_MAX - 1)
+		return 0;
+	number = intern_put(w->strings, s, len);
+	if (number == before) {
+		add_varint(&body, number + 1);
+		strbuf_add(&body, s, len);
+		add_record(w, DEF_STRING, &body);
+		strbuf_release(&body);
+	}
+	return (uint64_t)number + 1;
+}
+
+/* Numbers one after another as a record. Strings among them must have been numbered before. */
+static void add_numbers(struct trace_writer *w, enum def_tag tag, const uint64_t *v, size_t nr)
+{
+	struct strbuf body = STRBUF_INIT;
+
+	for (size_t i = 0; i < nr; i++)
+		add_varint(&body, v[i]);
+	add_record(w, tag, &body);
+	strbuf_release(&body);
+}
+
+static void add_meta(struct trace_writer *w, const struct trace_meta *m)
+{
+	uint32_t argc = MIN(m->argc, (uint32_t)ARGS_MAX);
+	const uint64_t head[] = {
+		string_number(w, m->tool),
+		string_number(w, m->exe),
+		string_number(w, m->cwd),
+		string_number(w, m->os),
+		string_number(w, m->cpu),
+		string_number(w, m->host),
+		m->pid,
+		m->uid,
+		m->nr_cpus,
+		m->parent_pid,
+		m->clock,
+		m->base_ticks,
+		argc,
+	};
+	uint64_t *v = xmalloc(sizeof(head) + argc * sizeof(*v));
+
+	memcpy(v, head, sizeof(head));
+	for (uint32_t i = 0; i < argc; i++)
+		v[ARRAY_SIZE(head) + i] = string_number(w, m->argv[i]);
+	add_numbers(w, DEF_META, v, ARRAY_SIZE(head) + argc);
+	free(v);
+}
+
+struct trace_writer *trace_writer_new(int fd, const struct trace_meta *meta)
+{
+	struct trace_writer *w = xcalloc(1, sizeof(*w));
+
+	w->fd = fd;
+	w->base_ticks = meta->base_ticks;
+	w->raw = xmalloc(RAW_LEN_MAX);
+	w->out = xmalloc(FILE_HEADER_LEN + BLOCK_HEADER_LEN + ZSTD_compressBound(RAW_LEN_MAX));
+	strbuf_init(&w->defs);
+	w->strings = intern_new();
+	w->zstd = ZSTD_createCCtx();
+	if (w->zstd) {
+		ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+		ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
+	} else {
+		err_set(&w->error, ERR_SYS, "cannot start zstd: out of memory");
+	}
+	add_meta(w, meta);
+	write_defs(w);
+	return w;
+}
+
+uint32_t trace_writer_object(struct trace_writer *w, const struct trace_object *o)
+{
+	const uint64_t v[] = { w->nr_objects, string_number(w, o->path),
+			       string_number(w, o->build_id), o->base };
+
+	add_numbers(w, DEF_OBJECT, v, ARRAY_SIZE(v));
+	return w->nr_objects++;
+}
+
+uint32_t trace_writer_runtime(struct trace_writer *w, const struct trace_runtime *r)
+{
+	const uint64_t v[] = { w->nr_runtimes, r->object, string_number(w, r->name),
+			       string_number(w, r->version) };
+
+	add_numbers(w, DEF_RUNTIME, v, ARRAY_SIZE(v));
+	return w->nr_runtimes++;
+}
+
+uint32_t trace_writer_type(struct trace_writer *w, const struct trace_type *t)
+{
+	const uint64_t v[] = {
+		w->nr_types,
+		t->runtime,
+		t->kind,
+		string_number(w, t->name),
+		string_number(w, t->scheduler),
+		string_number(w, t->file),
+		t->line,
+		t->nr_candidates,
+		t->va,
+		t->size_bytes,
+	};
+
+	add_numbers(w, DEF_TYPE, v, ARRAY_SIZE(v));
+	return w->nr_types++;
+}
+
+void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a)
+{
+	const uint64_t v[] = { zigzag(a->ticks - w->base_ticks), a->mono_ns, a->boot_ns,
+			       a->real_ns };
+
+	add_numbers(w, DEF_ANCHOR, v, ARRAY_SIZE(v));
+}
+
+static void add_thread(struct trace_stream *s)
+{
+	const uint64_t v[] = { s->thread, s->tid, string_number(s->w, s->name) };
+
+	add_numbers(s->w, DEF_THREAD, v, ARRAY_SIZE(v));
+}
+
+struct trace_stream *trace_writer_thread(struct trace_writer *w, uint32_t tid)
+{
+	struct trace_stream *s = xcalloc(1, sizeof(*s));
+
+	s->w = w;
+	s->tid = tid;
+	s->thread = w->nr_threads++;
+	s->pos = w->streams.nr;
+	if (s->thread >= THREADS_MAX && !w->error.tag)
+		err_set(&w->error, ERR_SYS, "cannot record more than %u threads; stopped here",
+			THREADS_MAX);
+	vec_push(&w->streams, s);
+	add_thread(s);
+	return s;
+}
+
+static void flush_stream(struct trace_stream *s)
+{
+	struct trace_writer *w = s->w;
+	struct block_header h = { .kind = BLOCK_EVENTS,
+				  .thread = s->thread,
+				  .nr_events = s->enc.nr,
+				  .first_tick = s->enc.first_tick,
+				  .last_tick = s->enc.last_tick };
+
+	if (!s->enc.nr)
+		return;
+	write_defs(w);
+	write_block(w, &h, w->raw, encoder_finish(&s->enc, w->raw));
+	s->last_tick = s->enc.last_tick;
+	encoder_reset(&s->enc);
+}
+
+/* Names and tids are definitions too, so that a thread can be told before its events are read. */
+static void note_thread(struct trace_stream *s, const struct event *ev)
+{
+	if (ev->kind == EV_THREAD_START) {
+		if (s->tid == ev->a)
+			return;
+		s->tid = ev->a;
+	} else {
+		uint8_t name[16];
+
+		put_le64(name, ev->a);
+		put_le64(name + 8, ev->b);
+		if (memcmp(name, s->name, sizeof(name)) == 0)
+			return;
+		memcpy(s->name, name, sizeof(name));
+	}
+	add_thread(s);
+}
+
+/*
+ * The first event of a block: its time is held to the stream's order here, later ones by the
+ * encoder.
+ */
+static void put_first(struct trace_stream *s, const struct event *ev)
+{
+	struct event first = *ev;
+
+	if (!s->is_ready)
+		encoder_init(&s->enc);
+	s->is_ready = true;
+	first.time = MAX(ev->time, s->last_tick);
+	encoder_put(&s->enc, &first);
+}
+
+void trace_stream_put(struct trace_stream *s, const struct event *ev)
+{
+	if (unlikely(ev->kind >= EV_MAX || !event_descs[ev->kind].name))
+		return;
+	if (unlikely(ev->kind == EV_THREAD_NAME || ev->kind == EV_THREAD_START))
+		note_thread(s, ev);
+	if (unlikely(!s->enc.nr))
+		put_first(s, ev);
+	else
+		encoder_put(&s->enc, ev);
+	s->w->nr_events++;
+	if (unlikely(encoder_is_full(&s->enc)))
+		flush_stream(s);
+}
+
+void trace_stream_close(struct trace_stream *s)
+{
+	struct trace_writer *w = s->w;
+	struct trace_stream *moved = w->streams.v[w->streams.nr - 1];
+
+	flush_stream(s);
+	w->streams.v[s->pos] = moved;
+	moved->pos = s->pos;
+	w->streams.nr--;
+	if (s->is_ready)
+		encoder_release(&s->enc);
+	free(s);
+}
+
+void trace_writer_flush(struct trace_writer *w)
+{
+	write_defs(w);
+	vec_each (s, &w->streams)
+		flush_stream(*s);
+}
+
+uint64_t trace_writer_bytes(const struct trace_writer *w)
+{
+	return w->nr_bytes;
+}
+
+uint64_t trace_writer_events(const struct trace_writer *w)
+{
+	return w->nr_events;
+}
+
+const struct err *trace_writer_error(const struct trace_writer *w)
+{
+	return w->error.tag ? &w->error : NULL;
+}
+
+static void write_end(struct trace_writer *w, const struct trace_end *end)
+{
+	struct block_header h = { .kind = BLOCK_END, .nr_events = 1 };
+	struct strbuf raw = STRBUF_INIT;
+	const uint64_t head[] = {
+		end->kind,
+		end->status,
+		zigzag(end->ticks - w->base_ticks),
+		end->tool_cpu_ns,
+		end->target_cpu_ns,
+		end->nr_unslotted,
+		ARRAY_SIZE(end->lost),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
+		add_varint(&raw, head[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(end->lost); i++)
+		add_varint(&raw, end->lost[i]);
+	write_block(w, &h, raw.s, raw.len);
+	strbuf_release(&raw);
+}
+
+int trace_writer_close(struct trace_writer *w, const struct trace_end *end, struct err *e)
+{
+	int rc = 0;
+
+	trace_writer_flush(w);
+	if (end)
+		write_end(w, end);
+	while (w->streams.nr)
+		trace_stream_close(w->streams.v[0]);
+	if (close(w->fd) < 0 && !w->error.tag)
+		err_sys(&w->error, "cannot write the trace");
+	if (w->error.tag)
+		rc = err_set(e, w->error.tag, "%s", w->error.msg);
+	vec_release(&w->streams);
+	intern_free(w->strings);
+	strbuf_release(&w->defs);
+	ZSTD_freeCCtx(w->zstd);
+	free(w->raw);
+	free(w->out);
+	free(w);
+	return rc;
+}

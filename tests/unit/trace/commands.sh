@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# dump and info say of a known trace exactly what is in it, and fail as they should: commands.sh FUTRACE MAKETRACE DIR
+set -u
+futrace=$(realpath "$1") maketrace=$(realpath "$2") dir=$3
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+export TZ=UTC0 LC_ALL=C
+
+same() { # what, expected file, got file
+	diff -u "$2" "$3" || { echo "FAILED: $1"; failed=1; }
+}
+expect() { # what, wanted, got
+	[ "$2" = "$3" ] || { echo "FAILED: $1: wanted '$2', got '$3'"; failed=1; }
+}
+
+"$maketrace" "$tmp/trace" || exit 1
+cd "$tmp" || exit 1
+
+"$futrace" dump trace > dump.txt 2> err.txt
+expect 'dump exits with 0' 0 $?
+same 'dump prints every event' "$dir/dump.expected" dump.txt
+expect 'dump of a good file says nothing more' '' "$(cat err.txt)"
+"$futrace" info trace > info.txt
+expect 'info exits with 0' 0 $?
+grep -v '^size ' info.txt > info.stable
+same 'info tells all' "$dir/info.expected" info.stable
+expect 'info --json counts the same' "$(wc -l < dump.txt)" \
+	"$("$futrace" info --json trace | python3 -c 'import json, sys; print(sum(json.load(sys.stdin)["events_by_kind"].values()))')"
+
+expect 'info --json: lost is the sum of its kinds' True \
+	"$("$futrace" info --json trace |
+		python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["lost"] == sum(d["lost_by_kind"].values()) > 0)')"
+
+expect '--limit' 3 "$("$futrace" dump --limit=3 trace | wc -l)"
+expect '--thread' "$(grep -c '^ *[0-9.]* *4712 ' dump.txt)" "$("$futrace" dump --thread=4712 trace | wc -l)"
+expect '--task shows the wakes and runs of one task' "$(grep -c ' task=41 ' dump.txt)" \
+	"$("$futrace" dump --task=41 trace | wc -l)"
+
+mv trace futrace.data
+"$futrace" dump | cmp - dump.txt || { echo 'FAILED: futrace.data is the default'; failed=1; }
+head -c 600 futrace.data > cut
+"$futrace" dump cut > /dev/null 2> err.txt
+expect 'a cut file is no failure' 0 $?
+expect 'but it is told' 1 "$(grep -c 'was cut' err.txt)"
+expect 'info tells it too' cut "$("$futrace" info --json cut |
+	python3 -c 'import json, sys; print(json.load(sys.stdin)["end"]["kind"])')"
+
+for wrong in nothing /dev/null "$dir" /bin/sh; do
+	for command in dump info; do
+		"$futrace" $command "$wrong" > out.txt 2> err.txt
+		expect "$command $wrong exits with 1" 1 $?
+		expect "$command $wrong prints nothing" '' "$(cat out.txt)"
+		expect "$command $wrong says why in one line" 1 "$(wc -l < err.txt)"
+	done
+done
+"$futrace" dump a b > /dev/null 2>&1
+expect 'two files are a usage error' 2 $?
+"$futrace" dump futrace.data > /dev/full 2> /dev/null
+expect 'a full disk is a failure' 1 $?
+exit $failed
