@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * What futrace knows of one ELF file: which async runtimes are inside, and every task table that may be hooked.
- * Tables are recognised by structure; symbols and debug info only name them. A table whose identity is not certain
- * is not in `tables`: it is counted in the runtime's nr_refused with the reason in `note`.
+ * What futrace knows of one ELF file: which async runtimes are inside, and every task table that
+ * may be hooked. Tables are recognised by structure; symbols and debug info only name them. A table
+ * whose identity is not certain is not in `tables`: it is counted in the runtime's nr_refused with
+ * the reason in `note`.
  */
 #ifndef RUNTIME_DISCOVER_H
 #define RUNTIME_DISCOVER_H
 
 #include "base/err.h"
+#include "symbol/image.h" /* enum elf_link */
 #include "trace/trace.h"
 #include "wire/region.h"
 
 /* design: the ladder of what a binary lets us see. */
 enum rung { RUNG_NOTHING, RUNG_SYMBOLS, RUNG_LINES, RUNG_FULL };
-
-/* How the program gets its libraries: decides whether LD_PRELOAD works. */
-enum elf_link {
-	ELF_DYNAMIC, /* glibc's loader */
-	ELF_DYNAMIC_MUSL,
-	ELF_STATIC,
-	ELF_STATIC_PIE,
-	ELF_SHARED_OBJECT, /* no program */
-};
 
 struct found_runtime {
 	const char *name;    /* "tokio" */
@@ -47,13 +40,15 @@ struct found_table {
 
 struct discovery {
 	const char *path;
-	const char *build_id; /* hex, "" when there is none */
+	const char *build_id;	/* hex, "" when there is none */
+	const char *debug_path; /* separate file with its symbols and debug info, or "" */
 	enum elf_link link;
 	bool is_pie;
-	enum rung rung;
+	enum rung rung;	       /* without opts.names at least this one */
 	const char *rung_note; /* what to change to climb, "" at the top */
 	bool from_cache;
 	uint64_t took_ns;
+	uint64_t nr_broken; /* parts of the file that point outside of it and were skipped */
 	struct found_runtime *runtimes;
 	struct found_table *tables;
 	uint32_t nr_runtimes, nr_tables;
@@ -65,9 +60,9 @@ struct discover_opts {
 };
 
 /*
- * Looks at the file. A file without any async runtime is no error: nr_runtimes is 0. Errors: ERR_NOT_ELF,
- * ERR_FOREIGN, ERR_BAD_ELF, ERR_SYS, ERR_PERMISSION. `path` may be a /proc/PID/... path; shown_path (NULL: path) is what
- * `discovery.path` shall say.
+ * Looks at the file. A file without any async runtime is no error: nr_runtimes is 0. Errors:
+ * ERR_NOT_ELF, ERR_FOREIGN, ERR_BAD_ELF, ERR_SYS, ERR_PERMISSION. `path` may be a /proc/PID/...
+ * path; shown_path (NULL: path) is what `discovery.path` shall say.
  */
 struct discovery *discover_file(const char *path, const char *shown_path,
 				const struct discover_opts *opts, struct err *e);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Shared by doctor.c (what is said) and doctor_process.c (which files a process has mapped). */
+#ifndef CMD_DOCTOR_H
+#define CMD_DOCTOR_H
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "runtime/discover.h"
+
+/* One file that was looked at. */
+struct subject {
+	struct discovery *d;
+	bool is_privileged; /* setuid, setgid or with capabilities */
+};
+
+struct checkup {
+	VEC(struct subject) subjects; /* the program first */
+	uint32_t pid;		      /* 0: a file was asked for */
+	uint32_t nr_without, nr_unreadable;
+	char unreadable[1024]; /* the reason for the first of those */
+	bool use_cache;
+};
+
+bool subject_look(struct subject *s, const char *path, const char *shown, bool use_cache,
+		  struct err *e);
+/* Looks at every file that the process has mapped executable. */
+int checkup_process(struct checkup *c, const char *pid, struct err *e);
+void checkup_summary(const struct checkup *c, struct strbuf *out);
+void checkup_release(struct checkup *c);
+
+#endif

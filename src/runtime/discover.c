@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Asks every runtime for what it recognises in a file, and says on which rung of the ladder the
+ * file stands.
+ */
+#include "runtime/discover.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "runtime/remember.h"
+#include "runtime/runtime.h"
+#include "symbol/debug_file.h"
+
+static const struct runtime *const runtimes[] = {
+	&runtime_tokio,
+};
+
+/* What discovery_free has to release besides the part that callers see. */
+struct owned {
+	struct discovery d;
+	struct intern *strings;
+};
+
+/* The file, and the one that its symbols and debug info are in (the same, another, or none). */
+struct files {
+	struct image *img, *debug;
+	char *debug_path;
+	const char *path;
+	const char *dwarf_note; /* why debug info that is there cannot be read, or "" */
+};
+
+const char *finding_string(struct finding *f, const char *s)
+{
+	struct strbuf clean = STRBUF_INIT;
+	const char *kept;
+
+	strbuf_add_clean(&clean, s, strlen(s));
+	kept = intern_get(f->strings, intern_puts(f->strings, clean.s));
+	strbuf_release(&clean);
+	return kept;
+}
+
+static const struct image *image_with(const struct files *fs, const char *section)
+{
+	if (image_section(fs->img, section))
+		return fs->img;
+	return fs->debug && image_section(fs->debug, section) ? fs->debug : NULL;
+}
+
+static int files_open(struct files *fs, const char *path, const char *shown, struct err *e)
+{
+	*fs = (struct files){ .path = path, .dwarf_note = "" };
+	fs->img = image_open(path, shown, e);
+	if (!fs->img)
+		return -1;
+	if (!image_section(fs->img, ".debug_info"))
+		fs->debug_path = debug_file_find(fs->img, path);
+	if (fs->debug_path)
+		fs->debug = image_open(fs->debug_path, NULL, NULL);
+	return 0;
+}
+
+static void files_close(struct files *fs)
+{
+	image_close(fs->img);
+	image_close(fs->debug);
+	free(fs->debug_path);
+}
+
+static void give_names(struct finding *f, struct files *fs)
+{
+	const struct image *with_syms = image_with(fs, ".symtab");
+	const struct image *with_dwarf = image_with(fs, ".debug_info");
+
+	f->syms = symtab_new(with_syms ? with_syms : fs->img);
+	if (with_dwarf)
+		f->dwarf = dwarf_open(with_dwarf == fs->img ? fs->path : fs->debug_path,
+				      &fs->dwarf_note);
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+		runtimes[i]->give_names(f);
+	if (f->dwarf && !f->tables.nr)
+		f->has_types = dwarf_has_types(f->dwarf);
+	symtab_free(f->syms);
+	dwarf_close(f->dwarf);
+}
+
+static void climb(struct discovery *d, const struct finding *f, const struct files *fs)
+{
+	if (fs->dwarf_note[0]) {
+		d->rung = image_with(fs, ".symtab") ? RUNG_SYMBOLS : RUNG_NOTHING;
+		d->rung_note = fs->dwarf_note;
+	} else if (f->has_types) {
+		d->rung = RUNG_FULL;
+		d->rung_note = "";
+	} else if (f->has_functions || (!f->was_named && image_with(fs, ".debug_info"))) {
+		/*
+		 * Rust's own library always brings line tables, which say nothing about the
+		 * program.
+		 */
+		d->rung = RUNG_LINES;
+		d->rung_note = "build with `debug = 2` to see where every future is defined";
+	} else if (image_with(fs, ".symtab")) {
+		d->rung = RUNG_SYMBOLS;
+		d->rung_note = "build with `debug = \"line-tables-only\"` for exact type names, "
+			       "with `debug = 2` also to see where futures are defined";
+	} else {
+		d->rung = RUNG_NOTHING;
+		d->rung_note = "it is stripped: build with `strip = false` for type names, "
+			       "with `debug = 2` for everything";
+	}
+}
+
+static void fill(struct discovery *d, struct finding *f, const struct files *fs, const char *shown)
+{
+	d->path = finding_string(f, shown ? shown : fs->path);
+	d->build_id = finding_string(f, fs->img->build_id);
+	d->debug_path = fs->debug ? finding_string(f, fs->debug_path) : "";
+	d->link = fs->img->link;
+	d->is_pie = fs->img->is_dyn;
+	d->nr_broken = fs->img->nr_broken;
+	d->runtimes = f->runtimes.v;
+	d->nr_runtimes = f->runtimes.nr;
+	d->tables = f->tables.v;
+	d->nr_tables = f->tables.nr;
+	climb(d, f, fs);
+}
+
+struct discovery *discover_file(const char *path, const char *shown_path,
+				const struct discover_opts *opts, struct err *e)
+{
+	uint64_t start_ns = clock_mono_ns();
+	struct finding f = { 0 };
+	struct files fs;
+	struct owned *o;
+	char *key;
+
+	if (files_open(&fs, path, shown_path, e) < 0)
+		return NULL;
+	o = xcalloc(1, sizeof(*o));
+	o->strings = f.strings = intern_new();
+	f.img = fs.img;
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+		runtimes[i]->recognise(&f);
+	f.was_named = opts->names && f.tables.nr;
+	key = opts->names && opts->cache_dir && *opts->cache_dir && f.runtimes.nr
+		      ? remember_key(fs.img, fs.debug)
+		      : NULL;
+	if (key && remember_get(opts->cache_dir, key, &f)) {
+		o->d.from_cache = true;
+	} else if (opts->names && f.runtimes.nr) {
+		give_names(&f, &fs);
+		if (key && !fs.dwarf_note[0])
+			remember_put(opts->cache_dir, key, &f);
+	}
+	fill(&o->d, &f, &fs, shown_path);
+	free(key);
+	files_close(&fs);
+	o->d.took_ns = clock_mono_ns() - start_ns;
+	return &o->d;
+}
+
+void discovery_free(struct discovery *d)
+{
+	struct owned *o = (struct owned *)d;
+
+	if (!d)
+		return;
+	free(d->runtimes);
+	free(d->tables);
+	intern_free(o->strings);
+	free(o);
+}

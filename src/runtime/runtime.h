@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * A runtime that futrace knows: one file with one `const struct runtime`, and one line in the array
+ * of discover.c. `recognise` adds what it is sure of by structure alone; `name` may then look at
+ * symbols and debug info.
+ */
+#ifndef RUNTIME_RUNTIME_H
+#define RUNTIME_RUNTIME_H
+
+#include "base/intern.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "runtime/discover.h"
+#include "symbol/dwarf.h"
+#include "symbol/image.h"
+#include "symbol/symtab.h"
+
+/* A discovery under construction. Strings live in `strings`. */
+struct finding {
+	const struct image *img;
+	struct symtab *syms; /* of the file or of its debug file; may be empty */
+	struct dwarf *dwarf; /* NULL when there is none */
+	struct intern *strings;
+	VEC(struct found_runtime) runtimes;
+	VEC(struct found_table) tables;
+	bool was_named;	    /* there are tables, and names were looked for */
+	bool has_functions; /* debug info told the name of a table's function */
+	bool has_types;	    /* debug info told a future's type, not only its name */
+};
+
+struct runtime {
+	const char *name;
+	void (*recognise)(struct finding *f);
+	void (*give_names)(struct finding *f);
+};
+
+extern const struct runtime runtime_tokio;
+
+/* A copy of the string that lives as long as the discovery; control bytes are made harmless. */
+const char *finding_string(struct finding *f, const char *s);
+
+#endif

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Types by legacy symbols. `raw::poll` and its fellows are mangled without their type arguments,
+ * but drop glue is not:
+ *
+ *	core::ptr::drop_in_place<tokio::runtime::task::core::Cell<T, S>>
+ *
+ * (also Core<T, S>, CoreStage<T>, Stage<T>), and the slots that free a task call it, directly or
+ * through Tokio's own functions. poll is left out: user code inlined into it may drop or spawn
+ * other tasks.
+ *
+ * The compiler merges equal functions and forgets the names of all but one, so glue that a table
+ * reaches may bear another type's name. A single name is therefore believed only if it cannot be
+ * another table's; otherwise all names reached are given as candidates.
+ */
+#include <string.h>
+
+#include "base/map.h"
+#include "runtime/runtime.h"
+#include "runtime/tokio.h"
+#include "symbol/demangle.h"
+
+#define MAX_FUNCTIONS 48 /* visited from one table */
+#define MAX_SHOWN     6	 /* candidates in a name */
+#define MAX_CODE      (1 << 20)
+
+static const uint8_t dropping_slots[] = { 2, 6, 3, 4, 5 };
+
+/* Drop glue that a table reaches, under one of its names. */
+struct glue {
+	uint32_t type; /* number of the string, as the symbol spells it */
+	uint64_t va;
+};
+
+struct reach {
+	uint64_t seen[MAX_FUNCTIONS];
+	size_t nr_seen;
+	VEC(struct glue) glue;
+	VEC(uint32_t) types; /* each once */
+};
+
+static bool is_glue(const char *mangled)
+{
+	return strstr(mangled, "drop_in_place$LT$") &&
+	       strstr(mangled, "tokio..runtime..task..core..");
+}
+
+/* What leads from a slot to the glue. core::mem::drop is a function of its own in debug builds. */
+static bool is_tokio_task(const char *mangled)
+{
+	return str_has_prefix(mangled, "_ZN4core3mem4drop17h") ||
+	       strstr(mangled, "5tokio7runtime4task") || strstr(mangled, "5tokio..runtime..task") ||
+	       is_glue(mangled);
+}
+
+/* The T of drop_in_place<[Box<]tokio::runtime::task::core::{Cell,Core,CoreStage,Stage}<T…>>. */
+static bool glue_type(const char *text, struct span *type)
+{
+	static const char *const holders[] = { "Cell<", "Core<", "CoreStage<", "Stage<" };
+	static const char core[] = "tokio::runtime::task::core::", box[] = "alloc::boxed::Box<";
+	const char *p = strchr(text, '<');
+
+	if (!p || !str_has_prefix(text, "core::ptr::drop_in_place<"))
+		return false;
+	p++;
+	if (str_has_prefix(p, box))
+		p += sizeof(box) - 1;
+	if (!str_has_prefix(p, core))
+		return false;
+	p += sizeof(core) - 1;
+	for (size_t i = 0; i < ARRAY_SIZE(holders); i++)
+		if (str_has_prefix(p, holders[i]))
+			return type_args(p, strlen(p), type, 1) > 0;
+	return false;
+}
+
+static const char blocking_task[] = "tokio::runtime::blocking::task::BlockingTask<";
+
+static void add_type(struct finding *f, struct reach *r, const struct found_table *t,
+		     const struct span *type, uint64_t va)
+{
+	uint32_t id = intern_put(f->strings, type->s, type->len);
+
+	if (str_has_prefix(intern_get(f->strings, id), blocking_task) !=
+	    (t->kind == TRACE_BLOCKING || t->kind == TRACE_HELPER))
+		return; /* merged with the glue of a task of the other kind */
+	vec_push(&r->glue, (struct glue){ id, va });
+	vec_each (have, &r->types)
+		if (*have == id)
+			return;
+	vec_push(&r->types, id);
+}
+
+static void add_glue(struct finding *f, struct reach *r, const struct found_table *t,
+		     const struct symbol *s, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		char *text = is_glue(s[i].name) ? demangle(s[i].name) : NULL;
+		struct span type;
+
+		if (text && glue_type(text, &type))
+			add_type(f, r, t, &type, s->va);
+		free(text);
+	}
+}
+
+static bool was_seen(struct reach *r, uint64_t va)
+{
+	for (size_t i = 0; i < r->nr_seen; i++)
+		if (r->seen[i] == va)
+			return true;
+	if (r->nr_seen == MAX_FUNCTIONS)
+		return true;
+	r->seen[r->nr_seen++] = va;
+	return false;
+}
+
+typedef void each_call(struct finding *f, void *ctx, const struct symbol *s, size_t nr);
+
+/*
+ * Where the instruction at p leads: call and jmp (E8, E9) by a distance, or (FF 15, FF 25) through
+ * a word of the global offset table; or, in debug builds, load the address (48 8D 05, 48 8B 05) and
+ * soon call by register (FF D0). Opcodes are not decoded: any such byte is tried, and counts if it
+ * leads exactly to the start of a function. (Chance hits: some hundred such starts in 2^32
+ * distances.)
+ */
+static bool call_target(const struct image *img, const uint8_t *p, uint64_t left, uint64_t va,
+			uint64_t *target)
+{
+	int32_t distance;
+
+	if ((p[0] == 0xe8 || p[0] == 0xe9) && left >= 5) {
+		memcpy(&distance, p + 1, 4);
+		*target = va + 5 + distance;
+		return true;
+	}
+	if (p[0] == 0xff && left >= 6 && (p[1] == 0x15 || p[1] == 0x25)) {
+		memcpy(&distance, p + 2, 4);
+		return image_word(img, va + 6 + distance, target);
+	}
+	if (p[0] == 0x48 && left >= 7 && (p[1] == 0x8d || p[1] == 0x8b) && p[2] == 0x05 &&
+	    memmem(p + 7, MIN(left - 7, 16), "\xff\xd0", 2)) {
+		memcpy(&distance, p + 3, 4);
+		*target = va + 7 + distance;
+		return p[1] == 0x8d || image_word(img, *target, target);
+	}
+	return false;
+}
+
+static void scan_calls(struct finding *f, uint64_t va, each_call *fn, void *ctx)
+{
+	const struct symbol *s = symtab_at(f->syms, va, NULL);
+	uint64_t len = s ? MIN(s->size_bytes, (uint64_t)MAX_CODE) : 0, target;
+	const uint8_t *code = image_at(f->img, va, len);
+
+	for (uint64_t i = 0; code && i < len; i++) {
+		const struct symbol *to;
+		size_t nr;
+
+		if (!call_target(f->img, code + i, len - i, va + i, &target))
+			continue;
+		to = symtab_at(f->syms, target, &nr);
+		if (to && to->is_function)
+			fn(f, ctx, to, nr);
+	}
+}
+
+struct visit {
+	struct reach *r;
+	const struct found_table *t;
+	unsigned depth;
+};
+
+static void visit(struct finding *f, void *ctx, const struct symbol *s, size_t nr)
+{
+	struct visit *v = ctx;
+	bool is_task = false;
+
+	for (size_t i = 0; i < nr && !is_task; i++)
+		is_task = is_tokio_task(s[i].name);
+	if (!is_task || was_seen(v->r, s->va))
+		return;
+	add_glue(f, v->r, v->t, s, nr);
+	if (v->depth < 4) {
+		v->depth++;
+		scan_calls(f, s->va, visit, v);
+		v->depth--;
+	}
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void reach_types(struct finding *f, const struct found_table *t, struct reach *r)
+{
+	struct visit v = { .r = r, .t = t };
+
+	for (size_t i = 0; i < ARRAY_SIZE(dropping_slots); i++)
+		if (!was_seen(r, t->plan.words[dropping_slots[i]]))
+			scan_calls(f, t->plan.words[dropping_slots[i]], visit, &v);
+	if (r->types.nr)
+		qsort(r->types.v, r->types.nr, sizeof(*r->types.v), by_id);
+}
+
+/* Several closures of one function are spelled alike, so two tables may rightly have this name. */
+static bool is_closure_name(const char *type)
+{
+	const char *first = strstr(type, "{{closure}}");
+
+	return first && strstr(first + 1, "{{closure}}");
+}
+
+/*
+ * Might the name of one table be the other's? Both reach glue of that name, and either it is the
+ * same function, which was then made by merging, or a name that no two types have.
+ */
+static bool are_rivals(struct finding *f, const struct reach *a, const struct reach *b,
+		       uint32_t type)
+{
+	bool may_repeat = is_closure_name(intern_get(f->strings, type));
+
+	for (size_t i = 0; i < a->glue.nr; i++)
+		for (size_t k = 0; k < b->glue.nr; k++)
+			if (a->glue.v[i].type == type && b->glue.v[k].type == type &&
+			    (a->glue.v[i].va == b->glue.v[k].va || !may_repeat))
+				return true;
+	return false;
+}
+
+/* The most tables of one scheduler that may have this type instead of `of`, itself included. */
+static unsigned count_rivals(struct finding *f, const struct reach *all, const struct reach *of,
+			     uint32_t type)
+{
+	struct map nr_by_schedule = MAP_INIT;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < f->tables.nr; i++) {
+		uint64_t *nr;
+
+		if (!are_rivals(f, of, &all[i], type))
+			continue;
+		nr = map_put(&nr_by_schedule, f->tables.v[i].plan.words[TOKIO_SCHEDULE], NULL);
+		++*nr;
+		most = MAX(most, *nr);
+	}
+	map_release(&nr_by_schedule);
+	return most;
+}
+
+static bool are_helpers(struct finding *f, const struct reach *r)
+{
+	for (size_t i = 0; i < r->types.nr; i++)
+		if (!tokio_is_helper(intern_get(f->strings, r->types.v[i]) + sizeof(blocking_task) -
+				     1))
+			return false;
+	return true;
+}
+
+static void settle(struct finding *f, struct found_table *t, const struct reach *all,
+		   const struct reach *r)
+{
+	struct strbuf name = STRBUF_INIT;
+	unsigned most = 0;
+
+	for (size_t i = 0; i < r->types.nr; i++) {
+		const char *type = intern_get(f->strings, r->types.v[i]);
+		char *text = readable_type(type, strlen(type), str_has_prefix(type, blocking_task));
+
+		if (i < MAX_SHOWN)
+			strbuf_addf(&name, "%s%s", i ? " | " : "", text);
+		free(text);
+		most = MAX(most, count_rivals(f, all, r, r->types.v[i]));
+	}
+	if (r->types.nr > MAX_SHOWN)
+		strbuf_addf(&name, " | %zu more", r->types.nr - MAX_SHOWN);
+	else if (most > r->types.nr)
+		strbuf_addstr(&name, " | ?");
+	if (r->types.nr) {
+		t->name = finding_string(f, name.s);
+		t->nr_candidates = MAX(r->types.nr, (size_t)most);
+		/* Of two candidates that are both helpers either will do. */
+		if (t->kind == TRACE_BLOCKING && most <= r->types.nr && are_helpers(f, r))
+			t->kind = TRACE_HELPER;
+	}
+	strbuf_release(&name);
+}
+
+struct flavour {
+	const char *text; /* "" unknown; NULL: several */
+};
+
+static void note_flavour(struct finding *f, void *ctx, const struct symbol *s, size_t nr)
+{
+	struct flavour *fl = ctx;
+	struct found_table probe = { .scheduler = "" };
+
+	for (size_t i = 0; i < nr; i++) {
+		char *text = demangle(s[i].name);
+
+		if (text)
+			tokio_set_scheduler(&probe, text, strlen(text));
+		free(text);
+	}
+	if (!probe.scheduler[0] || !fl->text)
+		return;
+	if (fl->text[0] && strcmp(fl->text, probe.scheduler) != 0)
+		fl->text = NULL;
+	else
+		fl->text = probe.scheduler;
+}
+
+/* schedule is Tokio's own code only; it calls its scheduler by name. */
+static void find_flavour(struct finding *f, struct found_table *t)
+{
+	struct flavour fl = { .text = "" };
+
+	scan_calls(f, t->plan.words[TOKIO_SCHEDULE], note_flavour, &fl);
+	if (!fl.text || !fl.text[0])
+		return;
+	t->scheduler = fl.text;
+	if (strcmp(fl.text, "local") == 0)
+		t->kind = TRACE_LOCAL;
+}
+
+static bool is_wanted(const struct found_table *t)
+{
+	return t->plan.kind == WIRE_TABLE_TOKIO && (!t->name[0] || str_has_prefix(t->name, "fn("));
+}
+
+void tokio_legacy_names(struct finding *f)
+{
+	struct reach *all = xcalloc(f->tables.nr + 1, sizeof(*all));
+
+	/* Rivals count among tables that have a name already, too. */
+	for (size_t i = 0; i < f->tables.nr; i++)
+		if (f->tables.v[i].plan.kind == WIRE_TABLE_TOKIO)
+			reach_types(f, &f->tables.v[i], &all[i]);
+	for (size_t i = 0; i < f->tables.nr; i++) {
+		struct found_table *t = &f->tables.v[i];
+
+		if (!is_wanted(t))
+			continue;
+		if (!t->scheduler[0])
+			find_flavour(f, t);
+		if (!t->name[0] ||
+		    (all[i].types.nr == 1 && count_rivals(f, all, &all[i], all[i].types.v[0]) == 1))
+			settle(f, t, all, &all[i]);
+	}
+	for (size_t i = 0; i < f->tables.nr; i++) {
+		vec_release(&all[i].types);
+		vec_release(&all[i].glue);
+	}
+	free(all);
+}

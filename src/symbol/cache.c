@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * A cache file: header, key, data. Its name is a hash of the key; the key inside settles
+ * collisions.
+ */
+#include "symbol/cache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/vec.h"
+
+#define MAGIC	 UINT64_C(0x3145484341435446) /* "FTCACHE1" */
+#define SUFFIX	 ".cache"
+#define MAX_FILE (16 << 20)
+
+struct header {
+	uint64_t magic, checksum; /* of everything behind the header */
+	uint64_t key_len, data_len;
+};
+
+static uint64_t checksum(const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ p[i]) * UINT64_C(0x100000001b3);
+	return h ^ h >> 32;
+}
+
+static char *file_of(const char *dir, const char *key)
+{
+	return xasprintf("%s/%016llx" SUFFIX, dir, (unsigned long long)checksum(key, strlen(key)));
+}
+
+static bool is_good(const struct strbuf *file, const char *key, const struct header *h)
+{
+	size_t body = file->len - sizeof(*h);
+
+	return h->magic == MAGIC && h->key_len == strlen(key) && h->key_len <= body &&
+	       h->data_len == body - h->key_len &&
+	       memcmp(file->s + sizeof(*h), key, h->key_len) == 0 &&
+	       h->checksum == checksum(file->s + sizeof(*h), body);
+}
+
+bool cache_get(const char *dir, const char *key, struct strbuf *out)
+{
+	char *path = file_of(dir, key);
+	struct strbuf file = STRBUF_INIT;
+	struct header h;
+	bool ok = false;
+
+	if (io_read_file(path, &file, MAX_FILE, NULL) == 0 && file.len >= sizeof(h)) {
+		memcpy(&h, file.s, sizeof(h));
+		ok = is_good(&file, key, &h);
+	}
+	if (ok) {
+		strbuf_add(out, file.s + sizeof(h) + h.key_len, h.data_len);
+		utimensat(AT_FDCWD, path, NULL, 0); /* in use: the last to be removed */
+	}
+	strbuf_release(&file);
+	free(path);
+	return ok;
+}
+
+struct old_file {
+	char *path;
+	uint64_t bytes;
+	struct timespec used;
+};
+
+static int by_age(const void *a, const void *b)
+{
+	const struct old_file *x = a, *y = b;
+
+	if (x->used.tv_sec != y->used.tv_sec)
+		return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
+	return x->used.tv_nsec < y->used.tv_nsec ? -1 : x->used.tv_nsec > y->used.tv_nsec;
+}
+
+static void shrink(const char *dir, uint64_t max_bytes)
+{
+	VEC(struct old_file) files = { 0 };
+	uint64_t total = 0;
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d))) {
+		struct old_file f = { .path = xasprintf("%s/%s", dir, entry->d_name) };
+		struct stat st;
+
+		if (!str_has_suffix(entry->d_name, SUFFIX) || lstat(f.path, &st) < 0 ||
+		    !S_ISREG(st.st_mode)) {
+			free(f.path);
+			continue;
+		}
+		f.bytes = st.st_size;
+		f.used = st.st_mtim;
+		total += f.bytes;
+		vec_push(&files, f);
+	}
+	if (d)
+		closedir(d);
+	if (files.nr)
+		qsort(files.v, files.nr, sizeof(*files.v), by_age);
+	vec_each (f, &files) {
+		if (total > max_bytes && unlink(f->path) == 0)
+			total -= f->bytes;
+		free(f->path);
+	}
+	vec_release(&files);
+}
+
+/* The folder and those above it. */
+static void make_dir(const char *dir)
+{
+	char *path = xstrdup(dir);
+
+	for (char *p = path + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		mkdir(path, 0700);
+		*p = '/';
+	}
+	mkdir(path, 0700);
+	free(path);
+}
+
+void cache_put(const char *dir, const char *key, const void *data, size_t len, uint64_t max_bytes)
+{
+	struct header h = { .magic = MAGIC, .key_len = strlen(key), .data_len = len };
+	struct strbuf file = STRBUF_INIT;
+	char *path = file_of(dir, key);
+
+	if (len > MAX_FILE - sizeof(h) - h.key_len)
+		goto out;
+	strbuf_add(&file, &h, sizeof(h));
+	strbuf_add(&file, key, h.key_len);
+	strbuf_add(&file, data, len);
+	h.checksum = checksum(file.s + sizeof(h), file.len - sizeof(h));
+	memcpy(file.s, &h, sizeof(h));
+	make_dir(dir);
+	if (io_replace_file(path, file.s, file.len, 0600, NULL) == 0)
+		shrink(dir, max_bytes);
+out:
+	strbuf_release(&file);
+	free(path);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * A folder of small files that only save time: whatever is wrong with one (cut, flipped, another's
+ * key, not readable), it counts as absent. Files are written under a temporary name, so nobody
+ * reads half of one.
+ */
+#ifndef SYMBOL_CACHE_H
+#define SYMBOL_CACHE_H
+
+#include "base/strbuf.h"
+
+/* Appends what was stored under exactly this key; false when there is nothing good. */
+bool cache_get(const char *dir, const char *key, struct strbuf *out);
+/*
+ * Stores it, and removes the oldest files when the folder has grown over max_bytes. Failure is
+ * silent.
+ */
+void cache_put(const char *dir, const char *key, const void *data, size_t len, uint64_t max_bytes);
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Where the debug info of a file lies: in itself, or in a separate file that strip or a
+ * distribution made.
+ */
+#ifndef SYMBOL_DEBUG_FILE_H
+#define SYMBOL_DEBUG_FILE_H
+
+#include "symbol/image.h"
+
+/*
+ * The path of the separate debug file that belongs to img (by build-id, else by debug link with its
+ * checksum), NULL when there is none. The caller frees it.
+ */
+char *debug_file_find(const struct image *img, const char *path);
+
+#endif

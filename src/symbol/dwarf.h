@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Debug info, asked one question: what is the function at this address, and of which type is its
+ * first type parameter? That is how a task table's poll function tells the future it polls.
+ */
+#ifndef SYMBOL_DWARF_H
+#define SYMBOL_DWARF_H
+
+#include "base/err.h"
+
+struct dwarf;
+
+/* All strings live until dwarf_close. */
+struct dwarf_function {
+	uint64_t va;		  /* in: where it begins */
+	const char *name;	  /* with its type arguments: "poll<T, S>"; NULL: not found */
+	const char *decl_file;	  /* of the function itself, or NULL */
+	bool has_type;		  /* the parameter's type is described (debug = 2) */
+	uint64_t type_bytes;	  /* its size */
+	const char *env_path;	  /* the coroutine or closure inside of that type, or NULL */
+	const char *body_linkage; /* mangled name of that coroutine's or closure's code, or NULL */
+	uint64_t body_va;	  /* where that code begins, 0 when it was inlined everywhere */
+	const char *file;	  /* where that coroutine or closure is written, or NULL */
+	uint32_t line;
+};
+
+/*
+ * NULL without an error when the file has no debug info, or none that can be read (*why then says
+ * so).
+ */
+struct dwarf *dwarf_open(const char *path, const char **why);
+void dwarf_close(struct dwarf *d);
+
+/* fns must be sorted by va. Fills in what is known. */
+void dwarf_find(struct dwarf *d, struct dwarf_function *fns, size_t nr);
+/* Does it describe types at all (debug = 2), or only functions and lines? */
+bool dwarf_has_types(const struct dwarf *d);
+uint64_t dwarf_nr_broken(const struct dwarf *d);
+
+#endif

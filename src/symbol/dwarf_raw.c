@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "symbol/dwarf_raw.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+#define MAX_ABBREVS 65536
+#define MAX_ATTRS   128
+
+struct spec {
+	uint16_t attr, form;
+	int64_t implicit;
+};
+
+struct abbrev {
+	uint32_t tag, first_spec, nr_specs;
+	int32_t fixed_bytes; /* of all attributes together, -1 when it varies */
+	bool has_children, is_there;
+};
+
+struct raw_abbrevs {
+	VEC(struct abbrev) by_code; /* index: code - 1; rustc and clang number them densely */
+	VEC(struct spec) specs;
+};
+
+uint64_t raw_fixed(struct raw_bytes *b, unsigned n)
+{
+	uint64_t x = 0;
+
+	if (b->broken || b->end - b->off < n) {
+		b->broken = true;
+		return 0;
+	}
+	memcpy(&x, b->data + b->off, MIN(n, 8u));
+	b->off += n;
+	return x;
+}
+
+uint64_t raw_uleb(struct raw_bytes *b)
+{
+	uint64_t x = 0;
+
+	for (unsigned shift = 0; shift < 70; shift += 7) {
+		uint8_t c;
+
+		if (b->broken || b->off >= b->end)
+			break;
+		c = b->data[b->off++];
+		if (shift < 64)
+			x |= (uint64_t)(c & 0x7f) << shift;
+		if (!(c & 0x80))
+			return x;
+	}
+	b->broken = true;
+	return 0;
+}
+
+void raw_skip(struct raw_bytes *b, uint64_t n)
+{
+	if (b->broken || n > b->end - b->off)
+		b->broken = true;
+	else
+		b->off += n;
+}
+
+const char *raw_string(struct raw_bytes *b)
+{
+	const uint8_t *s = b->data + b->off;
+	const uint8_t *nul = b->broken ? NULL : memchr(s, '\0', b->end - b->off);
+
+	if (!nul) {
+		b->broken = true;
+		return NULL;
+	}
+	b->off += nul + 1 - s;
+	return (const char *)s;
+}
+
+/* The section's last byte is a NUL, so every string in it ends. */
+const char *raw_string_at(const struct raw_section *s, uint64_t off)
+{
+	if (off >= s->size_bytes || s->data[s->size_bytes - 1])
+		return NULL;
+	return (const char *)s->data + off;
+}
+
+/* Bytes of a form that has always the same size in units of this kind, else -1. */
+static int form_bytes(unsigned form, const struct raw_unit *u)
+{
+	switch (form) {
+	case DW_FORM_flag_present:
+	case DW_FORM_implicit_const:
+		return 0;
+	case DW_FORM_data1:
+	case DW_FORM_ref1:
+	case DW_FORM_flag:
+	case DW_FORM_strx1:
+	case DW_FORM_addrx1:
+		return 1;
+	case DW_FORM_data2:
+	case DW_FORM_ref2:
+	case DW_FORM_strx2:
+	case DW_FORM_addrx2:
+		return 2;
+	case DW_FORM_strx3:
+	case DW_FORM_addrx3:
+		return 3;
+	case DW_FORM_data4:
+	case DW_FORM_ref4:
+	case DW_FORM_strx4:
+	case DW_FORM_addrx4:
+	case DW_FORM_ref_sup4:
+		return 4;
+	case DW_FORM_data8:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_sig8:
+	case DW_FORM_ref_sup8:
+		return 8;
+	case DW_FORM_data16:
+		return 16;
+	case DW_FORM_addr:
+		return u->addr_bytes;
+	case DW_FORM_strp:
+	case DW_FORM_line_strp:
+	case DW_FORM_sec_offset:
+	case DW_FORM_strp_sup:
+	case DW_FORM_GNU_strp_alt:
+	case DW_FORM_GNU_ref_alt:
+		return u->offset_bytes;
+	case DW_FORM_ref_addr:
+		return u->version <= 2 ? u->addr_bytes : u->offset_bytes;
+	}
+	return -1;
+}
+
+static void skip_form(struct raw_bytes *b, const struct raw_unit *u, unsigned form)
+{
+	int n = form_bytes(form, u);
+
+	if (n >= 0) {
+		raw_skip(b, n);
+		return;
+	}
+	switch (form) {
+	case DW_FORM_sdata:
+	case DW_FORM_udata:
+	case DW_FORM_ref_udata:
+	case DW_FORM_strx:
+	case DW_FORM_addrx:
+	case DW_FORM_loclistx:
+	case DW_FORM_rnglistx:
+	case DW_FORM_GNU_addr_index:
+	case DW_FORM_GNU_str_index:
+		raw_uleb(b);
+		break;
+	case DW_FORM_string:
+		raw_string(b);
+		break;
+	case DW_FORM_block1:
+		raw_skip(b, raw_fixed(b, 1));
+		break;
+	case DW_FORM_block2:
+		raw_skip(b, raw_fixed(b, 2));
+		break;
+	case DW_FORM_block4:
+		raw_skip(b, raw_fixed(b, 4));
+		break;
+	case DW_FORM_block:
+	case DW_FORM_exprloc:
+		raw_skip(b, raw_uleb(b));
+		break;
+	default: /* DW_FORM_indirect too: nobody writes it */
+		b->broken = true;
+	}
+}
+
+static bool read_specs(struct raw_abbrevs *a, struct raw_bytes *b, struct abbrev *to)
+{
+	to->first_spec = a->specs.nr;
+	for (;;) {
+		struct spec s = { 0 };
+
+		s.attr = raw_uleb(b);
+		s.form = raw_uleb(b);
+		if (s.form == DW_FORM_implicit_const) {
+			/* A line number: never negative, so the sign does not matter. */
+			s.implicit = raw_uleb(b);
+		}
+		if (b->broken || to->nr_specs > MAX_ATTRS)
+			return false;
+		if (!s.attr && !s.form)
+			return true;
+		vec_push(&a->specs, s);
+		to->nr_specs++;
+	}
+}
+
+struct raw_abbrevs *raw_abbrevs_new(const struct raw_file *f, uint64_t abbrev_off)
+{
+	struct raw_abbrevs *a = xcalloc(1, sizeof(*a));
+	struct raw_bytes b = { .data = f->sections[RAW_ABBREV].data,
+			       .off = abbrev_off,
+			       .end = f->sections[RAW_ABBREV].size_bytes };
+
+	while (b.off < b.end) {
+		uint64_t code = raw_uleb(&b);
+		struct abbrev ab = { .is_there = true, .fixed_bytes = -2 };
+
+		if (!code || code > MAX_ABBREVS)
+			break;
+		ab.tag = raw_uleb(&b);
+		ab.has_children = raw_fixed(&b, 1);
+		if (!read_specs(a, &b, &ab))
+			break;
+		while (a->by_code.nr < code)
+			vec_push(&a->by_code, (struct abbrev){ 0 });
+		a->by_code.v[code - 1] = ab;
+	}
+	return a;
+}
+
+void raw_abbrevs_free(struct raw_abbrevs *a)
+{
+	if (!a)
+		return;
+	vec_release(&a->by_code);
+	vec_release(&a->specs);
+	free(a);
+}
+
+bool raw_abbrevs_have(const struct raw_abbrevs *a, uint32_t tag)
+{
+	for (size_t i = 0; i < a->by_code.nr; i++)
+		if (a->by_code.v[i].is_there && a->by_code.v[i].tag == tag)
+			return true;
+	return false;
+}
+
+static bool read_unit(const struct raw_file *f, uint64_t off, struct raw_unit *u)
+{
+	struct raw_bytes b = { .data = f->sections[RAW_INFO].data,
+			       .off = off,
+			       .end = f->sections[RAW_INFO].size_bytes };
+	uint64_t len = raw_fixed(&b, 4);
+	unsigned type = DW_UT_compile;
+
+	*u = (struct raw_unit){ .off = off, .offset_bytes = 4 };
+	if (len == 0xffffffff) {
+		u->offset_bytes = 8;
+		len = raw_fixed(&b, 8);
+	}
+	if (b.broken || len > b.end - b.off)
+		return false;
+	u->end = b.end = b.off + len;
+	u->version = raw_fixed(&b, 2);
+	if (u->version >= 5) {
+		type = raw_fixed(&b, 1);
+		u->addr_bytes = raw_fixed(&b, 1);
+		u->abbrev_off = raw_fixed(&b, u->offset_bytes);
+	} else {
+		u->abbrev_off = raw_fixed(&b, u->offset_bytes);
+		u->addr_bytes = raw_fixed(&b, 1);
+	}
+	if (type == DW_UT_skeleton || type == DW_UT_split_compile)
+		raw_skip(&b, 8);
+	u->die_off = b.off;
+	if (b.broken || u->version < 2 || u->version > 5 || u->addr_bytes != 8 ||
+	    type == DW_UT_type || type == DW_UT_split_type)
+		u->version = 0; /* skipped, but the next one can be found */
+	return true;
+}
+
+void raw_read_units(struct raw_file *f)
+{
+	VEC(struct raw_unit) units = { 0 };
+	uint64_t off = 0;
+
+	while (off < f->sections[RAW_INFO].size_bytes) {
+		struct raw_unit u;
+
+		if (!read_unit(f, off, &u)) {
+			f->nr_broken++;
+			break;
+		}
+		if (u.version)
+			vec_push(&units, u);
+		off = u.end;
+	}
+	f->units = units.v;
+	f->nr_units = units.nr;
+}
+
+struct raw_unit *raw_unit_of(const struct raw_file *f, uint64_t info_off)
+{
+	size_t lo = 0, hi = f->nr_units;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->units[mid].end <= info_off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < f->nr_units && f->units[lo].die_off <= info_off ? &f->units[lo] : NULL;
+}
+
+void raw_cursor_init(struct raw_cursor *c, const struct raw_file *f, struct raw_unit *u,
+		     const struct raw_abbrevs *a, uint64_t off)
+{
+	*c = (struct raw_cursor){ .file = f, .unit = u, .abbrevs = a, .off = off };
+}
+
+static const char *indexed_string(const struct raw_cursor *c, uint64_t index)
+{
+	const struct raw_section *s = &c->file->sections[RAW_STR_OFFSETS];
+	struct raw_bytes b = { .data = s->data, .end = s->size_bytes };
+	uint64_t off;
+
+	if (index > s->size_bytes)
+		return NULL;
+	raw_skip(&b, c->unit->str_offsets_base + index * c->unit->offset_bytes);
+	off = raw_fixed(&b, c->unit->offset_bytes);
+	return b.broken ? NULL : raw_string_at(&c->file->sections[RAW_STR], off);
+}
+
+static const char *read_string(struct raw_cursor *c, struct raw_bytes *b, unsigned form)
+{
+	switch (form) {
+	case DW_FORM_strp:
+		return raw_string_at(&c->file->sections[RAW_STR],
+				     raw_fixed(b, c->unit->offset_bytes));
+	case DW_FORM_line_strp:
+		return raw_string_at(&c->file->sections[RAW_LINE_STR],
+				     raw_fixed(b, c->unit->offset_bytes));
+	case DW_FORM_strx:
+		return indexed_string(c, raw_uleb(b));
+	case DW_FORM_strx1:
+	case DW_FORM_strx2:
+	case DW_FORM_strx3:
+	case DW_FORM_strx4:
+		return indexed_string(c, raw_fixed(b, form_bytes(form, c->unit)));
+	case DW_FORM_string:
+		return raw_string(b);
+	}
+	skip_form(b, c->unit, form);
+	return NULL;
+}
+
+static bool read_address(struct raw_cursor *c, struct raw_bytes *b, unsigned form, uint64_t *va)
+{
+	const struct raw_section *s = &c->file->sections[RAW_ADDR];
+	struct raw_bytes at = { .data = s->data, .end = s->size_bytes };
+	uint64_t index;
+
+	if (form == DW_FORM_addr) {
+		*va = raw_fixed(b, c->unit->addr_bytes);
+		return !b->broken;
+	}
+	if (form == DW_FORM_addrx)
+		index = raw_uleb(b);
+	else if (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4)
+		index = raw_fixed(b, form_bytes(form, c->unit));
+	else {
+		skip_form(b, c->unit, form);
+		return false;
+	}
+	if (index > s->size_bytes)
+		return false;
+	raw_skip(&at, c->unit->addr_base + index * 8);
+	*va = raw_fixed(&at, 8);
+	return !at.broken;
+}
+
+static bool read_ref(struct raw_cursor *c, struct raw_bytes *b, unsigned form, uint64_t *off)
+{
+	switch (form) {
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+		*off = c->unit->off + raw_fixed(b, form_bytes(form, c->unit));
+		return !b->broken;
+	case DW_FORM_ref_udata:
+		*off = c->unit->off + raw_uleb(b);
+		return !b->broken;
+	case DW_FORM_ref_addr:
+		*off = raw_fixed(b, form_bytes(form, c->unit));
+		return !b->broken;
+	}
+	skip_form(b, c->unit, form);
+	return false;
+}
+
+static uint64_t read_number(struct raw_cursor *c, struct raw_bytes *b, const struct spec *s)
+{
+	int n = form_bytes(s->form, c->unit);
+
+	if (s->form == DW_FORM_implicit_const)
+		return s->implicit;
+	if (s->form == DW_FORM_udata || s->form == DW_FORM_sdata)
+		return raw_uleb(b); /* sizes, lines and states are never negative */
+	if (n > 0 && n <= 8)
+		return raw_fixed(b, n);
+	skip_form(b, c->unit, s->form);
+	return 0;
+}
+
+static void read_attr(struct raw_cursor *c, struct raw_bytes *b, const struct spec *s,
+		      struct raw_die *die)
+{
+	switch (s->attr) {
+	case DW_AT_name:
+		die->name = read_string(c, b, s->form);
+		break;
+	case DW_AT_linkage_name:
+		die->linkage_name = read_string(c, b, s->form);
+		break;
+	case DW_AT_stmt_list:
+		die->line_off = read_number(c, b, s);
+		break;
+	case DW_AT_comp_dir:
+		die->comp_dir = read_string(c, b, s->form);
+		break;
+	case DW_AT_low_pc:
+		die->has_low_pc = read_address(c, b, s->form, &die->low_pc);
+		break;
+	case DW_AT_type:
+		die->has_type = read_ref(c, b, s->form, &die->type_off);
+		break;
+	case DW_AT_abstract_origin:
+	case DW_AT_specification:
+		die->has_origin = read_ref(c, b, s->form, &die->origin_off);
+		break;
+	case DW_AT_byte_size:
+		die->byte_size = read_number(c, b, s);
+		break;
+	case DW_AT_decl_file:
+		die->decl_file = read_number(c, b, s);
+		break;
+	case DW_AT_decl_line:
+		die->decl_line = read_number(c, b, s);
+		break;
+	case DW_AT_discr_value:
+		die->discr_value = read_number(c, b, s);
+		die->has_discr = true;
+		break;
+	case DW_AT_str_offsets_base: /* the unit's own DIE sets them for all below it */
+		c->unit->str_offsets_base = read_number(c, b, s);
+		break;
+	case DW_AT_addr_base:
+		c->unit->addr_base = read_number(c, b, s);
+		break;
+	default:
+		skip_form(b, c->unit, s->form);
+	}
+}
+
+/* Most DIEs that are skipped have attributes of fixed size only: their size is added up once. */
+static bool skip_attrs(struct raw_cursor *c, struct raw_bytes *b, struct abbrev *ab)
+{
+	const struct spec *s = c->abbrevs->specs.v + ab->first_spec;
+
+	if (ab->fixed_bytes == -2) {
+		ab->fixed_bytes = 0;
+		for (uint32_t i = 0; i < ab->nr_specs; i++) {
+			int n = form_bytes(s[i].form, c->unit);
+
+			if (n < 0) {
+				ab->fixed_bytes = -1;
+				break;
+			}
+			ab->fixed_bytes += n;
+		}
+	}
+	if (ab->fixed_bytes >= 0)
+		raw_skip(b, ab->fixed_bytes);
+	else
+		for (uint32_t i = 0; i < ab->nr_specs && !b->broken; i++)
+			skip_form(b, c->unit, s[i].form);
+	return !b->broken;
+}
+
+int raw_next(struct raw_cursor *c, uint64_t wanted_tags, struct raw_die *die)
+{
+	struct raw_bytes b = { .data = c->file->sections[RAW_INFO].data,
+			       .off = c->off,
+			       .end = c->unit->end };
+	struct abbrev *ab;
+	uint64_t code;
+
+	if (b.off >= b.end || c->broken)
+		return 0;
+	code = raw_uleb(&b);
+	if (!code) {
+		c->off = b.off;
+		return b.broken ? 0 : 2;
+	}
+	if (code > c->abbrevs->by_code.nr || !c->abbrevs->by_code.v[code - 1].is_there) {
+		c->broken = true;
+		return 0;
+	}
+	ab = &c->abbrevs->by_code.v[code - 1];
+	die->off = c->off;
+	die->tag = ab->tag;
+	die->has_children = ab->has_children;
+	if (ab->tag < 64 && wanted_tags >> ab->tag & 1) {
+		*die = (struct raw_die){ .off = c->off,
+					 .tag = ab->tag,
+					 .has_children = ab->has_children };
+		for (uint32_t i = 0; i < ab->nr_specs && !b.broken; i++)
+			read_attr(c, &b, &c->abbrevs->specs.v[ab->first_spec + i], die);
+	} else {
+		skip_attrs(c, &b, ab);
+	}
+	c->broken = b.broken;
+	c->off = b.off;
+	return b.broken ? 0 : 1;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Raw DWARF 4 and 5: sections, units, abbreviations, DIEs in file order. libdw's own DIE trees are
+ * too slow to look at a hundred megabytes on every first start; this reads each byte of the units
+ * in question once. Private to symbol/. Everything is bounds-checked; a broken unit ends where it
+ * breaks and is counted.
+ */
+#ifndef SYMBOL_DWARF_RAW_H
+#define SYMBOL_DWARF_RAW_H
+
+#include "base/util.h"
+
+struct raw_section {
+	const uint8_t *data;
+	uint64_t size_bytes;
+};
+
+enum raw_section_id {
+	RAW_INFO,
+	RAW_ABBREV,
+	RAW_STR,
+	RAW_LINE_STR,
+	RAW_STR_OFFSETS,
+	RAW_ADDR,
+	RAW_ARANGES,
+	RAW_LINE,
+	NR_RAW_SECTIONS
+};
+
+struct raw_unit {
+	uint64_t off, end, die_off; /* in .debug_info: header, end, first DIE */
+	uint64_t abbrev_off;
+	uint64_t str_offsets_base, addr_base;
+	uint8_t version, offset_bytes, addr_bytes;
+	bool walked; /* free for the user of the unit */
+};
+
+struct raw_file {
+	struct raw_section sections[NR_RAW_SECTIONS];
+	struct raw_unit *units;
+	size_t nr_units;
+	uint64_t nr_broken;
+};
+
+/* What a DIE says, of the attributes that matter here; has_… tells which are there. */
+struct raw_die {
+	uint64_t off;
+	uint32_t tag;
+	bool has_children, has_low_pc, has_type, has_origin, has_discr;
+	uint64_t low_pc, type_off, origin_off; /* offsets in .debug_info */
+	uint64_t byte_size, decl_file, decl_line, discr_value, line_off;
+	const char *name, *linkage_name,
+		*comp_dir; /* borrowed from the sections; NULL when absent */
+};
+
+struct raw_abbrevs;
+
+struct raw_abbrevs *raw_abbrevs_new(const struct raw_file *f, uint64_t abbrev_off);
+void raw_abbrevs_free(struct raw_abbrevs *a);
+bool raw_abbrevs_have(const struct raw_abbrevs *a, uint32_t tag);
+
+/* Reads all unit headers. */
+void raw_read_units(struct raw_file *f);
+struct raw_unit *raw_unit_of(const struct raw_file *f, uint64_t info_off); /* or NULL */
+
+/* Reads the DIEs of a unit one behind the other. */
+struct raw_cursor {
+	const struct raw_file *file;
+	struct raw_unit *unit;
+	const struct raw_abbrevs *abbrevs;
+	uint64_t off;
+	bool broken;
+};
+
+void raw_cursor_init(struct raw_cursor *c, const struct raw_file *f, struct raw_unit *u,
+		     const struct raw_abbrevs *a, uint64_t off);
+/*
+ * A reader that never leaves [off, end) of its section; once broken it returns zeros.
+ */
+struct raw_bytes {
+	const uint8_t *data;
+	uint64_t off, end;
+	bool broken;
+};
+
+uint64_t raw_fixed(struct raw_bytes *b, unsigned n); /* of more than 8 bytes the first 8 */
+uint64_t raw_uleb(struct raw_bytes *b);
+void raw_skip(struct raw_bytes *b, uint64_t n);
+const char *raw_string(struct raw_bytes *b); /* NUL-terminated, in place; NULL when broken */
+/* The string at an offset of a string section, NULL when it is outside. */
+const char *raw_string_at(const struct raw_section *s, uint64_t off);
+
+/*
+ * dwarf_line.c: file `index` of the line table at line_off, as "folder/name" where the table says
+ * so. The caller frees it; NULL when there is none.
+ */
+char *raw_line_file(const struct raw_file *f, uint64_t line_off, uint64_t index);
+
+/*
+ * The next DIE. 0: the end of the unit; 1: a DIE; 2: the end of a list of children. With a mask of
+ * tags (1 << tag for tags below 64) the attributes of other DIEs are skipped unread.
+ */
+int raw_next(struct raw_cursor *c, uint64_t wanted_tags, struct raw_die *die);
+
+#endif

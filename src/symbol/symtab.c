@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "symbol/symtab.h"
+
+#include <elf.h>
+#include <string.h>
+
+static int by_va(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	if (x->va != y->va)
+		return x->va < y->va ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static const struct image_section *find_table(const struct image *img)
+{
+	const struct image_section *dynsym = NULL;
+
+	for (uint32_t i = 0; i < img->nr_sections; i++) {
+		if (img->sections[i].type == SHT_SYMTAB)
+			return &img->sections[i];
+		if (img->sections[i].type == SHT_DYNSYM)
+			dynsym = &img->sections[i];
+	}
+	return dynsym;
+}
+
+static void load(struct symtab *t, const struct image *img, const struct image_section *s,
+		 const struct image_section *names)
+{
+	const uint8_t *data = image_section_data(img, s);
+	uint64_t nr = s->size_bytes / sizeof(Elf64_Sym), end = names->off + names->size_bytes;
+
+	if (!data || !image_section_data(img, names)) {
+		t->nr_broken++;
+		return;
+	}
+	t->v = xcalloc(nr, sizeof(*t->v));
+	for (uint64_t i = 0; i < nr; i++) {
+		struct symbol *to = &t->v[t->nr];
+		Elf64_Sym sym;
+
+		memcpy(&sym, data + i * sizeof(sym), sizeof(sym));
+		if ((ELF64_ST_TYPE(sym.st_info) != STT_FUNC &&
+		     ELF64_ST_TYPE(sym.st_info) != STT_OBJECT) ||
+		    sym.st_shndx == SHN_UNDEF)
+			continue;
+		to->name = image_string(img, names->off + sym.st_name, end);
+		if (!to->name) {
+			t->nr_broken++;
+			continue;
+		}
+		to->va = sym.st_value;
+		to->size_bytes = sym.st_size;
+		to->is_function = ELF64_ST_TYPE(sym.st_info) == STT_FUNC;
+		t->nr++;
+	}
+	if (t->nr)
+		qsort(t->v, t->nr, sizeof(*t->v), by_va);
+}
+
+struct symtab *symtab_new(const struct image *img)
+{
+	struct symtab *t = xcalloc(1, sizeof(*t));
+	const struct image_section *s = find_table(img);
+
+	if (s && s->link < img->nr_sections)
+		load(t, img, s, &img->sections[s->link]);
+	return t;
+}
+
+void symtab_free(struct symtab *t)
+{
+	if (!t)
+		return;
+	free(t->v);
+	free(t);
+}
+
+const struct symbol *symtab_at(const struct symtab *t, uint64_t va, size_t *nr)
+{
+	size_t lo = 0, hi = t->nr, n = 0;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->v[mid].va < va)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (lo + n < t->nr && t->v[lo + n].va == va)
+		n++;
+	if (nr)
+		*nr = n;
+	return n ? &t->v[lo] : NULL;
+}
