@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "capture/dialogue.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *hex(const uint8_t *bytes, size_t nr)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	for (size_t i = 0; i < nr; i++)
+		strbuf_addf(&out, "%02x", bytes[i]);
+	return strbuf_take(&out);
+}
+
+/* The program itself is announced by an empty path: the kernel knows best what it runs. */
+static const struct discovery *look(struct process *p, struct catalog *c,
+				    const struct process_object *o)
+{
+	const struct discovery *d;
+	char *path;
+
+	if (strcmp(o->path, p->exe) == 0)
+		path = xasprintf("/proc/%u/exe", p->pid);
+	else
+		path = xasprintf("/proc/%u/root%s", p->pid, o->path);
+	d = catalog_get(c, path, o->path, NULL);
+	free(path);
+	/* Replaced on disk since it was mapped: its tables would be at other addresses. */
+	if (d && *d->build_id && *o->build_id && strcmp(d->build_id, o->build_id) != 0)
+		d = NULL;
+	return d;
+}
+
+static uint32_t define_type(struct process *p, const struct found_table *t, uint32_t first_runtime)
+{
+	struct trace_type type = {
+		.runtime = first_runtime + t->runtime,
+		.kind = t->kind,
+		.name = t->name,
+		.scheduler = t->scheduler,
+		.file = t->file,
+		.line = t->line,
+		.nr_candidates = t->nr_candidates,
+		.va = t->plan.va,
+		.size_bytes = t->size_bytes,
+	};
+
+	if (t->plan.kind == WIRE_TABLE_TOKIO_WAKER || p->nr_types >= EVENT_TYPE_NONE)
+		return EVENT_TYPE_NONE;
+	p->nr_types++;
+	return trace_writer_type(p->writer, &type);
+}
+
+/* All runtimes of the object; returns the number of the first. */
+static uint32_t define_runtimes(struct process *p, const struct process_object *o)
+{
+	struct trace_object object = { .path = o->path, .build_id = o->build_id, .base = o->base };
+	uint32_t number = trace_writer_object(p->writer, &object), first = 0;
+
+	for (uint32_t i = 0; i < o->d->nr_runtimes; i++) {
+		struct trace_runtime r = { .object = number,
+					   .name = o->d->runtimes[i].name,
+					   .version = o->d->runtimes[i].version };
+		uint32_t nr = trace_writer_runtime(p->writer, &r);
+
+		if (i == 0)
+			first = nr;
+	}
+	return first;
+}
+
+/* Returns how many tables were put into the plan. */
+static uint32_t plan(struct process *p, const struct process_object *o, uint32_t first_table)
+{
+	uint32_t nr = MIN(o->d->nr_tables, WIRE_MAX_TABLES - first_table), first_runtime;
+
+	if (process_begin_file(p))
+		return 0;
+	first_runtime = define_runtimes(p, o);
+	for (uint32_t i = 0; i < nr; i++) {
+		struct wire_table *t = &p->region->tables[first_table + i];
+
+		*t = o->d->tables[i].plan;
+		t->type = define_type(p, &o->d->tables[i], first_runtime);
+	}
+	return nr;
+}
+
+static void answer(struct process *p, struct catalog *c, uint32_t index)
+{
+	struct wire_object *w = &p->region->objects[index];
+	uint32_t first = p->nr_tables;
+	struct process_object o = { .base = w->base, .index = index };
+	size_t len = strnlen(w->path, sizeof(w->path));
+
+	o.path = len ? xstrndup(w->path, len) : xstrdup(p->exe);
+	o.build_id = hex(w->build_id, MIN(w->build_id_len, WIRE_BUILD_ID));
+	if (!p->is_stopped) {
+		o.d = look(p, c, &o);
+		if (o.d && o.d->nr_tables)
+			o.nr_planned = plan(p, &o, first);
+	}
+	w->first_table = first;
+	w->nr_tables = o.nr_planned;
+	p->nr_tables += o.nr_planned;
+	__atomic_store_n(&p->region->nr_tables, p->nr_tables, __ATOMIC_RELEASE);
+	vec_push(&p->objects, o);
+	__atomic_store_n(&w->state, WIRE_OBJECT_ANSWERED, __ATOMIC_RELEASE);
+	lobby_wake(&w->state);
+}
+
+unsigned dialogue_answer(struct process *p, struct catalog *c)
+{
+	uint32_t nr = __atomic_load_n(&p->region->nr_objects, __ATOMIC_ACQUIRE);
+	unsigned answered = 0;
+
+	for (uint32_t i = 0; i < MIN(nr, WIRE_MAX_OBJECTS); i++) {
+		if (__atomic_load_n(&p->region->objects[i].state, __ATOMIC_ACQUIRE) !=
+		    WIRE_OBJECT_ANNOUNCED)
+			continue;
+		answer(p, c, i);
+		answered++;
+	}
+	return answered;
+}

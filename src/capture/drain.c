@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "capture/drain.h"
+
+#define TICK_MASK ((UINT64_C(1) << EVENT_TICK_BITS) - 1)
+
+enum { SHAPE_ID = 1, SHAPE_ADDR = 2, SHAPE_A = 4, SHAPE_B = 8 };
+
+struct shape {
+	uint8_t nr_words; /* 0: no such kind */
+	uint8_t has;
+};
+
+#define SHAPE_TASK_NONE 0
+#define SHAPE_TASK_ID	SHAPE_ID
+#define SHAPE_TASK_ADDR (SHAPE_ID | SHAPE_ADDR)
+
+static const struct shape shapes[EV_MAX] = {
+#define EVENT(nr, NAME, text, task, a, b) \
+	[nr] = { EVENT_WORDS_##NAME,      \
+		 SHAPE_##task | (EVENT_ARG_##a ? SHAPE_A : 0) | (EVENT_ARG_##b ? SHAPE_B : 0) },
+#define FLAG(NAME, bit, text, ev)
+#include "wire/event.def"
+#undef EVENT
+#undef FLAG
+};
+
+static inline uint64_t word(const uint64_t *at)
+{
+	/* Once only: a second look could find something else there. */
+	return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+/* Where the segment of that count lies in the ring. What the target says of it is made to fit. */
+static uint64_t segment_at(const struct drain *d, uint64_t count)
+{
+	uint64_t n = count / d->segment_words;
+	uint8_t segment = __atomic_load_n(&d->slot->order[n % WIRE_MAX_SEGMENTS], __ATOMIC_RELAXED);
+
+	return segment % (d->ring_words / d->segment_words) * d->segment_words;
+}
+
+/* Stamps of a thread only grow, but for a hair where a signal handler nested: a step far back is a wrap. */
+static inline uint64_t unwrap(uint64_t last, uint64_t stamp)
+{
+	uint64_t ticks = (last & ~TICK_MASK) | stamp;
+
+	if (unlikely(ticks < last && last - ticks > TICK_MASK / 2))
+		ticks += TICK_MASK + 1;
+	return ticks;
+}
+
+/* pos is the end of a piece, all of one segment. */
+static void publish(struct drain *d, uint64_t pos)
+{
+	/* Before the producer knows that a segment is read nobody but us may touch it: the moment to give memory back. */
+	if (unlikely(d->lobby->is_tight) && pos % d->segment_words == 0) {
+		uint64_t at = segment_at(d, pos - 1);
+
+		lobby_punch_ring(d->lobby, d->door, d->index, at, at + d->segment_words);
+	}
+	d->tail = pos;
+	__atomic_store_n(&d->slot->tail, pos, __ATOMIC_RELEASE);
+}
+
+static void skip_broken(struct drain *d, uint64_t head)
+{
+	struct event ev = { .time = d->last_ticks, .kind = EV_LOST, .a = 0, .b = 1 };
+
+	trace_stream_put(d->stream, &ev);
+	d->nr_broken++;
+	d->pos = head;
+	d->tail = head;
+	__atomic_store_n(&d->slot->tail, head, __ATOMIC_RELEASE);
+}
+
+/*
+ * Decodes up to head or the end of the segment, whichever comes first. Returns how many words held events, or -1 at
+ * something that is none.
+ */
+static int64_t drain_piece(struct drain *d, uint64_t head)
+{
+	uint64_t pos = d->pos, last = d->last_ticks,
+		 start = pos / d->segment_words * d->segment_words;
+	uint64_t end = MIN(head, start + d->segment_words);
+	const uint64_t *words = d->words + segment_at(d, pos);
+	int64_t nr_words = 0; /* without the unused rest of a segment */
+
+	while (pos < end) {
+		const uint64_t *at = words + (pos - start);
+		uint64_t w0 = word(at++);
+		unsigned kind = w0 & (EV_MAX - 1);
+		struct shape shape = shapes[kind];
+		struct event ev = { .kind = kind };
+
+		if (unlikely(!shape.nr_words || shape.nr_words > end - pos)) {
+			if (w0 == 0 && end == start + d->segment_words)
+				pos = end;
+			else
+				nr_words = -1;
+			break;
+		}
+		ev.flags = w0 >> EVENT_KIND_BITS & ((1 << EVENT_FLAG_BITS) - 1);
+		ev.time = last = unwrap(last, w0 >> EVENT_TICK_SHIFT);
+		if (shape.has & SHAPE_ID) {
+			uint64_t w1 = word(at++);
+
+			ev.task = w1 & EVENT_ID_MASK;
+			ev.type = w1 >> EVENT_ID_BITS;
+		}
+		if (shape.has & (SHAPE_ADDR | SHAPE_A))
+			ev.a = word(at++);
+		if (shape.has & SHAPE_B)
+			ev.b = word(at);
+		trace_stream_put(d->stream, &ev);
+		d->nr_events[kind]++;
+		pos += shape.nr_words;
+		nr_words += shape.nr_words;
+	}
+	d->pos = pos;
+	d->last_ticks = last;
+	return nr_words;
+}
+
+uint64_t drain_ring(struct drain *d, uint64_t max_bytes)
+{
+	uint64_t head = __atomic_load_n(&d->slot->head, __ATOMIC_ACQUIRE), nr_words = 0;
+
+	if (head == d->pos)
+		return 0;
+	if (head < d->pos || head - d->pos > d->ring_words) {
+		skip_broken(d, head);
+		return 0;
+	}
+	while (d->pos < head && !(max_bytes && trace_writer_bytes(d->writer) >= max_bytes)) {
+		int64_t nr = drain_piece(d, head);
+
+		if (nr < 0) {
+			skip_broken(d, head);
+			break;
+		}
+		nr_words += nr;
+		publish(d, d->pos);
+	}
+	return nr_words;
+}

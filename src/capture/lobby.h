@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The shared memory of wire/region.h, from the tool's side: one memfd with the lobby and a region for each
+ * process. It is sparse and by far larger than memory; the tool maps region headers and rings one by
+ * one when they are first used, so a limit on address space does not matter here.
+ */
+#ifndef CAPTURE_LOBBY_H
+#define CAPTURE_LOBBY_H
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "wire/region.h"
+
+#define LOBBY_RING_DEFAULT (UINT64_C(16) << 20)
+#define LOBBY_RING_MIN	   (UINT64_C(4) << 10)
+#define LOBBY_RING_MAX	   (UINT64_C(1) << 30)
+
+struct lobby {
+	int fd;
+	struct wire_lobby *page;
+	enum clock_kind clock;
+	uint64_t ring_words;
+	uint64_t base_ns; /* base_ticks on CLOCK_MONOTONIC */
+	/* No ring keeps pages that were read: set when all rings together outgrow their share of memory. */
+	bool is_tight;
+};
+
+struct lobby_opts {
+	uint64_t ring_bytes; /* per thread; 0: the default. Rounded up to a power of two. */
+	uint32_t wait_ms;    /* how long an agent may wait for an answer */
+	bool follow;
+};
+
+/* Afterwards lobby->ring_words may be less than asked for, where a resource limit forbids more. */
+int lobby_open(struct lobby *l, const struct lobby_opts *o, struct err *e);
+void lobby_close(struct lobby *l);
+/* "The tool lives", for agents whose ring is full or who wait for an answer. Every round of the loop. */
+void lobby_heartbeat(struct lobby *l);
+
+/* The header of a door's region, without the rings. NULL with errno set. */
+struct wire_region *lobby_map_region(const struct lobby *l, uint32_t door);
+void lobby_unmap_region(struct wire_region *r);
+const uint64_t *lobby_map_ring(const struct lobby *l, uint32_t door, uint32_t slot);
+void lobby_unmap_ring(const struct lobby *l, const uint64_t *ring);
+
+/* Gives back the memory of the words [from, to) of a ring, as they lie there; whole pages only. */
+void lobby_punch_ring(const struct lobby *l, uint32_t door, uint32_t slot, uint64_t from,
+		      uint64_t to);
+/* All memory of the door's region; then the door is free for the next process. Nobody may use it any more. */
+void lobby_recycle_door(const struct lobby *l, uint32_t door);
+
+/* Looks how much memory the rings take, and sets is_tight accordingly. */
+void lobby_check_memory(struct lobby *l, uint64_t limit_bytes);
+
+/* Sleeps until the doorbell is no longer `seen`, a signal came, or the time is over. */
+void lobby_wait(const struct lobby *l, uint32_t seen, uint64_t timeout_ns);
+void lobby_wake(const uint32_t *word); /* whoever waits on this word of the shared memory */
+
+#endif

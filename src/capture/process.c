@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "capture/process.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+#define MAX_CMDLINE (1 << 20)
+
+static char *read_link(const char *fmt, uint32_t pid)
+{
+	char path[64], buf[4096];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), fmt, pid);
+	len = readlink(path, buf, sizeof(buf));
+	return len < 0 ? xstrdup("") : xstrndup(buf, len);
+}
+
+static uint32_t parent_of(uint32_t pid)
+{
+	struct strbuf text = STRBUF_INIT;
+	char path[64], *paren;
+	unsigned ppid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	if (io_read_file(path, &text, 1 << 16, NULL) == 0) {
+		/* pid (comm) state ppid: comm may hold anything, even ')' */
+		paren = strrchr(text.s, ')');
+		if (!paren || sscanf(paren + 1, " %*c %u", &ppid) != 1)
+			ppid = 0;
+	}
+	strbuf_release(&text);
+	return ppid;
+}
+
+static struct process *new_process(struct lobby *l, uint32_t pid, struct wire_region *region)
+{
+	struct process *p = xcalloc(1, sizeof(*p));
+
+	p->lobby = l;
+	p->pid = pid;
+	p->region = region;
+	p->pidfd = -1;
+	p->out = (struct output)OUTPUT_INIT;
+	strbuf_init(&p->cmdline);
+	p->rings = xcalloc(WIRE_MAX_THREADS, sizeof(*p->rings));
+	return p;
+}
+
+struct process *process_new(struct lobby *l, uint32_t door, struct err *e)
+{
+	struct wire_region *region = lobby_map_region(l, door);
+	char path[64];
+	struct process *p;
+
+	if (!region) {
+		err_sys(e, "cannot map the shared memory of a process");
+		return NULL;
+	}
+	p = new_process(l, l->page->doors[door].pid, region);
+	p->door = door;
+	p->parent_pid = parent_of(p->pid);
+	p->pidfd = syscall(SYS_pidfd_open, p->pid, 0);
+	/* Now, for when the file is begun the process may be gone. */
+	p->exe = read_link("/proc/%u/exe", p->pid);
+	p->cwd = read_link("/proc/%u/cwd", p->pid);
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", p->pid);
+	io_read_file(path, &p->cmdline, MAX_CMDLINE, NULL);
+	return p;
+}
+
+struct process *process_new_absent(struct lobby *l, uint32_t pid, const char *exe,
+				   char *const *argv)
+{
+	void *region = mmap(NULL, WIRE_RINGS_OFF, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct process *p;
+
+	if (region == MAP_FAILED)
+		return NULL;
+	p = new_process(l, pid, region);
+	p->exe = xstrdup(exe);
+	p->cwd = read_link("/proc/%u/cwd", getpid());
+	for (; *argv; argv++)
+		strbuf_add(&p->cmdline, *argv, strlen(*argv) + 1);
+	return p;
+}
+
+static void drop_ring(struct process *p, uint32_t slot)
+{
+	struct drain *d = p->rings[slot];
+
+	for (int k = 0; k < EV_MAX; k++) {
+		p->nr_events[k] += d->nr_events[k];
+		p->lost[k] += d->slot->lost[k];
+	}
+	p->nr_broken += d->nr_broken;
+	if (d->stream)
+		trace_stream_close(d->stream);
+	lobby_unmap_ring(p->lobby, d->words);
+	free(d);
+	p->rings[slot] = NULL;
+}
+
+void process_free(struct process *p)
+{
+	if (!p)
+		return;
+	vec_each (slot, &p->active) {
+		lobby_unmap_ring(p->lobby, p->rings[*slot]->words);
+		free(p->rings[*slot]);
+	}
+	vec_each (o, &p->objects) {
+		free(o->path);
+		free(o->build_id);
+	}
+	if (p->writer)
+		trace_writer_close(p->writer, NULL, NULL);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	lobby_unmap_region(p->region);
+	output_release(&p->out);
+	vec_release(&p->objects);
+	vec_release(&p->active);
+	free(p->rings);
+	free(p->out_path);
+	free(p->exe);
+	free(p->cwd);
+	strbuf_release(&p->cmdline);
+	free(p);
+}
+
+static void fail(struct process *p, const struct err *e)
+{
+	if (p->error.tag == ERR_NONE) {
+		p->error = *e;
+		if (p->out.path && !strstr(e->msg, p->out.path))
+			err_prefix(&p->error, "%s", p->out.path);
+	}
+	process_stop(p);
+}
+
+/* The strings stay where they are; the array is the caller's to free. */
+static void split_args(const struct strbuf *text, const char ***argv, uint32_t *argc)
+{
+	VEC(const char *) v = { 0 };
+
+	for (const char *s = text->s; s < text->s + text->len; s += strlen(s) + 1)
+		vec_push(&v, s);
+	*argv = v.v;
+	*argc = v.nr;
+}
+
+/* "model name	: …" of the first CPU. */
+static char *cpu_model(void)
+{
+	struct strbuf text = STRBUF_INIT;
+	char *at = NULL, *name;
+
+	if (io_read_file("/proc/cpuinfo", &text, 1 << 24, NULL) == 0)
+		at = strstr(text.s, "model name");
+	at = at ? strstr(at, ": ") : NULL;
+	name = at ? xstrndup(at + 2, strcspn(at + 2, "\n")) : xstrdup("");
+	strbuf_release(&text);
+	return name;
+}
+
+static void put_anchor(struct process *p)
+{
+	struct clock_anchor a;
+
+	clock_anchor(p->lobby->clock, &a);
+	trace_writer_anchor(p->writer, &a);
+}
+
+static void begin(struct process *p, int fd)
+{
+	const char **argv = NULL;
+	char *cpu = cpu_model(), os[256];
+	struct utsname un;
+	struct trace_meta meta = {
+		.tool = "futrace " FUTRACE_VERSION,
+		.exe = p->exe,
+		.cwd = p->cwd,
+		.os = os,
+		.cpu = cpu,
+		.host = un.nodename,
+		.pid = p->pid,
+		.parent_pid = p->parent_pid,
+		.uid = getuid(),
+		.nr_cpus = sysconf(_SC_NPROCESSORS_ONLN),
+		.clock = p->lobby->clock,
+		.base_ticks = p->lobby->page->base_ticks,
+	};
+
+	uname(&un);
+	snprintf(os, sizeof(os), "%s %s %s", un.sysname, un.release, un.machine);
+	split_args(&p->cmdline, &argv, &meta.argc);
+	meta.argv = argv;
+	p->writer = trace_writer_new(fd, &meta);
+	put_anchor(p);
+	free(argv);
+	free(cpu);
+}
+
+int process_begin_file(struct process *p)
+{
+	int fd;
+
+	if (p->writer)
+		return 0;
+	if (p->error.tag != ERR_NONE || p->is_ended)
+		return -1;
+	if (p->out.fd < 0) {
+		struct err e = ERR_INIT;
+
+		if (output_open(&p->out, p->out_path, &e)) {
+			fail(p, &e);
+			return -1;
+		}
+	}
+	/* The writer closes its descriptor; ours stays, to rewind and to hand on. */
+	fd = fcntl(p->out.fd, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0) {
+		struct err e = ERR_INIT;
+
+		err_sys(&e, "cannot write %s", p->out.path);
+		fail(p, &e);
+		return -1;
+	}
+	begin(p, fd);
+	return 0;
+}
+
+static void add_ring(struct process *p, uint32_t slot)
+{
+	struct wire_thread *t = &p->region->threads[slot];
+	struct drain *d;
+	const uint64_t *words;
+
+	if (process_begin_file(p))
+		return;
+	words = lobby_map_ring(p->lobby, p->door, slot);
+	if (!words) {
+		struct err e = ERR_INIT;
+
+		err_sys(&e, "cannot map the ring of a thread");
+		fail(p, &e);
+		return;
+	}
+	d = xcalloc(1, sizeof(*d));
+	d->slot = t;
+	d->words = words;
+	d->lobby = p->lobby;
+	d->door = p->door;
+	d->index = slot;
+	d->ring_words = p->lobby->ring_words;
+	d->segment_words = wire_segment_words(d->ring_words);
+	d->pos = d->tail = __atomic_load_n(&t->tail, __ATOMIC_RELAXED);
+	d->writer = p->writer;
+	d->stream = trace_writer_thread(p->writer, t->tid);
+	p->rings[slot] = d;
+	vec_push(&p->active, slot);
+}
+
+static void scan(struct process *p)
+{
+	for (uint32_t i = 0; i < WIRE_MAX_THREADS; i++)
+		if (!p->rings[i] && __atomic_load_n(&p->region->threads[i].state,
+						    __ATOMIC_ACQUIRE) != WIRE_THREAD_FREE)
+			add_ring(p, i);
+}
+
+/* The slot as nobody had ever used it, but for its count of lives; the key comes last, for it invites the next. */
+static void recycle_slot(struct process *p, uint32_t slot)
+{
+	struct wire_thread *t = &p->region->threads[slot];
+	uint64_t life = t->life;
+
+	lobby_punch_ring(p->lobby, p->door, slot, 0, p->lobby->ring_words);
+	__atomic_store_n(&t->state, WIRE_THREAD_FREE, __ATOMIC_RELAXED);
+	t->tid = 0;
+	memset((char *)t + offsetof(struct wire_thread, head), 0,
+	       sizeof(*t) - offsetof(struct wire_thread, head));
+	t->life = life;
+	__atomic_store_n(&t->key, 0, __ATOMIC_RELEASE);
+}
+
+uint64_t process_drain(struct process *p, bool scan_slots)
+{
+	uint64_t fullest = 0;
+	size_t kept = 0;
+
+	if (p->is_ended)
+		return 0;
+	if (scan_slots)
+		scan(p);
+	for (size_t i = 0; i < p->active.nr; i++) {
+		uint32_t slot = p->active.v[i];
+		struct drain *d = p->rings[slot];
+		/* Before the head: a dead thread's head is its last. Its key is the last that it writes. */
+		bool dead = __atomic_load_n(&d->slot->key, __ATOMIC_ACQUIRE) == WIRE_KEY_DEAD &&
+			    __atomic_load_n(&d->slot->state, __ATOMIC_ACQUIRE) == WIRE_THREAD_DEAD;
+		uint64_t full = drain_ring(d, p->max_bytes);
+
+		fullest = MAX(fullest, full);
+		if (dead && drain_is_empty(d)) {
+			drop_ring(p, slot);
+			recycle_slot(p, slot);
+		} else {
+			p->active.v[kept++] = slot;
+		}
+	}
+	p->active.nr = kept;
+	return fullest;
+}
+
+void process_flush(struct process *p, bool anchor)
+{
+	const struct err *e;
+
+	if (!p->writer)
+		return;
+	if (anchor)
+		put_anchor(p);
+	trace_writer_flush(p->writer);
+	e = trace_writer_error(p->writer);
+	if (e)
+		fail(p, e);
+}
+
+void process_stop(struct process *p)
+{
+	p->is_stopped = true;
+	__atomic_store_n(&p->region->state, WIRE_REGION_STOP, __ATOMIC_RELEASE);
+}
+
+static bool is_task_event(int kind)
+{
+	return kind == EV_RUN_START || kind == EV_WAKE || kind == EV_SPAWN;
+}
+
+void process_sum(const struct process *p, struct process_sum *sum)
+{
+	*sum = (struct process_sum){ .nr_broken = p->nr_broken, .nr_objects = p->objects.nr };
+	for (int k = 0; k < EV_MAX; k++) {
+		uint64_t events = p->nr_events[k], lost = p->lost[k];
+
+		vec_each (slot, &p->active) {
+			events += p->rings[*slot]->nr_events[k];
+			lost += p->rings[*slot]->slot->lost[k];
+		}
+		sum->nr_events += events;
+		sum->nr_lost += lost;
+		if (is_task_event(k))
+			sum->nr_task_events += events + lost;
+	}
+	vec_each (slot, &p->active)
+		sum->nr_broken += p->rings[*slot]->nr_broken;
+	vec_each (o, &p->objects) {
+		sum->nr_tables += o->nr_planned;
+		sum->nr_unreadable += !o->d;
+		sum->nr_hooked += p->region->objects[o->index].nr_hooked;
+		sum->nr_refused += p->region->objects[o->index].nr_refused;
+	}
+	sum->nr_unslotted = p->region->nr_unslotted;
+	sum->bytes = p->writer ? trace_writer_bytes(p->writer) : p->bytes;
+}
+
+void process_end(struct process *p, struct trace_end *end)
+{
+	struct err e = ERR_INIT;
+
+	while (p->active.nr)
+		drop_ring(p, p->active.v[--p->active.nr]);
+	if (process_begin_file(p) == 0) {
+		memcpy(end->lost, p->lost, sizeof(end->lost));
+		end->lost[0] += p->nr_broken;
+		end->nr_unslotted = p->region->nr_unslotted;
+		put_anchor(p);
+		trace_writer_flush(p->writer);
+		p->bytes = trace_writer_bytes(p->writer);
+		if (trace_writer_close(p->writer, end, &e))
+			fail(p, &e);
+		p->writer = NULL;
+	}
+	p->is_ended = true;
+	process_stop(p);
+}
+
+int process_discard(struct process *p)
+{
+	while (p->active.nr)
+		drop_ring(p, p->active.v[--p->active.nr]);
+	if (!p->writer)
+		return 0;
+	if (!p->out.is_regular)
+		return -1;
+	trace_writer_close(p->writer, NULL, NULL);
+	p->writer = NULL;
+	return output_rewind(&p->out);
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "capture/session_priv.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/signals.h"
+
+#define MS_NS	     UINT64_C(1000000)
+#define SECOND_NS    (1000 * MS_NS)
+#define WAIT_MIN_NS  (MS_NS / 5)
+#define WAIT_MAX_NS  (10 * MS_NS)
+#define FLUSH_NS     (150 * MS_NS)
+#define DOORS_NS     (20 * MS_NS) /* doors, threads and deaths, when no bell rang */
+#define ANSWER_MS    10000
+#define AGAIN_NS     (250 * MS_NS) /* sent closer together they are one: timeout(1) sends two */
+#define MEMORY_SHARE 8 /* rings may take this part of memory before read pages are given back */
+/*
+ * Words that the fullest ring should hold when we come. The agent uses the lowest free segments of a ring, so what we
+ * leave short stays in the processor's caches.
+ */
+#define WORDS_WANTED 16384
+
+void session_note(const struct session *s, enum err_tag tag, const char *fmt, ...)
+{
+	struct err note = { .tag = tag };
+	va_list ap;
+
+	if (!s->o->ops->note)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(note.msg, sizeof(note.msg), fmt, ap);
+	va_end(ap);
+	s->o->ops->note(s->o->arg, &note);
+}
+
+void session_tell_error(const struct session *s, struct process *p)
+{
+	if (p->error.tag != ERR_NONE && !p->error_told)
+		session_note(s, p->error.tag,
+			     "%s; the recording ends here, the command is not affected",
+			     p->error.msg);
+	p->error_told = true;
+}
+
+/* ---- CMD and signals ---- */
+
+static void look_for_end(struct session *s)
+{
+	struct rusage u;
+	int status;
+
+	if (s->is_dead || wait4(s->pid, &status, WNOHANG, &u) != s->pid)
+		return;
+	s->is_dead = true;
+	s->wait_status = status;
+	s->target_cpu_ns = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * SECOND_NS +
+			   (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
+}
+
+static bool is_wish_to_end(int number)
+{
+	return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
+static void handle_signals(struct session *s)
+{
+	struct signal_seen seen;
+
+	while (signals_take(&seen)) {
+		uint64_t now = clock_mono_ns();
+
+		if (!seen.from_terminal && seen.sender != s->pid)
+			kill(s->pid, seen.number);
+		if (!is_wish_to_end(seen.number))
+			continue;
+		if (!s->first_signal_ns)
+			s->first_signal_ns = now;
+		else if (seen.from_terminal || now - s->first_signal_ns > AGAIN_NS)
+			s->left_by = seen.number;
+	}
+}
+
+/* ---- the loop ---- */
+
+struct rounds {
+	uint32_t bell;
+	uint64_t wait_ns, next_doors, next_flush, next_second;
+	uint64_t memory_limit;
+};
+
+static uint64_t total_bytes(const struct session *s)
+{
+	uint64_t bytes = s->done_bytes;
+
+	for (uint32_t i = 0; i < WIRE_MAX_DOORS; i++)
+		if (s->by_door[i] && s->by_door[i]->writer)
+			bytes += trace_writer_bytes(s->by_door[i]->writer);
+	return bytes;
+}
+
+/* A ring may hold more than --max-size leaves room for, so each process knows how much it may write. */
+static void give_budget(const struct session *s, struct process *p)
+{
+	uint64_t own = p->writer ? trace_writer_bytes(p->writer) : 0, all = total_bytes(s);
+
+	p->max_bytes = own + (s->o->max_bytes > all ? s->o->max_bytes - all : 0);
+}
+
+static uint64_t drain_all(struct session *s, bool scan)
+{
+	uint64_t fullest = 0;
+
+	for (uint32_t i = 0; i < WIRE_MAX_DOORS; i++) {
+		if (!s->by_door[i])
+			continue;
+		if (s->o->max_bytes)
+			give_budget(s, s->by_door[i]);
+		fullest = MAX(fullest, process_drain(s->by_door[i], scan));
+	}
+	return fullest;
+}
+
+/* A file that cannot be written ends here; CMD goes on. */
+static void flush_all(struct session *s, bool anchor)
+{
+	for (uint32_t i = 0; i < WIRE_MAX_DOORS; i++) {
+		struct process *p = s->by_door[i];
+
+		if (!p || p->is_ended)
+			continue;
+		process_flush(p, anchor);
+		if (p->error.tag == ERR_NONE)
+			continue;
+		session_tell_error(s, p);
+		session_stop(s, TRACE_STOP_ERROR);
+		return;
+	}
+}
+
+static void sum_up(const struct session *s, struct session_progress *pr)
+{
+	*pr = (struct session_progress){ .pid = s->pid,
+					 .elapsed_ns = clock_mono_ns() - s->start_ns,
+					 .nr_events = s->done_events,
+					 .nr_lost = s->done_lost,
+					 .bytes = s->done_bytes };
+	for (uint32_t i = 0; i < WIRE_MAX_DOORS; i++) {
+		struct process_sum sum;
+
+		if (!s->by_door[i] || s->by_door[i]->is_ended)
+			continue;
+		process_sum(s->by_door[i], &sum);
+		pr->nr_events += sum.nr_events;
+		pr->nr_lost += sum.nr_lost;
+		pr->bytes += sum.bytes;
+		pr->nr_processes++;
+	}
+}
+
+static void keep_limits(struct session *s, uint64_t now)
+{
+	if (s->stopped)
+		return;
+	if (s->o->duration_ns && now - s->start_ns >= s->o->duration_ns)
+		session_stop(s, TRACE_STOP_DURATION);
+	else if (s->o->max_bytes && total_bytes(s) >= s->o->max_bytes)
+		session_stop(s, TRACE_STOP_SIZE);
+}
+
+/* Somebody who waits for the command to obey should know how to leave without it. */
+static void tell_how_to_leave(struct session *s, uint64_t now)
+{
+	if (!s->first_signal_ns || s->signal_told || now - s->first_signal_ns < SECOND_NS)
+		return;
+	s->signal_told = true;
+	session_note(s, ERR_NONE,
+		     "the command goes on; once more (Ctrl-C) closes the recording and leaves");
+}
+
+static void every_second(struct session *s, struct rounds *r, uint64_t now)
+{
+	struct session_progress pr;
+
+	lobby_check_memory(&s->lobby, r->memory_limit);
+	if (s->o->ops->progress && now - s->start_ns >= SECOND_NS) {
+		sum_up(s, &pr);
+		s->o->ops->progress(s->o->arg, &pr);
+	}
+}
+
+/* So long that the fullest ring will hold about as much as is wanted: then a round is worth its while. */
+static uint64_t next_wait(const struct session *s, uint64_t wait_ns, uint64_t fullest)
+{
+	uint64_t wanted = MIN(WORDS_WANTED, s->lobby.ring_words / 16);
+
+	if (fullest >= s->lobby.ring_words / 4)
+		return 0;
+	wait_ns = MAX(wait_ns, WAIT_MIN_NS);
+	if (fullest > wanted / 2)
+		wait_ns = wait_ns * wanted / fullest;
+	else
+		wait_ns *= 2;
+	return MAX(MIN(wait_ns, WAIT_MAX_NS), WAIT_MIN_NS);
+}
+
+static void one_round(struct session *s, struct rounds *r)
+{
+	uint32_t bell = __atomic_load_n(&s->lobby.page->doorbell, __ATOMIC_ACQUIRE);
+	uint64_t now = clock_mono_ns();
+	bool scan = bell != r->bell || now >= r->next_doors;
+
+	r->bell = bell;
+	lobby_heartbeat(&s->lobby);
+	if (scan) {
+		session_look_at_doors(s);
+		session_look_for_dead(s);
+		r->next_doors = now + DOORS_NS;
+	}
+	r->wait_ns = next_wait(s, r->wait_ns, drain_all(s, scan));
+	keep_limits(s, now);
+	tell_how_to_leave(s, now);
+	if (now >= r->next_flush) {
+		/* In the first second always: two anchors close together tell little of a clock's rate. */
+		flush_all(s, now >= r->next_second || now - s->start_ns < SECOND_NS);
+		r->next_flush = now + FLUSH_NS;
+	}
+	if (now >= r->next_second) {
+		every_second(s, r, now);
+		r->next_second = now + SECOND_NS;
+	}
+}
+
+static uint64_t until_duration(const struct session *s, uint64_t wait_ns)
+{
+	uint64_t gone = clock_mono_ns() - s->start_ns;
+
+	if (!s->o->duration_ns || s->stopped)
+		return wait_ns;
+	return gone >= s->o->duration_ns ? 0 : MIN(wait_ns, s->o->duration_ns - gone);
+}
+
+static void loop(struct session *s)
+{
+	struct rounds r = { .wait_ns = WAIT_MIN_NS };
+
+	r.memory_limit = (uint64_t)sysconf(_SC_PHYS_PAGES) * WIRE_PAGE / MEMORY_SHARE;
+	while (!s->is_dead && !s->left_by) {
+		uint64_t wait_ns;
+
+		one_round(s, &r);
+		handle_signals(s);
+		look_for_end(s);
+		wait_ns = until_duration(s, r.wait_ns);
+		if (wait_ns && !s->is_dead && !s->left_by)
+			lobby_wait(&s->lobby, r.bell, wait_ns);
+	}
+	if (s->left_by)
+		session_stop(s, TRACE_STOP_INTERRUPT);
+	session_finish(s);
+}
+
+/* ---- the session ---- */
+
+static int start(struct session *s, int *status, struct err *e)
+{
+	const struct session_opts *o = s->o;
+	struct lobby_opts lobby_opts = { .ring_bytes = o->ring_bytes,
+					 .wait_ms = ANSWER_MS,
+					 .follow = o->follow };
+	struct target_start ts = { .path = s->look.path,
+				   .argv = o->argv,
+				   .envp = o->envp,
+				   .may_be_script = s->look.is_script };
+
+	*status = 1;
+	if (output_open(&s->out, o->output, e))
+		return -1;
+	s->out_is_regular = s->out.is_regular;
+	signals_catch();
+	if (lobby_open(&s->lobby, &lobby_opts, e))
+		goto fail;
+	signals_ring(&s->lobby.page->doorbell);
+	if (s->look.note.tag != ERR_NONE)
+		session_note(s, s->look.note.tag, "%s", s->look.note.msg);
+	ts.agent = s->look.agent_works ? o->agent : NULL;
+	s->start_ns = clock_mono_ns();
+	s->pid = target_spawn(&ts, &s->lobby, status, e);
+	if (s->pid > 0)
+		return 0;
+fail:
+	signals_restore();
+	output_undo(&s->out);
+	return -1;
+}
+
+static int exit_status(const struct session *s)
+{
+	if (s->left_by)
+		return 128 + s->left_by;
+	if (WIFSIGNALED(s->wait_status))
+		return 128 + WTERMSIG(s->wait_status);
+	return WEXITSTATUS(s->wait_status);
+}
+
+int session_run(const struct session_opts *o, int *status, struct err *e)
+{
+	struct discover_opts discover = { .cache_dir = o->cache_dir, .names = true };
+	struct session s = { .o = o, .lobby = { .fd = -1 }, .out = OUTPUT_INIT };
+	int rc = -1;
+
+	catalog_init(&s.catalog, &discover);
+	if (target_look(&s.look, o->argv[0], o->path_env, &s.catalog, status, e) == 0 &&
+	    start(&s, status, e) == 0) {
+		loop(&s);
+		if (s.seen.nr_task_events == 0) {
+			struct err why = ERR_INIT;
+
+			why_empty(&s, &why);
+			session_note(&s, why.tag, "%s", why.msg);
+		}
+		signals_restore();
+		*status = exit_status(&s);
+		rc = 0;
+	}
+	output_release(&s.out);
+	signals_ring(NULL);
+	lobby_close(&s.lobby);
+	catalog_release(&s.catalog);
+	target_look_release(&s.look);
+	why_release(&s.seen);
+	return rc;
+}

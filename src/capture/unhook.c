@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "capture/unhook.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+#define MAX_MAPS_BYTES (64 << 20)
+
+struct range {
+	uint64_t from, to;
+};
+
+/* The agent's executable segment. False when it is not there. */
+static bool find_agent(uint32_t pid, const char *agent_path, struct range *code)
+{
+	struct strbuf maps = STRBUF_INIT;
+	char path[64], *save = NULL;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	if (io_read_file(path, &maps, MAX_MAPS_BYTES, NULL) == 0)
+		for (char *line = strtok_r(maps.s, "\n", &save); line && !found;
+		     line = strtok_r(NULL, "\n", &save)) {
+			int at = 0;
+			char prot[5];
+
+			if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &code->from,
+				   &code->to, prot, &at) == 3 &&
+			    at && prot[2] == 'x' && strcmp(line + at, agent_path) == 0)
+				found = true;
+		}
+	strbuf_release(&maps);
+	return found;
+}
+
+static bool restore_slot(int mem, const struct range *agent, uint64_t addr, uint64_t original)
+{
+	uint64_t now;
+
+	return pread(mem, &now, sizeof(now), addr) == sizeof(now) && now >= agent->from &&
+	       now < agent->to && pwrite(mem, &original, sizeof(original), addr) == sizeof(now);
+}
+
+/* The plan itself: what lies in shared memory could have been changed. */
+static unsigned restore_object(int mem, const struct range *agent, const struct process_object *o)
+{
+	unsigned nr = 0;
+
+	for (uint32_t i = 0; i < o->nr_planned; i++) {
+		const struct wire_table *t = &o->d->tables[i].plan;
+		const uint8_t slots[] = { t->slot_poll, t->slot_schedule, t->slot_shutdown,
+					  t->slot_wake, t->slot_wake_by_ref };
+
+		for (size_t k = 0; k < ARRAY_SIZE(slots); k++)
+			if (slots[k] < t->nr_words && t->code_mask & 1u << slots[k])
+				nr += restore_slot(mem, agent, o->base + t->va + slots[k] * 8,
+						   o->base + t->words[slots[k]]);
+	}
+	return nr;
+}
+
+unsigned unhook_process(const struct process *p, const char *agent_path)
+{
+	struct range agent;
+	unsigned nr = 0;
+	char path[64];
+	int mem;
+
+	if (!find_agent(p->pid, agent_path, &agent))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%u/mem", p->pid);
+	mem = open(path, O_RDWR | O_CLOEXEC);
+	if (mem < 0)
+		return 0;
+	vec_each (o, &p->objects)
+		nr += restore_object(mem, &agent, o);
+	close(mem);
+	return nr;
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* futrace record: runs a command and records every task of it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture/session.h"
+#include "cmd/command.h"
+
+#define AGENT_NAME "libfutrace-agent.so"
+
+extern char **environ;
+
+struct record_opts {
+	const char *output, *attach;
+	uint64_t ring_size, max_size, duration_ns;
+	bool follow, quiet, no_cache;
+};
+
+static const struct opt options[] = {
+	OPT('o', "output", OPT_STR, struct record_opts, output, "FILE",
+	    "write to FILE (futrace.data); one that is there becomes FILE.old"),
+	OPT(0, "follow", OPT_FLAG, struct record_opts, follow, NULL,
+	    "record child processes too, each to FILE.PID"),
+	OPT(0, "duration", OPT_TIME, struct record_opts, duration_ns, "TIME",
+	    "stop recording after TIME; the command goes on"),
+	OPT(0, "max-size", OPT_SIZE, struct record_opts, max_size, "SIZE",
+	    "stop recording when SIZE is written; the command goes on"),
+	OPT(0, "ring-size", OPT_SIZE, struct record_opts, ring_size, "SIZE",
+	    "memory for events not yet read, per thread (16M)"),
+	OPT(0, "no-cache", OPT_FLAG, struct record_opts, no_cache, NULL,
+	    "do not use or fill the cache of looked-at programs"),
+	OPT('p', "pid", OPT_STR, struct record_opts, attach, "PID",
+	    "record a running process (not yet possible)"),
+	OPT('q', "quiet", OPT_FLAG, struct record_opts, quiet, NULL, "say nothing but errors"),
+	{ 0 },
+};
+
+/* ---- the agent's file ---- */
+
+struct agent {
+	char *real; /* its path as the kernel names it */
+	char *name; /* as LD_PRELOAD may name it */
+	int fd;	    /* kept open for name, or -1 */
+};
+
+static char *try_agent(const char *dir, const char *rest)
+{
+	char *path = xasprintf("%s/%s", dir, rest), *real = realpath(path, NULL);
+
+	free(path);
+	return real;
+}
+
+/* $FUTRACE_AGENT, else beside the executable (build tree), else where it is installed. */
+static char *find_agent(struct err *e)
+{
+	static const char *const places[] = {
+		AGENT_NAME,
+		"../lib/futrace/" AGENT_NAME,
+		"../lib64/futrace/" AGENT_NAME,
+		"../lib/x86_64-linux-gnu/futrace/" AGENT_NAME,
+	};
+	const char *given = getenv("FUTRACE_AGENT");
+	char dir[PATH_MAX] = "", *slash, *real = NULL;
+
+	if (given && *given) {
+		real = realpath(given, NULL);
+		if (!real)
+			err_set(e, ERR_NO_AGENT, "FUTRACE_AGENT names %s: %s", given,
+				strerror(errno));
+		return real;
+	}
+	if (readlink("/proc/self/exe", dir, sizeof(dir) - 1) > 0 && (slash = strrchr(dir, '/')))
+		*slash = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(places) && !real; i++)
+		real = try_agent(dir, places[i]);
+#ifdef FUTRACE_LIBDIR
+	if (!real)
+		real = try_agent(FUTRACE_LIBDIR "/futrace", AGENT_NAME);
+#endif
+	if (!real)
+		err_set(e, ERR_NO_AGENT,
+			"%s is not found beside %s nor where it is installed; install futrace again or "
+			"set FUTRACE_AGENT to its path",
+			AGENT_NAME, dir);
+	return real;
+}
+
+/* A list of preloads is cut at spaces and colons; a path with any is named by our own descriptor instead. */
+static int agent_open(struct agent *a, struct err *e)
+{
+	*a = (struct agent){ .fd = -1, .real = find_agent(e) };
+	if (!a->real)
+		return -1;
+	a->fd = open(a->real, O_RDONLY | O_CLOEXEC);
+	if (a->fd < 0)
+		return err_sys(e, "cannot read the agent %s", a->real);
+	if (strpbrk(a->real, " :\t\n$"))
+		a->name = xasprintf("/proc/%d/fd/%d", getpid(), a->fd);
+	else
+		a->name = xstrdup(a->real);
+	return 0;
+}
+
+static void agent_close(struct agent *a)
+{
+	if (a->fd >= 0)
+		close(a->fd);
+	free(a->real);
+	free(a->name);
+}
+
+/* ---- what is said meanwhile ---- */
+
+struct talk {
+	bool quiet;
+	bool has_line; /* a progress line stands on the terminal */
+	bool follow;
+};
+
+static void clear_line(struct talk *t)
+{
+	if (t->has_line)
+		fputs("\r\033[K", stderr);
+	t->has_line = false;
+}
+
+static void on_note(void *arg, const struct err *note)
+{
+	struct talk *t = arg;
+
+	clear_line(t);
+	if (!t->quiet || note->tag == ERR_SYS || note->tag == ERR_PERMISSION)
+		cmd_note("%s", note->msg);
+}
+
+/* Does the command write to our terminal? It starts with our streams, but may have turned away from them. */
+static bool shares_terminal(uint32_t pid)
+{
+	struct stat ours, theirs;
+	char path[64];
+
+	if (fstat(STDERR_FILENO, &ours))
+		return true;
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+		snprintf(path, sizeof(path), "/proc/%u/fd/%d", pid, fd);
+		if (stat(path, &theirs) == 0 && S_ISCHR(theirs.st_mode) &&
+		    theirs.st_rdev == ours.st_rdev)
+			return true;
+	}
+	return false;
+}
+
+static void on_progress(void *arg, const struct session_progress *p)
+{
+	struct talk *t = arg;
+
+	if (t->quiet || !isatty(STDERR_FILENO) || shares_terminal(p->pid))
+		return;
+	fprintf(stderr, "\r\033[Krecording %u process%s, %.0f s: %llu events, %llu lost, %.1f MB",
+		p->nr_processes, p->nr_processes == 1 ? "" : "es", p->elapsed_ns / 1e9,
+		(unsigned long long)p->nr_events, (unsigned long long)p->nr_lost, p->bytes / 1e6);
+	t->has_line = true;
+}
+
+static void on_file(void *arg, const struct session_file *f)
+{
+	struct talk *t = arg;
+	bool is_default = strcmp(f->path, CMD_DEFAULT_FILE) == 0;
+
+	clear_line(t);
+	if (f->sum.nr_broken)
+		cmd_note("%s: %llu stretches of a ring made no sense and were skipped", f->path,
+			 (unsigned long long)f->sum.nr_broken);
+	if (f->sum.nr_unslotted)
+		cmd_note("%s: threads could not be recorded: more than 4096 at a time", f->path);
+	if (t->quiet)
+		return;
+	if (!f->sum.nr_task_events) {
+		if (t->follow)
+			cmd_note("%s: the command itself ran no task", f->path);
+		return;
+	}
+	cmd_note("%s: %llu events, %llu lost, %.1f MB%s%s%s%s", f->path,
+		 (unsigned long long)f->sum.nr_events, (unsigned long long)f->sum.nr_lost,
+		 f->sum.bytes / 1e6,
+		 f->end == TRACE_STOPPED && f->is_whole ? "; recording stopped before the program"
+							: "",
+		 f->is_regular ? "; now: futrace report" : "",
+		 f->is_regular && !is_default ? " " : "",
+		 f->is_regular && !is_default ? f->path : "");
+}
+
+static const struct session_ops ops = {
+	.note = on_note,
+	.progress = on_progress,
+	.file = on_file,
+};
+
+/* ---- the command ---- */
+
+static char *cache_dir(void)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+	if (xdg && *xdg == '/')
+		return xasprintf("%s/futrace", xdg);
+	return home && *home == '/' ? xasprintf("%s/.cache/futrace", home) : NULL;
+}
+
+static int run(const void *opts, int nr, char **argv)
+{
+	const struct record_opts *o = opts;
+	struct talk talk = { .quiet = o->quiet, .follow = o->follow };
+	struct session_opts so = {
+		.argv = argv,
+		.envp = environ,
+		.path_env = getenv("PATH"),
+		.output = o->output ? o->output : CMD_DEFAULT_FILE,
+		.ring_bytes = o->ring_size,
+		.max_bytes = o->max_size,
+		.duration_ns = o->duration_ns,
+		.follow = o->follow,
+		.ops = &ops,
+		.arg = &talk,
+	};
+	struct err e = ERR_INIT;
+	struct agent agent;
+	int status = EXIT_FAILED;
+	char *cache;
+
+	if (o->attach)
+		return cmd_usage(
+			"-p comes later: a running process cannot be recorded yet; start it "
+			"with 'futrace record -- CMD'");
+	if (!nr)
+		return cmd_usage("no command to record; give it after '--'");
+	cache = o->no_cache ? NULL : cache_dir();
+	if (agent_open(&agent, &e) == 0) {
+		so.agent = agent.name;
+		so.agent_real = agent.real;
+		so.cache_dir = cache;
+		if (session_run(&so, &status, &e))
+			cmd_note("%s", e.msg);
+		clear_line(&talk);
+	} else {
+		cmd_fail(&e);
+	}
+	agent_close(&agent);
+	free(cache);
+	return status;
+}
+
+const struct command cmd_record = {
+	.name = "record",
+	.summary = "run a command and record every task of it",
+	.synopsis = "[options] -- CMD [ARGS...]",
+	.options = options,
+	.options_size = sizeof(struct record_opts),
+	.stop_at_operand = true,
+	.run = run,
+};

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Rings become events: every kind, across the ring's end, wrapped stamps, and whatever a broken target writes. */
+#include "capture/drain.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "fake.h"
+
+struct setup {
+	struct lobby lobby;
+	struct fake_agent agent;
+	struct wire_thread *t;
+	struct drain d;
+};
+
+static int begin(void **state)
+{
+	struct setup *s = xcalloc(1, sizeof(*s));
+	struct lobby_opts o = { .ring_bytes = 4096 };
+	struct err e = ERR_INIT;
+
+	fake_file_reset();
+	assert_int_equal(lobby_open(&s->lobby, &o, &e), 0);
+	fake_agent_init(&s->agent, &s->lobby, 4711);
+	s->t = fake_thread(&s->agent, 7, 100);
+	s->d = (struct drain){ .slot = s->t,
+			       .lobby = &s->lobby,
+			       .door = s->agent.door,
+			       .index = 7,
+			       .ring_words = s->lobby.ring_words,
+			       .segment_words = wire_segment_words(s->lobby.ring_words),
+			       .words = lobby_map_ring(&s->lobby, s->agent.door, 7),
+			       .stream = trace_writer_thread(NULL, 100) };
+	*state = s;
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct setup *s = *state;
+
+	trace_stream_close(s->d.stream);
+	lobby_unmap_ring(&s->lobby, s->d.words);
+	fake_agent_release(&s->agent);
+	lobby_close(&s->lobby);
+	free(s);
+	fake_file_reset();
+	return 0;
+}
+
+static struct event make(unsigned i)
+{
+	static const uint8_t kinds[] = { EV_RUN_START,	  EV_WAKE,	  EV_RUN_END,	 EV_SPAWN,
+					 EV_THREAD_START, EV_THREAD_NAME, EV_SLEEP,	 EV_AWAKE,
+					 EV_PANIC,	  EV_LOST,	  EV_THREAD_STOP };
+	struct event ev = { .kind = kinds[i % ARRAY_SIZE(kinds)], .flags = i % 32, .time = 10 * i };
+
+	if (ev.kind == EV_RUN_START || ev.kind == EV_WAKE) {
+		ev.task = UINT64_C(0xf00000000000) + i;
+		ev.type = i % 65536;
+	}
+	if (ev.kind != EV_WAKE && ev.kind != EV_RUN_END && ev.kind != EV_SLEEP &&
+	    ev.kind != EV_AWAKE && ev.kind != EV_PANIC && ev.kind != EV_THREAD_STOP)
+		ev.a = UINT64_C(0xabc000000000) + i;
+	if (ev.kind == EV_SPAWN || ev.kind == EV_THREAD_NAME || ev.kind == EV_LOST)
+		ev.b = i * 3;
+	return ev;
+}
+
+static void assert_same(const struct event *got, const struct event *want)
+{
+	assert_int_equal(got->kind, want->kind);
+	assert_int_equal(got->flags, want->flags);
+	assert_int_equal(got->time, want->time);
+	assert_int_equal(got->task, want->task);
+	assert_int_equal(got->type, want->type);
+	assert_int_equal(got->a, want->a);
+	assert_int_equal(got->b, want->b);
+}
+
+/* All kinds come out as they went in, many times around the ring. */
+static void test_every_kind(void **state)
+{
+	struct setup *s = *state;
+	unsigned nr = 0;
+
+	while (nr < 20011) {
+		struct event ev = make(nr);
+
+		if (fake_put(&s->agent, s->t, &ev))
+			nr++;
+		else
+			drain_ring(&s->d, 0);
+	}
+	drain_ring(&s->d, 0);
+	assert_int_equal(fake_file.events.nr, nr);
+	for (unsigned i = 0; i < nr; i++) {
+		struct event want = make(i);
+
+		assert_same(&fake_file.events.v[i].ev, &want);
+	}
+	assert_int_equal(s->t->tail, s->t->head);
+	assert_int_equal(s->d.nr_broken, 0);
+	assert_true(drain_is_empty(&s->d));
+}
+
+/* How much there was is told, so that the loop knows when to come again. */
+static void test_tells_how_much(void **state)
+{
+	struct setup *s = *state;
+	struct event ev = { .kind = EV_SLEEP };
+
+	assert_int_equal(drain_ring(&s->d, 0), 0);
+	for (unsigned i = 0; i < s->lobby.ring_words / 2; i++)
+		assert_true(fake_put(&s->agent, s->t, &ev));
+	assert_int_equal(drain_ring(&s->d, 0), s->lobby.ring_words / 2);
+	assert_int_equal(drain_ring(&s->d, 0), 0);
+}
+
+/* A zero word ends a segment, if it is one that the producer has left; the gap is not taken for events. */
+static void test_unused_rest(void **state)
+{
+	struct setup *s = *state;
+	struct event ev = { .kind = EV_RUN_START };
+
+	/* 64 words hold 21 such events and one word more */
+	for (unsigned i = 0; i < 21 * 8; i++) {
+		ev.task = i;
+		assert_true(fake_put(&s->agent, s->t, &ev));
+	}
+	assert_false(fake_put(&s->agent, s->t, &ev));
+	assert_int_equal(drain_ring(&s->d, 0), 21 * 8 * 3);
+	assert_int_equal(s->d.nr_broken, 0);
+	assert_int_equal(fake_file.events.nr, 21 * 8);
+	for (unsigned i = 0; i < fake_file.events.nr; i++)
+		assert_int_equal(fake_file.events.v[i].ev.task, i);
+	assert_true(fake_put(&s->agent, s->t, &ev));
+}
+
+/* A segment number from the target that is none stays inside the ring. */
+static void test_wild_order(void **state)
+{
+	struct setup *s = *state;
+	struct event ev = { .kind = EV_SLEEP };
+
+	fake_put(&s->agent, s->t, &ev);
+	memset(s->t->order, 0xff, sizeof(s->t->order));
+	drain_ring(&s->d, 0);
+	assert_true(drain_is_empty(&s->d));
+	assert_int_equal(s->d.nr_broken, 1);
+}
+
+/* A stamp is 54 bits wide: what comes behind the wrap is later, not earlier. */
+static void test_stamps_wrap(void **state)
+{
+	struct setup *s = *state;
+	uint64_t full = UINT64_C(1) << EVENT_TICK_BITS;
+	const uint64_t times[] = { 5,		full / 3, full / 3 * 2,	   full - 1,
+				   full,	full + 7, full + full / 3, 2 * full - full / 4,
+				   2 * full + 1 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		struct event ev = { .kind = EV_SLEEP, .time = times[i] & (full - 1) };
+
+		assert_true(fake_put(&s->agent, s->t, &ev));
+	}
+	drain_ring(&s->d, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+		assert_int_equal(fake_file.events.v[i].ev.time, times[i]);
+}
+
+static void assert_marked(const struct setup *s, uint64_t nr_broken)
+{
+	const struct event *last = &fake_file.events.v[fake_file.events.nr - 1].ev;
+
+	assert_int_equal(s->d.nr_broken, nr_broken);
+	assert_int_equal(last->kind, EV_LOST);
+	assert_int_equal(last->a, 0);
+	assert_int_equal(s->t->tail, s->t->head);
+}
+
+/* An unknown kind: the rest is skipped and marked, what comes later is read again. */
+static void test_unknown_kind(void **state)
+{
+	struct setup *s = *state;
+	const uint64_t bad[] = { EVENT_WORD0(31, 0, 5), 1, 2 }, zero = 0;
+	struct event ev = { .kind = EV_SLEEP, .time = 3 };
+
+	fake_put(&s->agent, s->t, &ev);
+	fake_words(&s->agent, s->t, bad, 3);
+	drain_ring(&s->d, 0);
+	assert_int_equal(fake_file.events.nr, 2);
+	assert_marked(s, 1);
+	fake_words(&s->agent, s->t, &zero, 1);
+	drain_ring(&s->d, 0);
+	assert_marked(s, 2);
+	fake_put(&s->agent, s->t, &ev);
+	drain_ring(&s->d, 0);
+	assert_int_equal(fake_file.events.v[fake_file.events.nr - 1].ev.kind, EV_SLEEP);
+}
+
+/* An event that reaches beyond the head is not believed. */
+static void test_cut_event(void **state)
+{
+	struct setup *s = *state;
+	const uint64_t half[] = { EVENT_WORD0(EV_RUN_START, 0, 5), 1 };
+
+	fake_words(&s->agent, s->t, half, 2);
+	drain_ring(&s->d, 0);
+	assert_marked(s, 1);
+}
+
+/* A head that runs away, or backwards, ends in no endless reading. */
+static void test_wild_head(void **state)
+{
+	struct setup *s = *state;
+
+	s->t->head = s->lobby.ring_words + 1;
+	drain_ring(&s->d, 0);
+	assert_marked(s, 1);
+	s->t->head = UINT64_MAX;
+	drain_ring(&s->d, 0);
+	assert_marked(s, 2);
+	s->t->head = 3;
+	drain_ring(&s->d, 0);
+	assert_marked(s, 3);
+}
+
+/* Any bytes at all: nothing crashes, every word is consumed. */
+static void test_random_words(void **state)
+{
+	struct setup *s = *state;
+	uint64_t seed = 88172645463325252;
+
+	for (unsigned i = 0; i < 2003; i++) {
+		uint64_t words[64];
+		size_t nr = unit_random(&seed) % 64;
+
+		for (size_t k = 0; k < nr; k++)
+			words[k] = unit_random(&seed);
+		fake_words(&s->agent, s->t, words, nr);
+		drain_ring(&s->d, 0);
+		assert_true(drain_is_empty(&s->d));
+	}
+	assert_true(s->d.nr_broken > 100);
+}
+
+/* When memory is tight, pages that were read are given back, and no event is lost by it. */
+static void test_tight_memory(void **state)
+{
+	struct setup *s = *state;
+	struct lobby big;
+	struct lobby_opts o = { .ring_bytes = 1 << 20 };
+	struct fake_agent agent;
+	struct wire_thread *t;
+	struct err e = ERR_INIT;
+	unsigned nr = 0;
+
+	assert_int_equal(lobby_open(&big, &o, &e), 0);
+	fake_agent_init(&agent, &big, 1);
+	t = fake_thread(&agent, 0, 1);
+	s->d = (struct drain){ .slot = t,
+			       .lobby = &big,
+			       .ring_words = big.ring_words,
+			       .segment_words = wire_segment_words(big.ring_words),
+			       .words = lobby_map_ring(&big, 0, 0),
+			       .stream = s->d.stream };
+	lobby_check_memory(&big, 0);
+	assert_true(big.is_tight);
+	while (nr < 300007) {
+		struct event ev = make(nr);
+
+		if (fake_put(&agent, t, &ev))
+			nr++;
+		if (nr % 1000 == 0)
+			drain_ring(&s->d, 0);
+	}
+	drain_ring(&s->d, 0);
+	assert_int_equal(fake_file.events.nr, nr);
+	for (unsigned i = 0; i < nr; i++) {
+		struct event want = make(i);
+
+		assert_same(&fake_file.events.v[i].ev, &want);
+	}
+	lobby_check_memory(&big, 256 << 10);
+	assert_false(big.is_tight);
+	lobby_unmap_ring(&big, s->d.words);
+	s->d.words = NULL;
+	fake_agent_release(&agent);
+	lobby_close(&big);
+}
+
+/* --max-size holds although the ring has more than fits. */
+static void test_stops_at_size(void **state)
+{
+	struct setup *s = *state;
+	struct event ev = { .kind = EV_SLEEP };
+
+	fake_file.bytes_per_event = 10;
+	for (unsigned i = 0; i < 100; i++)
+		fake_put(&s->agent, s->t, &ev);
+	/* looked at between segments: 64 words */
+	drain_ring(&s->d, 1);
+	assert_int_equal(fake_file.events.nr, 64);
+	assert_false(drain_is_empty(&s->d));
+	drain_ring(&s->d, 640);
+	assert_int_equal(fake_file.events.nr, 64);
+	drain_ring(&s->d, 641);
+	assert_int_equal(fake_file.events.nr, 100);
+	assert_true(drain_is_empty(&s->d));
+}
+
+static void *produce(void *arg)
+{
+	struct setup *s = arg;
+
+	for (unsigned i = 0; i < 300007;) {
+		struct event ev = {
+			.kind = EV_RUN_START, .task = i, .addr = ~(uint64_t)i, .time = i
+		};
+
+		i += fake_put(&s->agent, s->t, &ev);
+	}
+	return NULL;
+}
+
+/* Producer and consumer at the same time, over a small ring: nothing torn, nothing out of order. */
+static void test_concurrent(void **state)
+{
+	struct setup *s = *state;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, produce, s), 0);
+	while (fake_file.events.nr < 300007)
+		drain_ring(&s->d, 0);
+	pthread_join(thread, NULL);
+	for (unsigned i = 0; i < 300007; i++) {
+		const struct event *ev = &fake_file.events.v[i].ev;
+
+		assert_true(ev->task == i && ev->addr == ~(uint64_t)i && ev->time == i);
+	}
+	assert_int_equal(s->d.nr_broken, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(test_every_kind),	 TEST(test_tells_how_much), TEST(test_unused_rest),
+		TEST(test_wild_order),	 TEST(test_stamps_wrap),    TEST(test_unknown_kind),
+		TEST(test_cut_event),	 TEST(test_wild_head),	    TEST(test_random_words),
+		TEST(test_tight_memory), TEST(test_stops_at_size),  TEST(test_concurrent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* The shared memory: sizes, limits, doors that are used again. */
+#include "capture/lobby.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake.h"
+
+/* What an agent checks before it believes in the lobby. */
+static void assert_good(const struct lobby *l)
+{
+	const struct wire_lobby *p = l->page;
+
+	assert_int_equal(p->magic, WIRE_MAGIC);
+	assert_int_equal(p->version, WIRE_VERSION);
+	assert_int_equal(p->layout, WIRE_LAYOUT);
+	assert_int_equal(p->tool_pid, getpid());
+	assert_int_equal(p->ring_words & (p->ring_words - 1), 0);
+	assert_true(p->region_size >= WIRE_RINGS_OFF + WIRE_MAX_THREADS * p->ring_words * 8);
+	assert_true(p->nr_doors >= 1 && p->nr_doors <= WIRE_MAX_DOORS);
+	assert_true(p->heartbeat_ticks >= p->base_ticks);
+	assert_true(p->stale_ticks > 0);
+}
+
+/* Ring sizes are rounded up to powers of two, within bounds, and nothing of it costs memory. */
+static void test_sizes(void **state)
+{
+	static const uint64_t cases[][2] = { { 0, LOBBY_RING_DEFAULT },
+					     { 1, 4096 },
+					     { 4096, 4096 },
+					     { 4097, 8192 },
+					     { 3 << 20, 4 << 20 },
+					     { UINT64_MAX, LOBBY_RING_MAX } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct lobby_opts o = { .ring_bytes = cases[i][0] };
+		struct err e = ERR_INIT;
+		struct lobby l;
+		struct stat st;
+
+		assert_int_equal(lobby_open(&l, &o, &e), 0);
+		assert_good(&l);
+		assert_int_equal(l.ring_words * 8, cases[i][1]);
+		assert_int_equal(fstat(l.fd, &st), 0);
+		assert_int_equal(st.st_size, WIRE_PAGE + l.page->nr_doors * l.page->region_size);
+		assert_true(st.st_blocks * 512 <= 1 << 20);
+		lobby_close(&l);
+	}
+}
+
+/* Under limits on file size or address space it gets smaller instead of failing. */
+static void test_limits(void **state)
+{
+	static const int which[] = {
+		RLIMIT_FSIZE,
+#ifndef __SANITIZE_ADDRESS__ /* which needs terabytes of address space itself */
+		RLIMIT_AS,
+#endif
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(which); i++) {
+		pid_t pid = fork();
+		int status;
+
+		if (pid == 0) {
+			struct rlimit rl = { UINT64_C(4) << 30, UINT64_C(4) << 30 };
+			struct lobby_opts o = { 0 };
+			struct err e = ERR_INIT;
+			struct lobby l;
+
+			signal(SIGXFSZ, SIG_IGN);
+			setrlimit(which[i], &rl);
+			if (lobby_open(&l, &o, &e))
+				_exit(1);
+			_exit(l.page->region_size < rl.rlim_cur && l.ring_words >= 512 ? 0 : 2);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
+/* A door that is recycled gives its memory back and is as new. */
+static void test_recycled_door(void **state)
+{
+	struct lobby_opts o = { .ring_bytes = 1 << 20 };
+	struct err e = ERR_INIT;
+	struct fake_agent a;
+	struct wire_thread *t;
+	struct event ev = { .kind = EV_SLEEP };
+	struct lobby l;
+
+	assert_int_equal(lobby_open(&l, &o, &e), 0);
+	fake_agent_init(&a, &l, 5);
+	t = fake_thread(&a, 9, 5);
+	while (fake_put(&a, t, &ev))
+		;
+	lobby_check_memory(&l, 1 << 20);
+	assert_true(l.is_tight);
+	lobby_recycle_door(&l, a.door);
+	lobby_check_memory(&l, 64 << 10);
+	assert_false(l.is_tight);
+	assert_int_equal(l.page->doors[a.door].state, WIRE_DOOR_FREE);
+	assert_int_equal(l.page->doors[a.door].pid, 0);
+	assert_int_equal(t->state, WIRE_THREAD_FREE);
+	assert_int_equal(a.region->state, WIRE_REGION_NONE);
+	fake_agent_release(&a);
+	lobby_close(&l);
+}
+
+/* The doorbell: a bell that rang already is no reason to sleep. */
+static void test_doorbell(void **state)
+{
+	struct lobby_opts o = { .ring_bytes = 4096 };
+	struct err e = ERR_INIT;
+	struct lobby l;
+	uint64_t before;
+
+	assert_int_equal(lobby_open(&l, &o, &e), 0);
+	before = clock_mono_ns();
+	lobby_wait(&l, l.page->doorbell + 1, UINT64_C(60000000000));
+	assert_true(clock_mono_ns() - before < UINT64_C(30000000000));
+	lobby_wait(&l, l.page->doorbell, 2000000);
+	assert_true(clock_mono_ns() - before >= 2000000);
+	lobby_close(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_recycled_door),
+		cmocka_unit_test(test_doorbell),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

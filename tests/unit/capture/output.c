@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* The output file: what was there before is kept, and errors say what to do. */
+#include "capture/output.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "fake.h"
+
+static char dir[64];
+
+static int begin(void **state)
+{
+	strcpy(dir, "/tmp/test-output-XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static char *in_dir(const char *name)
+{
+	return xasprintf("%s/%s", dir, name);
+}
+
+static int end(void **state)
+{
+	static const char *const names[] = { "f", "f.old", "fifo", "sub" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char *path = in_dir(names[i]);
+
+		if (unlink(path))
+			rmdir(path);
+		free(path);
+	}
+	return rmdir(dir);
+}
+
+static void write_file(const char *path, const char *text)
+{
+	struct err e = ERR_INIT;
+
+	assert_int_equal(io_replace_file(path, text, strlen(text), 0644, &e), 0);
+}
+
+static void assert_content(const char *path, const char *text)
+{
+	struct strbuf got = STRBUF_INIT;
+	struct err e = ERR_INIT;
+
+	assert_int_equal(io_read_file(path, &got, 1000, &e), 0);
+	assert_string_equal(got.s, text);
+	strbuf_release(&got);
+}
+
+/* The file is private; the one before becomes .old, and the one before that goes. */
+static void test_old(void **state)
+{
+	char *path = in_dir("f"), *old = in_dir("f.old");
+	struct output o;
+	struct err e = ERR_INIT;
+	struct stat st;
+
+	write_file(old, "oldest");
+	write_file(path, "older");
+	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_content(old, "older");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	output_undo(&o);
+	assert_content(path, "older");
+	assert_int_not_equal(access(old, F_OK), 0);
+	free(path);
+	free(old);
+}
+
+/* Rewinding forgets what was written. */
+static void test_rewind(void **state)
+{
+	char *path = in_dir("f");
+	struct output o;
+	struct err e = ERR_INIT;
+
+	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_int_equal(write(o.fd, "first", 5), 5);
+	assert_int_equal(output_rewind(&o), 0);
+	assert_int_equal(write(o.fd, "2nd", 3), 3);
+	output_release(&o);
+	assert_content(path, "2nd");
+	free(path);
+}
+
+/* A device or FIFO is written as it is, not moved away, and opening it does not hang. */
+static void test_special(void **state)
+{
+	char *path = in_dir("fifo");
+	struct output o;
+	struct err e = ERR_INIT;
+	struct stat st;
+
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_false(o.is_regular);
+	assert_int_not_equal(output_rewind(&o), 0);
+	output_undo(&o);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	assert_int_equal(output_open(&o, "/dev/null", &e), 0);
+	assert_false(o.is_regular);
+	output_release(&o);
+	free(path);
+}
+
+/* Each error names the file and the way out. */
+static void test_errors(void **state)
+{
+	char *sub = in_dir("sub");
+	const char *const paths[] = { "/nonexistent/f", sub, "/proc/f" };
+
+	assert_int_equal(mkdir(sub, 0700), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		struct err e = ERR_INIT;
+		struct output o;
+
+		assert_int_not_equal(output_open(&o, paths[i], &e), 0);
+		assert_int_not_equal(e.tag, ERR_NONE);
+		assert_non_null(strstr(e.msg, paths[i]));
+		assert_non_null(strstr(e.msg, "-o FILE"));
+		assert_int_equal(o.fd, -1);
+	}
+	free(sub);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(test_old),
+		TEST(test_rewind),
+		TEST(test_special),
+		TEST(test_errors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
