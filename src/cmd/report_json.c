@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The report as JSON. Tasks are written as they end and kept nowhere, so the sums follow behind them.
+ * Names and meanings are a contract: see futrace-report(1).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cmd/report.h"
+
+#define FLUSH_BYTES 65536
+
+struct json_sink {
+	const struct report *r;
+	struct strbuf text;
+	struct json json;
+	struct strbuf workers; /* told after the tasks, while the array of tasks is still open */
+	struct json workers_json;
+	uint8_t *is_type_used;
+};
+
+static void flush(struct json_sink *s)
+{
+	fwrite(s->text.s, 1, s->text.len, stdout);
+	strbuf_reset(&s->text);
+}
+
+static void put_index(struct json *j, const char *key, uint32_t index, uint32_t nr)
+{
+	if (index < nr)
+		json_uint(j, key, index);
+	else
+		json_null(j, key);
+}
+
+static void put_location(struct json *j, const struct trace_type *type)
+{
+	char *place;
+
+	if (!type || !type->file[0]) {
+		json_null(j, "location");
+		return;
+	}
+	place = xasprintf("%s:%u", type->file, type->line);
+	json_str(j, "location", place);
+	free(place);
+}
+
+static void put_identity(struct json_sink *s, const struct model_task *t)
+{
+	const struct report *r = s->r;
+	const struct trace_type *type = t->key.type < r->nr_types ? &r->types[t->key.type] : NULL;
+	struct json *j = &s->json;
+	char buf[32];
+
+	json_uint(j, "id", t->key.id);
+	json_str(j, "runtime",
+		 t->key.runtime < r->nr_runtimes ? r->runtimes[t->key.runtime].name : NULL);
+	put_index(j, "runtime_id", t->key.runtime, r->nr_runtimes);
+	json_str(j, "kind", model_kind_name(t->kind));
+	json_str(j, "type", report_type_name(r, t->key.type, buf));
+	put_location(j, type);
+	json_null(j, "spawned_at");
+}
+
+/* No key: not known. null: it has none. */
+static void put_spawn(struct json *j, const struct model_task *t)
+{
+	if (t->has_parent) {
+		json_uint(j, "parent", t->parent.id);
+		if (t->parent.runtime != t->key.runtime)
+			put_index(j, "parent_runtime_id", t->parent.runtime, MODEL_NO_RUNTIME);
+	} else if (t->spawn_exact) {
+		json_null(j, "parent");
+	}
+	json_str(j, "spawn", t->spawn_exact ? "exact" : "first_seen");
+	if (t->spawn_exact)
+		json_uint(j, "spawn_thread", t->spawn_thread);
+	json_uint(j, "spawn_ns", t->spawn_ns);
+}
+
+static void put_end(struct json *j, const struct model_task *t)
+{
+	if (t->end == MODEL_ALIVE)
+		json_null(j, "end_ns");
+	else
+		json_uint(j, "end_ns", t->end_ns);
+	json_str(j, "end", model_end_name(t->end));
+	if (t->end != MODEL_ALIVE)
+		json_bool(j, "wanted", t->is_wanted);
+}
+
+static void put_wakes(struct json *j, const struct model_task *t)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
+		sum += t->wakes[i];
+	json_uint(j, "wakes", sum);
+	json_uint(j, "self_wakes", t->wakes[MODEL_BY_SELF]);
+	json_open_object(j, "wakes_by");
+	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
+		if (t->wakes[i])
+			json_uint(j, model_cause_name(i), t->wakes[i]);
+	json_close_object(j);
+}
+
+static void put_task(void *sink, const struct model_task *t)
+{
+	struct json_sink *s = sink;
+	struct json *j = &s->json;
+
+	if (t->key.type < s->r->nr_types)
+		s->is_type_used[t->key.type] = 1;
+	json_open_object(j, NULL);
+	put_identity(s, t);
+	put_spawn(j, t);
+	put_end(j, t);
+	json_uint(j, "polls", t->polls);
+	json_uint(j, "busy_ns", t->ns[MODEL_RUNNING]);
+	json_uint(j, "sched_ns", t->ns[MODEL_SCHEDULED]);
+	json_uint(j, "idle_ns", t->ns[MODEL_IDLE]);
+	json_uint(j, "unknown_ns", t->ns[MODEL_UNKNOWN]);
+	json_uint(j, "max_poll_ns", t->max_poll_ns);
+	json_uint(j, "blocked_ns", t->blocked_ns);
+	json_uint(j, "max_blocked_ns", t->max_blocked_ns);
+	put_wakes(j, t);
+	json_close_object(j);
+	if (s->text.len > FLUSH_BYTES)
+		flush(s);
+}
+
+static void put_worker(void *sink, const struct model_thread *t)
+{
+	struct json_sink *s = sink;
+	struct json *j = &s->workers_json;
+	bool is_known = t->thread < s->r->nr_threads;
+
+	json_open_object(j, NULL);
+	json_uint(j, "thread", t->thread);
+	json_uint(j, "tid", is_known ? s->r->threads[t->thread].tid : 0);
+	json_str(j, "name", is_known ? s->r->threads[t->thread].name : "");
+	put_index(j, "runtime_id", t->runtime, s->r->nr_runtimes);
+	json_str(j, "kind", model_thread_kind_name(t->kind));
+	json_uint(j, "polls", t->polls);
+	json_uint(j, "busy_ns", t->busy_ns);
+	json_uint(j, "asleep_ns", t->asleep_ns);
+	json_uint(j, "sleeps", t->sleeps);
+	json_uint(j, "blocked_ns", t->blocked_ns);
+	json_uint(j, "blocks", t->nr_blocks);
+	json_uint(j, "max_blocked_ns", t->max_blocked_ns);
+	json_close_object(j);
+}
+
+static const struct model_ops json_ops = { .task = put_task, .thread = put_worker };
+
+/* The schedulers that its tasks were seen on: "multi_thread+current_thread". */
+static void put_flavour(struct json_sink *s, uint32_t runtime)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	for (uint32_t i = 0; i < s->r->nr_types; i++) {
+		const struct trace_type *type = &s->r->types[i];
+
+		if (!s->is_type_used[i] || type->runtime != runtime || !type->scheduler[0] ||
+		    type->kind == TRACE_BLOCKING || strstr(text.s, type->scheduler))
+			continue;
+		strbuf_addf(&text, "%s%s", text.len ? "+" : "", type->scheduler);
+	}
+	json_str(&s->json, "flavour", text.len ? text.s : NULL);
+	strbuf_release(&text);
+}
+
+static void put_runtimes(struct json_sink *s)
+{
+	const struct report *r = s->r;
+	struct json *j = &s->json;
+
+	json_open_array(j, "runtimes");
+	for (uint32_t i = 0; i < r->nr_runtimes; i++) {
+		const struct trace_runtime *rt = &r->runtimes[i];
+
+		json_open_object(j, NULL);
+		json_uint(j, "id", i);
+		json_str(j, "name", rt->name);
+		json_str(j, "version", rt->version[0] ? rt->version : NULL);
+		put_flavour(s, i);
+		json_str(j, "object",
+			 rt->object < r->nr_objects ? r->objects[rt->object].path : NULL);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
+static void put_types(struct json_sink *s)
+{
+	struct json *j = &s->json;
+
+	json_open_array(j, "types");
+	for (uint32_t i = 0; i < s->r->nr_types; i++) {
+		const struct trace_type *type = &s->r->types[i];
+
+		json_open_object(j, NULL);
+		json_uint(j, "id", i);
+		json_str(j, "name", type->name[0] ? type->name : NULL);
+		json_str(j, "kind", model_kind_name(type->kind));
+		put_index(j, "runtime_id", type->runtime, s->r->nr_runtimes);
+		json_str(j, "scheduler", type->scheduler[0] ? type->scheduler : NULL);
+		put_location(j, type);
+		json_uint(j, "candidates", type->nr_candidates);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
+static void put_lost(struct json_sink *s)
+{
+	struct json *j = &s->json;
+	uint64_t lost[EV_MAX];
+
+	json_uint(j, "lost", report_lost(s->r, lost));
+	json_open_object(j, "lost_by_kind");
+	for (unsigned i = 0; i < EV_MAX; i++)
+		if (lost[i])
+			json_uint(j, event_descs[i].name ? event_descs[i].name : "unknown",
+				  lost[i]);
+	json_close_object(j);
+	json_uint(j, "threads_not_recorded", trace_get_end(s->r->trace)->nr_unslotted);
+	json_uint(j, "spawns_unmatched", model_get_totals(s->r->model)->nr_spawns_unmatched);
+}
+
+static void put_damage(struct json_sink *s)
+{
+	const struct trace_damage *d = trace_get_damage(s->r->trace);
+	struct json *j = &s->json;
+
+	json_open_object(j, "damage");
+	json_bool(j, "cut", d->cut);
+	json_uint(j, "bad_blocks", d->bad_blocks);
+	json_uint(j, "bad_events", d->bad_events);
+	json_uint(j, "bytes_skipped", d->bytes_skipped);
+	json_uint(j, "stray_events", model_get_totals(s->r->model)->nr_stray);
+	json_close_object(j);
+}
+
+static void put_recording_end(struct json_sink *s)
+{
+	static const char *const kinds[] = { "cut", "exited", "signaled", "execed", "stopped" };
+	const struct trace_end *end = trace_get_end(s->r->trace);
+	struct json *j = &s->json;
+
+	json_open_object(j, "recording");
+	json_str(j, "end", end->kind < ARRAY_SIZE(kinds) ? kinds[end->kind] : NULL);
+	json_uint(j, "status", end->status);
+	json_close_object(j);
+	json_open_object(j, "cost");
+	json_uint(j, "tool_cpu_ns", end->tool_cpu_ns);
+	if (end->target_cpu_ns)
+		json_uint(j, "target_cpu_ns", end->target_cpu_ns);
+	else
+		json_null(j, "target_cpu_ns");
+	json_close_object(j);
+}
+
+static void put_workers(struct json_sink *s)
+{
+	json_close_array(&s->workers_json);
+	/* made beside the tasks, by a writer of its own: it only has to be put in its place */
+	strbuf_addstr(&s->text, ",\n \"workers\":");
+	strbuf_add(&s->text, s->workers.s, s->workers.len);
+}
+
+void report_json(struct report *r)
+{
+	struct json_sink s = { .r = r, .text = STRBUF_INIT, .workers = STRBUF_INIT };
+	struct json *j = &s.json;
+
+	s.is_type_used = xcalloc(r->nr_types + 1, 1);
+	json_init(j, &s.text);
+	j->pretty = true;
+	json_init(&s.workers_json, &s.workers);
+	json_open_array(&s.workers_json, NULL);
+	json_open_object(j, NULL);
+	json_uint(j, "schema", 1);
+	json_str(j, "exe", r->meta->exe);
+	json_uint(j, "pid", r->meta->pid);
+	json_open_array(j, "tasks");
+	model_add_sink(r->model, &json_ops, &s);
+	report_read(r);
+	json_close_array(j);
+	put_workers(&s);
+	put_runtimes(&s);
+	put_types(&s);
+	json_uint(j, "duration_ns", model_get_duration(r->model));
+	json_uint(j, "events", model_get_totals(r->model)->nr_events);
+	put_lost(&s);
+	put_damage(&s);
+	put_recording_end(&s);
+	json_open_array(j, "findings");
+	json_close_array(j);
+	json_close_object(j);
+	strbuf_addstr(&s.text, "\n");
+	flush(&s);
+	strbuf_release(&s.text);
+	strbuf_release(&s.workers);
+	free(s.is_type_used);
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* What the files of the model share. Nobody outside includes this. */
+#ifndef MODEL_INTERNAL_H
+#define MODEL_INTERNAL_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/model.h"
+
+/*
+ * How long an ended task is kept, in ns of the recording. The clock may be read a little before the state word is
+ * looked at; if another worker runs the task in between, the COMPLETE seen was that later run's, which then
+ * shows up some nanoseconds behind the end. Longer keeps more memory warm for nothing.
+ */
+#define MODEL_GRACE_NS UINT64_C(1000000)
+
+/* Of a task, now. PENDING is decided by what comes next: idle if a wake, scheduled if a run. */
+enum task_state { TASK_RUNNING, TASK_SCHEDULED, TASK_PENDING, TASK_UNKNOWN, TASK_ENDED };
+
+/* Where a run stands: which thread, how deep in its stack. */
+struct run_ref {
+	uint32_t thread, depth;
+};
+#define RUN_REF_NONE ((struct run_ref){ MODEL_NO_THREAD, 0 })
+
+struct waker {
+	enum model_cause cause;
+	uint32_t thread;
+	bool has_key;
+	struct model_key key;
+};
+
+struct task {
+	struct model_task pub;
+	struct task *prev,
+		*next;	    /* model.live in order of sighting, or model.ended in order of end */
+	uint64_t since;	    /* pub.ns is complete up to here */
+	uint64_t loss;	    /* model.loss at its latest event */
+	uint64_t run_start; /* TASK_RUNNING: of the latest-started run */
+	struct run_ref run; /* TASK_RUNNING: that run, which alone may end the task */
+	struct run_ref shutdown; /* a shutdown that came while another run was open */
+	uint8_t state;		 /* enum task_state */
+	uint8_t run_flags, shutdown_flags;
+	bool is_addr_known; /* its spawn was looked for */
+	bool is_notified;   /* TASK_RUNNING: a wake came that belongs behind this run */
+	bool is_run_woken;  /* woken from elsewhere while it ran, by `waker` */
+	bool saw_shutdown;  /* while it ran the runtime went away */
+	bool saw_finished;  /* … and found it complete */
+	struct waker waker;
+};
+
+struct task_list {
+	struct task *first, *last;
+};
+
+/* One open run of a thread. */
+struct frame {
+	uint64_t start;
+	uint64_t blocked_ns, max_blocked_ns, nr_blocks;
+	struct task *
+		task; /* NULL: superseded by a later run of the task, or a run that changes nothing */
+	struct model_key key;
+	uint8_t flags;
+};
+
+struct thread {
+	struct model_thread pub;
+	VEC(struct frame) stack;
+	uint64_t sleep_start;
+	bool is_asleep;
+	bool was_seen;
+	bool ran_worker, ran_blocking;
+};
+
+struct type {
+	uint32_t runtime;
+	enum trace_task_kind kind;
+	bool is_named, is_helper;
+	uint64_t spawn_bytes; /* of its allocations, 0 when not known */
+};
+
+/* An allocation that may become a task. */
+struct spawn {
+	uint64_t time, size, loss, loss_spawn;
+	uint32_t thread;
+	bool has_parent;
+	struct model_key parent;
+};
+
+struct task_slot {
+	uint64_t id;
+	struct task *task; /* NULL: free */
+};
+
+struct sink {
+	const struct model_ops *ops;
+	void *sink;
+};
+
+struct model {
+	uint64_t now;
+	uint64_t loss;	     /* grows whenever events that move a task were lost */
+	uint64_t loss_spawn; /* … or allocations */
+	uint64_t duration;
+	uint64_t reap_at; /* when the first of `ended` has waited long enough */
+
+	struct task_slot *slots; /* open addressing by key */
+	size_t nr_tasks, nr_slots;
+	struct task *free_tasks;
+	VEC(struct task *) chunks;
+	struct task_list live, ended;
+
+	VEC(struct thread) threads;
+	VEC(struct type) types;
+
+	struct map spawn_by_addr; /* index into spawns */
+	VEC(struct spawn) spawns;
+	VEC(uint32_t) free_spawns;
+
+	struct sink sinks[MODEL_MAX_SINKS];
+	unsigned nr_sinks;
+	bool wants_runs, wants_wakes;
+	struct model_totals totals;
+};
+
+/* table.c: tasks by key, their memory, their lists */
+struct task *task_find(struct model *m, const struct model_key *key);
+struct task *task_new(struct model *m, const struct model_key *key); /* into the live list */
+void task_forget(struct model *m,
+		 struct task *t); /* out of the table and its list, memory reused */
+void task_move(struct task_list *from, struct task_list *to, struct task *t);
+void task_table_release(struct model *m);
+
+/* task.c: the life of a task */
+void task_run_start(struct model *m, struct task *t, struct run_ref run, uint8_t flags);
+void task_run_end(struct model *m, struct task *t, struct run_ref run, uint8_t flags);
+void task_run_vanished(struct model *m, struct task *t, struct run_ref run); /* no end was seen */
+void task_wake(struct model *m, struct task *t, const struct waker *w, uint8_t flags);
+void task_blocked(struct task *t, struct run_ref run, uint64_t from, uint64_t to);
+void task_reap(struct model *m, uint64_t before); /* tell the sinks of those that ended before */
+void task_finish(struct model *m);		  /* … and of all others */
+
+/* spawn.c: allocations waiting to become tasks */
+void spawn_seen(struct model *m, const struct event *ev);
+void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new);
+void spawn_release(struct model *m);
+
+/* thread.c: stacks of runs, sleeping and waking */
+struct thread *thread_get(struct model *m, uint32_t thread); /* NULL: absurd number */
+void thread_run_start(struct model *m, struct thread *thr, const struct event *ev);
+void thread_run_end(struct model *m, struct thread *thr, uint8_t flags);
+void thread_sleep(struct model *m, struct thread *thr);
+void thread_awake(struct model *m, struct thread *thr);
+void thread_stop(struct model *m, struct thread *thr);
+void thread_finish(struct model *m);
+/* The task that runs innermost; false: none, or a helper. */
+bool thread_current(const struct model *m, const struct thread *thr, struct model_key *key);
+struct waker thread_waker(const struct model *m, const struct thread *thr,
+			  const struct model_key *woken, uint8_t flags);
+
+/* model.c */
+struct model_key key_of(const struct model *m, const struct event *ev);
+void tell_run(struct model *m, const struct model_run *run);
+void tell_wake(struct model *m, const struct model_wake *wake);
+void tell_task(struct model *m, const struct model_task *task);
+
+static inline bool is_helper(const struct model *m, uint16_t type)
+{
+	return type < m->types.nr && m->types.v[type].is_helper;
+}
+
+static inline bool is_same_task(const struct model_key *a, const struct model_key *b)
+{
+	return a->id == b->id && a->runtime == b->runtime;
+}
+
+static inline bool is_same_run(struct run_ref a, struct run_ref b)
+{
+	return a.thread == b.thread && a.depth == b.depth;
+}
+
+#endif

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* The driver: takes events one by one, and hands what becomes certain to the sinks. */
+#include "model/model.h"
+
+#include <assert.h>
+
+#include "model/internal.h"
+
+struct model *model_new(const struct trace_type *types, uint32_t nr_types)
+{
+	struct model *m = xcalloc(1, sizeof(*m));
+
+	m->reap_at = UINT64_MAX;
+	for (uint32_t i = 0; i < nr_types; i++)
+		vec_push(&m->types, (struct type){
+					    .runtime = types[i].runtime,
+					    .kind = types[i].kind,
+					    .is_named = types[i].name && types[i].name[0],
+					    .is_helper = types[i].kind == TRACE_HELPER,
+				    });
+	return m;
+}
+
+void model_free(struct model *m)
+{
+	if (!m)
+		return;
+	vec_each (thr, &m->threads)
+		vec_release(&thr->stack);
+	vec_release(&m->threads);
+	vec_release(&m->types);
+	spawn_release(m);
+	task_table_release(m);
+	free(m);
+}
+
+void model_add_sink(struct model *m, const struct model_ops *ops, void *sink)
+{
+	assert(m->nr_sinks < MODEL_MAX_SINKS);
+	m->sinks[m->nr_sinks++] = (struct sink){ ops, sink };
+	m->wants_runs |= !!ops->run;
+	m->wants_wakes |= !!ops->wake;
+}
+
+void tell_run(struct model *m, const struct model_run *run)
+{
+	for (unsigned i = 0; i < m->nr_sinks; i++)
+		if (m->sinks[i].ops->run)
+			m->sinks[i].ops->run(m->sinks[i].sink, run);
+}
+
+void tell_wake(struct model *m, const struct model_wake *wake)
+{
+	for (unsigned i = 0; i < m->nr_sinks; i++)
+		if (m->sinks[i].ops->wake)
+			m->sinks[i].ops->wake(m->sinks[i].sink, wake);
+}
+
+void tell_task(struct model *m, const struct model_task *task)
+{
+	for (unsigned i = 0; i < m->nr_sinks; i++)
+		if (m->sinks[i].ops->task)
+			m->sinks[i].ops->task(m->sinks[i].sink, task);
+}
+
+struct model_key key_of(const struct model *m, const struct event *ev)
+{
+	if (unlikely(ev->type >= m->types.nr))
+		return (struct model_key){ ev->task, MODEL_NO_RUNTIME, EVENT_TYPE_NONE };
+	return (struct model_key){ ev->task, m->types.v[ev->type].runtime, ev->type };
+}
+
+static void feed_wake(struct model *m, const struct thread *thr, const struct event *ev)
+{
+	struct model_key key = key_of(m, ev);
+	struct task *t = task_find(m, &key);
+	struct waker w = thread_waker(m, thr, &key, ev->flags);
+
+	if (!t) {
+		/* Such a wake is stamped late and may come when the task is over and forgotten. */
+		if (ev->flags & EF_WAKE_RUNNING)
+			return;
+		t = task_new(m, &key);
+	}
+	task_wake(m, t, &w, ev->flags);
+}
+
+/* Lost sleeps and names leave the lives of tasks certain; lost runs and wakes, or what is not known, do not. */
+static void note_loss(struct model *m, uint64_t kind)
+{
+	switch (kind) {
+	case EV_SPAWN:
+		m->loss_spawn++;
+		break;
+	case EV_SLEEP:
+	case EV_AWAKE:
+	case EV_PANIC:
+	case EV_THREAD_START:
+	case EV_THREAD_STOP:
+	case EV_THREAD_NAME:
+		break;
+	default:
+		m->loss++;
+	}
+}
+
+static void feed_lost(struct model *m, struct thread *thr, const struct event *ev)
+{
+	/* Of no kind: a hole in the file, with starts and ends of runs in it. */
+	if (!ev->a)
+		thread_stop(m, thr);
+	else if (!ev->b)
+		return;
+	m->totals.lost[ev->a < EV_MAX ? ev->a : 0] += ev->b;
+	note_loss(m, ev->a);
+}
+
+static void feed_one(struct model *m, struct thread *thr, const struct event *ev)
+{
+	switch (ev->kind) {
+	case EV_RUN_START:
+		thread_run_start(m, thr, ev);
+		break;
+	case EV_RUN_END:
+		thread_run_end(m, thr, ev->flags);
+		break;
+	case EV_WAKE:
+		feed_wake(m, thr, ev);
+		break;
+	case EV_SPAWN:
+		spawn_seen(m, ev);
+		break;
+	case EV_SLEEP:
+		thread_sleep(m, thr);
+		break;
+	case EV_AWAKE:
+		thread_awake(m, thr);
+		break;
+	case EV_THREAD_STOP:
+		thread_stop(m, thr);
+		break;
+	case EV_LOST:
+		feed_lost(m, thr, ev);
+		break;
+	}
+}
+
+void model_feed(struct model *m, const struct event *evs, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const struct event *ev = &evs[i];
+		struct thread *thr = thread_get(m, ev->thread);
+
+		m->totals.nr_events++;
+		m->totals.nr_events_by_kind[ev->kind % EV_MAX]++;
+		if (unlikely(!thr)) {
+			m->totals.nr_stray++;
+			continue;
+		}
+		m->now = MAX(m->now, ev->time);
+		if (unlikely(m->now > m->reap_at))
+			task_reap(m, m->now - MODEL_GRACE_NS);
+		feed_one(m, thr, ev);
+	}
+}
+
+void model_finish(struct model *m, uint64_t duration_ns, const uint64_t *lost)
+{
+	m->now = m->duration = MAX(m->now, duration_ns);
+	for (unsigned kind = 0; lost && kind < EV_MAX; kind++)
+		if (lost[kind] > m->totals.lost[kind])
+			note_loss(m, kind);
+	vec_each (thr, &m->threads)
+		if (thr->is_asleep)
+			thread_awake(m, thr);
+	task_finish(m);
+	thread_finish(m);
+	m->totals.nr_spawns_unmatched += m->spawn_by_addr.nr;
+}
+
+const struct model_totals *model_get_totals(const struct model *m)
+{
+	return &m->totals;
+}
+
+bool model_type_is_helper(const struct model *m, uint16_t type)
+{
+	return is_helper(m, type);
+}
+
+uint64_t model_get_duration(const struct model *m)
+{
+	return m->duration;
+}
+
+const char *model_end_name(enum model_end end)
+{
+	static const char *const names[] = { "alive", "completed", "cancelled", "panicked",
+					     "dropped" };
+
+	return names[end];
+}
+
+const char *model_cause_name(enum model_cause cause)
+{
+	static const char *const names[] = { "worker", "task", "self", "thread", "abort" };
+
+	return names[cause];
+}
+
+const char *model_thread_kind_name(enum model_thread_kind kind)
+{
+	static const char *const names[] = { "other", "worker", "blocking" };
+
+	return names[kind];
+}
+
+const char *model_kind_name(enum trace_task_kind kind)
+{
+	static const char *const names[] = { "task", "local", "blocking", "helper" };
+
+	return kind < ARRAY_SIZE(names) ? names[kind] : "task";
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Events in, tasks out: one streaming pass that turns the events of a recording into tasks, polls, wakes and
+ * threads. Everything that analyses or exports is a *sink* of this one model: a table of functions that are called
+ * as things become certain. Nothing that is finished is kept, so memory grows with live tasks, threads and
+ * types, not with events.
+ *
+ * Words. A *run* is one call into a task, from RUN_START to RUN_END; a run that calls the future's poll is a *poll*,
+ * the others drop the future (cancelled at entry, or the runtime goes away). Runs nest on a thread. A *helper* is a
+ * task of the runtime itself (a worker's main loop): it makes its thread a worker and is otherwise invisible.
+ *
+ * Invariant: for every task spawn_ns … end_ns (or the end of the recording) is the sum of its ns[], exactly.
+ */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include "trace/event.h"
+#include "trace/trace.h"
+
+enum model_state {
+	MODEL_RUNNING,
+	MODEL_SCHEDULED, /* runnable, waits for a worker */
+	MODEL_IDLE,	 /* waits for something */
+	MODEL_UNKNOWN,	 /* events were lost meanwhile, or it was not yet seen to do anything */
+	MODEL_NR_STATES
+};
+
+enum model_end { MODEL_ALIVE, MODEL_COMPLETED, MODEL_CANCELLED, MODEL_PANICKED, MODEL_DROPPED };
+#define MODEL_NR_ENDS 5
+
+enum model_cause {
+	MODEL_BY_WORKER, /* driver, timer, deferred yield */
+	MODEL_BY_TASK,	 /* another task */
+	MODEL_BY_SELF,
+	MODEL_BY_THREAD, /* a thread outside the runtime */
+	MODEL_BY_ABORT,
+	MODEL_NR_CAUSES
+};
+
+#define MODEL_NO_RUNTIME UINT32_MAX /* the task's table is of no known type */
+#define MODEL_NO_THREAD	 UINT32_MAX
+
+/* Who a task is. Ids repeat across the copies of a runtime in one process. */
+struct model_key {
+	uint64_t id;
+	uint32_t runtime; /* index into the trace's runtimes, MODEL_NO_RUNTIME */
+	uint16_t type;	  /* index into the trace's types, EVENT_TYPE_NONE */
+};
+
+struct model_task {
+	struct model_key key;
+	enum trace_task_kind kind;
+	bool spawn_exact; /* the spawn itself was seen; otherwise spawn_ns is the first sighting */
+	bool has_parent; /* parent is valid; with spawn_exact and without this, no task spawned it */
+	bool is_wanted;	 /* at the end somebody held its JoinHandle; only when ended */
+	enum model_end end;
+	uint32_t spawn_thread; /* MODEL_NO_THREAD when unknown */
+	struct model_key parent;
+	uint64_t spawn_ns, end_ns;    /* end_ns of a task alive: the end of the recording */
+	uint64_t ns[MODEL_NR_STATES]; /* its life by state */
+	uint64_t polls, max_poll_ns;
+	uint64_t blocked_ns,
+		max_blocked_ns;		 /* asleep in the kernel inside its runs; part of running */
+	uint64_t wakes[MODEL_NR_CAUSES]; /* transitions to runnable; spawn is none */
+};
+
+struct model_run {
+	const struct model_task *task; /* key, kind and spawn are final, counts as of now */
+	uint64_t start_ns, end_ns;
+	uint64_t blocked_ns; /* in the kernel meanwhile */
+	uint32_t thread;
+	uint8_t flags; /* EF_RUN_DROP, EF_RUN_SHUTDOWN; 0: a poll */
+	bool is_open;  /* the recording ended first */
+};
+
+struct model_wake {
+	const struct model_task *task;
+	uint64_t time_ns; /* may lie in the past: that a task woke itself shows at its next run */
+	enum model_cause cause;
+	uint32_t thread;	/* MODEL_NO_THREAD for a self-wake that was only inferred */
+	struct model_key waker; /* MODEL_BY_TASK, and MODEL_BY_ABORT when has_waker */
+	bool has_waker;
+};
+
+enum model_thread_kind { MODEL_OTHER, MODEL_WORKER, MODEL_BLOCKING };
+
+struct model_thread {
+	uint32_t thread; /* index into the trace's threads */
+	enum model_thread_kind kind;
+	uint32_t runtime;		/* MODEL_NO_RUNTIME when it is no worker or not known */
+	uint64_t polls, busy_ns;	/* busy: inside the run of any task */
+	uint64_t asleep_ns, sleeps;	/* in the kernel outside of runs */
+	uint64_t blocked_ns, nr_blocks; /* in the kernel inside of runs */
+	uint64_t max_blocked_ns;
+};
+
+/* A sink. Every function may be NULL. What it is given is good during the call only. */
+struct model_ops {
+	void (*run)(void *sink, const struct model_run *run);
+	void (*wake)(void *sink, const struct model_wake *wake);
+	/* Once for every task: soon after its end, or when the recording ends. */
+	void (*task)(void *sink, const struct model_task *task);
+	/* Once for every thread that had an event, when the recording ends. */
+	void (*thread)(void *sink, const struct model_thread *thread);
+};
+
+/* What the model says of the stream itself. */
+struct model_totals {
+	uint64_t nr_events;
+	uint64_t nr_events_by_kind[EV_MAX];
+	uint64_t lost[EV_MAX];	      /* told by LOST events */
+	uint64_t nr_spawns_unmatched; /* allocations that were not seen to become a task */
+	uint64_t nr_stray; /* events that fit nothing before them: ends without a start … */
+};
+
+struct model;
+
+/* types is borrowed and stays valid until model_free. */
+struct model *model_new(const struct trace_type *types, uint32_t nr_types);
+void model_free(struct model *m);
+/* At most MODEL_MAX_SINKS, before the first event. */
+#define MODEL_MAX_SINKS 8
+void model_add_sink(struct model *m, const struct model_ops *ops, void *sink);
+/* In order of time; what runs backwards is clamped. */
+void model_feed(struct model *m, const struct event *evs, size_t nr);
+/*
+ * The recording ended at duration_ns. lost: per kind all that was lost, NULL when not known beyond what the LOST
+ * events told. Call it once, after the last event.
+ */
+void model_finish(struct model *m, uint64_t duration_ns, const uint64_t *lost);
+const struct model_totals *model_get_totals(const struct model *m);
+/* The runtime's own task, as its kind says or as it turned out. */
+bool model_type_is_helper(const struct model *m, uint16_t type);
+uint64_t model_get_duration(const struct model *m); /* after model_finish */
+
+const char *model_end_name(enum model_end end);
+const char *model_cause_name(enum model_cause cause);
+const char *model_thread_kind_name(enum model_thread_kind kind);
+const char *model_kind_name(enum trace_task_kind kind);
+
+#endif

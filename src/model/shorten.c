@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "model/shorten.h"
+
+#include <string.h>
+
+static bool ends_path(char c)
+{
+	return strchr("<>()[],;&|+= *", c) != NULL; /* the NUL too */
+}
+
+/* {closure#0} and the like belong to the name before them. */
+static bool is_plain_segment(const char *s)
+{
+	return *s != '{';
+}
+
+/* Where the last `keep` plain segments of the path s[0..len) begin. */
+static size_t keep_from(const char *s, size_t len, unsigned keep)
+{
+	size_t end = len;
+
+	while (end > 0) {
+		size_t start = end;
+
+		while (start > 0 && !(start >= 2 && s[start - 1] == ':' && s[start - 2] == ':'))
+			start--;
+		if (is_plain_segment(s + start) && --keep == 0)
+			return start;
+		end = start >= 2 ? start - 2 : 0;
+	}
+	return 0;
+}
+
+/* Cuts each path in the name to its last `keep` segments. */
+static void cut_paths(struct strbuf *out, const char *name, unsigned keep)
+{
+	while (*name) {
+		size_t len = 0, from;
+
+		while (!ends_path(name[len]))
+			len++;
+		from = len ? keep_from(name, len, keep) : 0;
+		strbuf_add(out, name + from, len - from);
+		name += len;
+		if (*name)
+			strbuf_addch(out, *name++);
+	}
+}
+
+/* Not into the middle of a UTF-8 sequence. */
+static void cut_middle(struct strbuf *out, const char *s, size_t len, size_t width)
+{
+	size_t head = width > 2 ? (width - 2) / 2 : width, tail = width > 2 ? width - 2 - head : 0;
+
+	while (head > 0 && (s[head] & 0xc0) == 0x80)
+		head--;
+	while (tail > 0 && (s[len - tail] & 0xc0) == 0x80)
+		tail--;
+	strbuf_add(out, s, head);
+	if (width > 2)
+		strbuf_addstr(out, "..");
+	strbuf_add(out, s + len - tail, tail);
+}
+
+/* "a | b | c", where the linker merged types: the first one and how many more. */
+static void cut_candidates(struct strbuf *text)
+{
+	const char *bar = strstr(text->s, " | ");
+	unsigned nr = 0;
+
+	if (!bar)
+		return;
+	for (const char *p = bar; p; p = strstr(p + 3, " | "))
+		nr++;
+	text->len = bar - text->s;
+	text->s[text->len] = '\0';
+	strbuf_addf(text, " | +%u", nr);
+}
+
+void shorten_type(struct strbuf *out, const char *name, size_t width)
+{
+	struct strbuf clean = STRBUF_INIT, text = STRBUF_INIT;
+
+	strbuf_add_clean(&clean, name, strlen(name));
+	strbuf_addstr(&text, clean.s);
+	for (unsigned keep = 4; text.len > width && keep > 0; keep--) {
+		strbuf_reset(&text);
+		cut_paths(&text, clean.s, keep);
+	}
+	if (text.len > width)
+		cut_candidates(&text);
+	if (text.len > width)
+		cut_middle(out, text.s, text.len, width);
+	else
+		strbuf_addstr(out, text.s);
+	strbuf_release(&clean);
+	strbuf_release(&text);
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#ifndef MODEL_SHORTEN_H
+#define MODEL_SHORTEN_H
+
+#include "base/strbuf.h"
+
+/*
+ * Appends the type name in at most `width` columns, and safe for a terminal: leading modules go first
+ * (a::b::c::f<x::y::T> -> c::f<y::T> -> f<T>), then all but the first of
+ * several candidates (a | b | c -> a | +2), then the middle.
+ */
+void shorten_type(struct strbuf *out, const char *name, size_t width);
+
+#endif

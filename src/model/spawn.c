@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * A task's allocation is seen before anything else of it, but has no id yet. It waits here, by address, until the
+ * first run of a task at that address. Foreign allocations of the same shape wait too, until
+ * the address is used again.
+ */
+#include "model/internal.h"
+
+void spawn_seen(struct model *m, const struct event *ev)
+{
+	struct thread *thr = thread_get(m, ev->thread);
+	bool was_there;
+	uint64_t *index = map_put(&m->spawn_by_addr, ev->a, &was_there);
+	struct spawn *sp;
+
+	if (was_there) {
+		m->totals.nr_spawns_unmatched++;
+	} else if (m->free_spawns.nr) {
+		*index = m->free_spawns.v[--m->free_spawns.nr];
+	} else {
+		*index = m->spawns.nr;
+		vec_push(&m->spawns, (struct spawn){ 0 });
+	}
+	sp = &m->spawns.v[*index];
+	*sp = (struct spawn){
+		.time = m->now,
+		.size = ev->b,
+		.loss = m->loss,
+		.loss_spawn = m->loss_spawn,
+		.thread = ev->thread,
+	};
+	sp->has_parent = thr && thread_current(m, thr, &sp->parent);
+}
+
+/*
+ * After a loss the address may have been used again unseen. All allocations of one table have one size, so
+ * a differing one is not this task's.
+ */
+static bool is_credible(const struct model *m, const struct spawn *sp, const struct task *t,
+			const struct type *type)
+{
+	if (sp->time > t->pub.spawn_ns) /* it was seen before: somebody else's */
+		return false;
+	return sp->loss_spawn == m->loss_spawn || (type && type->spawn_bytes == sp->size);
+}
+
+void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new)
+{
+	uint16_t nr = t->pub.key.type;
+	struct type *type = nr < m->types.nr ? &m->types.v[nr] : NULL;
+	struct spawn *sp;
+	uint64_t index;
+
+	t->is_addr_known = true;
+	if (!map_del(&m->spawn_by_addr, addr, &index))
+		return;
+	vec_push(&m->free_spawns, index);
+	sp = &m->spawns.v[index];
+	if (!is_credible(m, sp, t, type)) {
+		m->totals.nr_spawns_unmatched++;
+		return;
+	}
+	if (type && !type->spawn_bytes)
+		type->spawn_bytes = sp->size;
+	if (is_new) {
+		t->state = TASK_SCHEDULED;
+		t->since = sp->time;
+		t->loss = sp->loss;
+	} else {
+		/* a wake was seen before: its first run was lost */
+		t->pub.ns[MODEL_UNKNOWN] += t->pub.spawn_ns - sp->time;
+	}
+	t->pub.spawn_exact = true;
+	t->pub.spawn_ns = sp->time;
+	t->pub.spawn_thread = sp->thread;
+	t->pub.has_parent = sp->has_parent;
+	t->pub.parent = sp->parent;
+}
+
+void spawn_release(struct model *m)
+{
+	map_release(&m->spawn_by_addr);
+	vec_release(&m->spawns);
+	vec_release(&m->free_spawns);
+}

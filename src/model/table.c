@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Tasks by key: linear probing with backward-shift deletion, memory in chunks that never move. */
+#include <string.h>
+
+#include "model/internal.h"
+
+#define CHUNK_TASKS 256
+
+/* Runtimes count their ids up, and tasks born together run together: four neighbours share a cache line. */
+static size_t home(const struct model *m, uint64_t id, uint32_t runtime)
+{
+	uint64_t group = map_hash((id >> 2) + (uint64_t)runtime * UINT64_C(0xd6e8feb86659fd93));
+
+	return (group << 2 | (id & 3)) & (m->nr_slots - 1);
+}
+
+/* Where the task is, or where it would go. */
+static size_t probe(const struct model *m, uint64_t id, uint32_t runtime)
+{
+	size_t i = home(m, id, runtime);
+
+	while (m->slots[i].task &&
+	       (m->slots[i].id != id || m->slots[i].task->pub.key.runtime != runtime))
+		i = (i + 1) & (m->nr_slots - 1);
+	return i;
+}
+
+struct task *task_find(struct model *m, const struct model_key *key)
+{
+	return m->nr_slots ? m->slots[probe(m, key->id, key->runtime)].task : NULL;
+}
+
+static void grow(struct model *m)
+{
+	struct task_slot *old = m->slots;
+	size_t nr_old = m->nr_slots;
+
+	m->nr_slots = nr_old ? nr_old * 2 : 256;
+	m->slots = xcalloc(m->nr_slots, sizeof(*m->slots));
+	for (size_t i = 0; i < nr_old; i++)
+		if (old[i].task)
+			m->slots[probe(m, old[i].id, old[i].task->pub.key.runtime)] = old[i];
+	free(old);
+}
+
+static struct task *take_free(struct model *m)
+{
+	struct task *t;
+
+	if (!m->free_tasks) {
+		struct task *chunk = xmalloc(CHUNK_TASKS * sizeof(*chunk));
+
+		vec_push(&m->chunks, chunk);
+		for (size_t i = CHUNK_TASKS; i-- > 0;) {
+			chunk[i].next = m->free_tasks;
+			m->free_tasks = &chunk[i];
+		}
+	}
+	t = m->free_tasks;
+	m->free_tasks = t->next;
+	return t;
+}
+
+static void append(struct task_list *list, struct task *t)
+{
+	t->prev = list->last;
+	t->next = NULL;
+	if (list->last)
+		list->last->next = t;
+	else
+		list->first = t;
+	list->last = t;
+}
+
+static void unlink_task(struct task_list *list, struct task *t)
+{
+	if (t->prev)
+		t->prev->next = t->next;
+	else
+		list->first = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	else
+		list->last = t->prev;
+}
+
+void task_move(struct task_list *from, struct task_list *to, struct task *t)
+{
+	unlink_task(from, t);
+	append(to, t);
+}
+
+struct task *task_new(struct model *m, const struct model_key *key)
+{
+	struct task *t = take_free(m);
+
+	if ((m->nr_tasks + 1) * 2 > m->nr_slots)
+		grow(m);
+	memset(t, 0, sizeof(*t));
+	t->pub.key = *key;
+	t->pub.kind = key->type < m->types.nr ? m->types.v[key->type].kind : TRACE_TASK;
+	t->pub.spawn_ns = m->now;
+	t->pub.spawn_thread = MODEL_NO_THREAD;
+	t->since = m->now;
+	t->loss = m->loss;
+	t->state = TASK_UNKNOWN;
+	t->run = t->shutdown = RUN_REF_NONE;
+	m->slots[probe(m, key->id, key->runtime)] = (struct task_slot){ key->id, t };
+	m->nr_tasks++;
+	append(&m->live, t);
+	return t;
+}
+
+static void remove_slot(struct model *m, size_t i)
+{
+	size_t mask = m->nr_slots - 1;
+
+	for (size_t j = (i + 1) & mask; m->slots[j].task; j = (j + 1) & mask) {
+		size_t h = home(m, m->slots[j].id, m->slots[j].task->pub.key.runtime);
+
+		/* j may fill the hole at i unless its home lies between them */
+		if (((j - h) & mask) >= ((j - i) & mask)) {
+			m->slots[i] = m->slots[j];
+			i = j;
+		}
+	}
+	m->slots[i].task = NULL;
+}
+
+void task_forget(struct model *m, struct task *t)
+{
+	remove_slot(m, probe(m, t->pub.key.id, t->pub.key.runtime));
+	m->nr_tasks--;
+	unlink_task(t->state == TASK_ENDED ? &m->ended : &m->live, t);
+	t->next = m->free_tasks;
+	m->free_tasks = t;
+}
+
+void task_table_release(struct model *m)
+{
+	vec_each (chunk, &m->chunks)
+		free(*chunk);
+	vec_release(&m->chunks);
+	free(m->slots);
+	m->slots = NULL;
+	m->nr_slots = m->nr_tasks = 0;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * A thread is a stack of open runs, and awake or asleep. What the kernel holds it for inside a task's run is that
+ * task's fault ("blocked"); everywhere else it just sleeps. A worker of the multi-threaded runtime lives inside one
+ * long run of a helper task, which counts as being outside.
+ */
+#include "model/internal.h"
+
+#define MAX_THREADS (1u << 20)
+
+struct thread *thread_get(struct model *m, uint32_t thread)
+{
+	if (unlikely(thread >= m->threads.nr)) {
+		if (thread >= MAX_THREADS)
+			return NULL;
+		vec_grow(&m->threads, thread + 1 - m->threads.nr);
+		while (m->threads.nr <= thread) {
+			m->threads.v[m->threads.nr] = (struct thread){
+				.pub = { .thread = m->threads.nr, .runtime = MODEL_NO_RUNTIME },
+			};
+			m->threads.nr++;
+		}
+	}
+	m->threads.v[thread].was_seen = true;
+	return &m->threads.v[thread];
+}
+
+static struct frame *top(const struct thread *thr)
+{
+	return thr->stack.nr ? &thr->stack.v[thr->stack.nr - 1] : NULL;
+}
+
+bool thread_current(const struct model *m, const struct thread *thr, struct model_key *key)
+{
+	for (size_t i = thr->stack.nr; i-- > 0;) {
+		const struct frame *f = &thr->stack.v[i];
+
+		if (!is_helper(m, f->key.type)) {
+			*key = f->key;
+			return true;
+		}
+	}
+	return false;
+}
+
+struct waker thread_waker(const struct model *m, const struct thread *thr,
+			  const struct model_key *woken, uint8_t flags)
+{
+	const struct frame *f = top(thr);
+	struct waker w = { .cause = MODEL_BY_THREAD, .thread = thr->pub.thread };
+
+	if (f && !is_helper(m, f->key.type)) {
+		w.has_key = true;
+		w.key = f->key;
+		w.cause = is_same_task(&f->key, woken) ? MODEL_BY_SELF : MODEL_BY_TASK;
+	} else if (f || thr->ran_worker) {
+		w.cause = MODEL_BY_WORKER;
+	}
+	if (flags & EF_WAKE_ABORT)
+		w.cause = MODEL_BY_ABORT;
+	return w;
+}
+
+static enum trace_task_kind kind_of(const struct model *m, uint16_t type)
+{
+	return type < m->types.nr ? m->types.v[type].kind : TRACE_TASK;
+}
+
+/* A blocking closure inside which tasks run is a worker's main loop, where names do not tell. */
+static void unmask_helper(struct model *m, uint16_t type)
+{
+	if (kind_of(m, type) == TRACE_BLOCKING && !m->types.v[type].is_named)
+		m->types.v[type].is_helper = true;
+}
+
+/* What an outermost run says about its thread. */
+static void note_kind(const struct model *m, struct thread *thr, const struct model_key *key)
+{
+	bool is_blocking = kind_of(m, key->type) == TRACE_BLOCKING && !is_helper(m, key->type);
+
+	if (!is_blocking || !thr->ran_blocking)
+		thr->pub.runtime = key->runtime;
+	if (is_blocking)
+		thr->ran_blocking = true;
+	else
+		thr->ran_worker = true;
+}
+
+/* What the run that begins says about its thread. Shutdowns run wherever a runtime happens to be dropped. */
+static void learn_kind(struct model *m, struct thread *thr, const struct frame *f)
+{
+	const struct model_key *outer = thr->stack.nr ? &thr->stack.v[0].key : &f->key;
+
+	if (f->flags & (EF_RUN_SHUTDOWN | EF_RUN_FINISHED))
+		return;
+	if (thr->stack.nr == 1 && kind_of(m, f->key.type) <= TRACE_LOCAL)
+		unmask_helper(m, outer->type);
+	if (!thr->ran_worker && (thr->stack.nr == 0 || is_helper(m, outer->type)))
+		note_kind(m, thr, outer);
+}
+
+void thread_run_start(struct model *m, struct thread *thr, const struct event *ev)
+{
+	struct run_ref run = { thr->pub.thread, thr->stack.nr };
+	struct frame f = { .start = m->now, .key = key_of(m, ev), .flags = ev->flags };
+	struct task *t = task_find(m, &f.key);
+	bool is_new = !t;
+
+	if (t)
+		f.key = t->pub.key; /* one task, one type, whatever a broken file says */
+	thr->is_asleep = false; /* if it was, its waking up was lost, and so is how long it slept */
+	if (!thr->ran_worker || (run.depth == 1 && !is_helper(m, thr->stack.v[0].key.type)))
+		learn_kind(m, thr, &f);
+	if (ev->flags & EF_RUN_FINISHED) {
+		if (t && t->state == TASK_RUNNING && (ev->flags & EF_RUN_SHUTDOWN))
+			t->saw_finished = true;
+		vec_push(&thr->stack, f);
+		return;
+	}
+	if (is_new)
+		t = task_new(m, &f.key);
+	if (!t->is_addr_known)
+		spawn_match(m, t, ev->addr, is_new);
+	f.task = t;
+	vec_push(&thr->stack, f);
+	task_run_start(m, t, run, ev->flags);
+}
+
+/* How the innermost run counts for its thread, now that it is over. */
+static void count_run(struct model *m, struct thread *thr, const struct frame *f)
+{
+	struct model_key outer;
+
+	if (is_helper(m, f->key.type)) {
+		/* What looked like blocking inside a task was a worker with nothing to do. */
+		thr->pub.asleep_ns += f->blocked_ns;
+		thr->pub.sleeps += f->nr_blocks;
+		return;
+	}
+	thr->pub.blocked_ns += f->blocked_ns;
+	thr->pub.nr_blocks += f->nr_blocks;
+	thr->pub.max_blocked_ns = MAX(thr->pub.max_blocked_ns, f->max_blocked_ns);
+	thr->pub.polls += !f->flags;
+	if (!thread_current(m, thr, &outer))
+		thr->pub.busy_ns += m->now - f->start;
+}
+
+void thread_run_end(struct model *m, struct thread *thr, uint8_t flags)
+{
+	struct run_ref run = { thr->pub.thread, thr->stack.nr - 1 };
+	struct frame f;
+
+	thr->is_asleep = false;
+	if (!thr->stack.nr) {
+		m->totals.nr_stray++;
+		return;
+	}
+	f = *top(thr);
+	if (f.task)
+		task_run_end(m, f.task, run, flags);
+	thr->stack.nr--;
+	count_run(m, thr, &f);
+}
+
+void thread_sleep(struct model *m, struct thread *thr)
+{
+	thr->is_asleep = true;
+	thr->sleep_start = m->now;
+}
+
+void thread_awake(struct model *m, struct thread *thr)
+{
+	struct frame *f = top(thr);
+	uint64_t ns = m->now - thr->sleep_start;
+
+	if (!thr->is_asleep) {
+		m->totals.nr_stray++;
+		return;
+	}
+	thr->is_asleep = false;
+	if (!f) {
+		thr->pub.asleep_ns += ns;
+		thr->pub.sleeps++;
+		return;
+	}
+	f->blocked_ns += ns;
+	f->max_blocked_ns = MAX(f->max_blocked_ns, ns);
+	f->nr_blocks++;
+	if (f->task)
+		task_blocked(f->task, (struct run_ref){ thr->pub.thread, thr->stack.nr - 1 },
+			     thr->sleep_start, m->now);
+}
+
+/* The thread is gone, or what it did is unreadable: the ends of its open runs are missing. */
+void thread_stop(struct model *m, struct thread *thr)
+{
+	thr->is_asleep = false;
+	while (thr->stack.nr) {
+		struct run_ref run = { thr->pub.thread, thr->stack.nr - 1 };
+		struct frame f = *top(thr);
+
+		if (f.task)
+			task_run_vanished(m, f.task, run);
+		thr->stack.nr--;
+		count_run(m, thr, &f);
+		m->totals.nr_stray++;
+	}
+}
+
+void thread_finish(struct model *m)
+{
+	vec_each (thr, &m->threads) {
+		while (thr->stack.nr) {
+			struct frame f = *top(thr);
+
+			thr->stack.nr--;
+			count_run(m, thr, &f);
+		}
+		thr->pub.kind = thr->ran_worker	    ? MODEL_WORKER
+				: thr->ran_blocking ? MODEL_BLOCKING
+						    : MODEL_OTHER;
+		if (!thr->was_seen)
+			continue;
+		for (unsigned i = 0; i < m->nr_sinks; i++)
+			if (m->sinks[i].ops->thread)
+				m->sinks[i].ops->thread(m->sinks[i].sink, &thr->pub);
+	}
+}

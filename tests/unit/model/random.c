@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Proves on random streams, orderly and absurd ones, that every life adds up to the nanosecond, that every task is
+ * told once, and that tasks, threads and runs agree with each other.
+ */
+#include "unit.h"
+
+#include "script.h"
+
+#define NR_EVENTS 4000
+
+typedef VEC(struct event) events;
+
+static struct event random_event(uint64_t *rnd, uint64_t time, bool is_lossy)
+{
+	static const uint8_t kinds[] = { EV_RUN_START, EV_RUN_START, EV_RUN_END, EV_RUN_END,
+					 EV_WAKE,      EV_WAKE,	     EV_SPAWN,	 EV_SLEEP,
+					 EV_AWAKE,     EV_PANIC,     EV_LOST,	 EV_THREAD_STOP };
+	uint64_t r = unit_random(rnd);
+	struct event ev = {
+		.time = time,
+		.thread = r % 4,
+		.kind = kinds[(r >> 8) % (ARRAY_SIZE(kinds) - (is_lossy ? 0 : 2))],
+		.flags = (r >> 16) % 4 ? 0 : (r >> 20) % 16,
+		.type = (r >> 24) % (NR_TYPES + 1),
+		.task = 1 + (r >> 32) % 40,
+	};
+
+	if (ev.kind == EV_RUN_START || ev.kind == EV_SPAWN)
+		ev.a = 128 * (1 + (r >> 40) % 60);
+	if (ev.kind == EV_LOST)
+		ev.a = (r >> 40) % 12;
+	if (ev.kind == EV_LOST || ev.kind == EV_SPAWN)
+		ev.b = (r >> 48) % 3;
+	return ev;
+}
+
+static void make(events *evs, uint64_t seed, bool is_lossy)
+{
+	uint64_t rnd = seed * 0x9e3779b97f4a7c15 + 1, time = 0;
+
+	for (int i = 0; i < NR_EVENTS; i++) {
+		/* now and then longer than an ended task is kept */
+		time += unit_random(&rnd) % (i % 500 ? 1000 : 3000000);
+		vec_push(evs, random_event(&rnd, time, is_lossy));
+	}
+}
+
+static void check_task(const struct model_task *t)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < MODEL_NR_STATES; i++) {
+		assert_true(t->ns[i] <= t->end_ns - t->spawn_ns);
+		sum += t->ns[i];
+	}
+	assert_true(t->end_ns >= t->spawn_ns);
+	assert_int_equal(sum, t->end_ns - t->spawn_ns);
+	assert_true(t->blocked_ns <= t->ns[MODEL_RUNNING]);
+	assert_true(t->max_blocked_ns <= t->blocked_ns);
+	assert_true(t->max_poll_ns <= t->ns[MODEL_RUNNING]);
+}
+
+struct sums {
+	uint64_t polls, busy, wakes;
+};
+
+static struct sums by_task(struct told *told)
+{
+	struct sums s = { 0 };
+
+	vec_each (t, &told->tasks) {
+		check_task(t);
+		s.polls += t->polls;
+		s.busy += t->ns[MODEL_RUNNING];
+		for (int i = 0; i < MODEL_NR_CAUSES; i++)
+			s.wakes += t->wakes[i];
+	}
+	return s;
+}
+
+static struct sums by_run(struct told *told)
+{
+	struct sums s = { .wakes = told->wakes.nr };
+
+	vec_each (r, &told->runs) {
+		assert_true(r->end_ns >= r->start_ns);
+		s.polls += !r->flags;
+		s.busy += r->end_ns - r->start_ns;
+	}
+	return s;
+}
+
+static uint64_t thread_polls(struct told *told)
+{
+	uint64_t polls = 0;
+
+	vec_each (t, &told->threads) {
+		assert_true(t->blocked_ns <= t->busy_ns || t->blocked_ns == 0);
+		polls += t->polls;
+	}
+	return polls;
+}
+
+static void check_stream(const events *evs, uint64_t duration)
+{
+	struct told told;
+	struct sums tasks, runs;
+
+	play(&told, evs->v, evs->nr, duration, NULL);
+	assert_true(told.tasks.nr > 0);
+	tasks = by_task(&told);
+	runs = by_run(&told);
+	assert_int_equal(tasks.polls, runs.polls);
+	assert_int_equal(tasks.busy, runs.busy);
+	assert_int_equal(tasks.wakes, runs.wakes);
+	assert_int_equal(tasks.polls, thread_polls(&told));
+	assert_int_equal(told.totals.nr_events, evs->nr);
+	told_release(&told);
+}
+
+/* STRIPPED closures turn into helpers midway, after runs of theirs were told: they have a test of their own. */
+static void drop_stripped(events *evs)
+{
+	vec_each (ev, evs)
+		if (ev->type == STRIPPED)
+			ev->type = BLOCKING;
+}
+
+static void test_streams(void **state)
+{
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		events evs = { 0 };
+
+		make(&evs, seed, seed % 2);
+		drop_stripped(&evs);
+		check_stream(&evs, evs.v[evs.nr - 1].time + seed % 3 * 1000);
+		vec_release(&evs);
+	}
+}
+
+/* Also where helpers are unmasked midway, each life adds up. */
+static void test_unmasking(void **state)
+{
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		struct told told;
+		events evs = { 0 };
+
+		make(&evs, seed, true);
+		play(&told, evs.v, evs.nr, 0, NULL);
+		by_task(&told);
+		told_release(&told);
+		vec_release(&evs);
+	}
+}
+
+/* A stream fed in any portions tells the same. */
+static void test_portions(void **state)
+{
+	struct told whole, parts = { 0 };
+	events evs = { 0 };
+	struct model *m = model_new(script_types, NR_TYPES);
+	size_t at = 0;
+
+	make(&evs, 7, true);
+	play(&whole, evs.v, evs.nr, 0, NULL);
+	model_add_sink(m, &told_ops, &parts);
+	for (size_t n = 1; at < evs.nr; at += n, n = n * 2 % 97 + 1)
+		model_feed(m, evs.v + at, MIN(n, evs.nr - at));
+	model_finish(m, 0, NULL);
+	model_free(m);
+	assert_int_equal(whole.tasks.nr, parts.tasks.nr);
+	assert_int_equal(by_task(&whole).busy, by_task(&parts).busy);
+	assert_int_equal(by_task(&whole).wakes, by_task(&parts).wakes);
+	told_release(&whole);
+	told_release(&parts);
+	vec_release(&evs);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_streams),
+		cmocka_unit_test(test_unmasking),
+		cmocka_unit_test(test_portions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

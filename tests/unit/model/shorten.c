@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Proves that long type names lose what tells least first, and always fit. */
+#include "unit.h"
+
+#include "model/shorten.h"
+
+static void assert_short(const char *name, size_t width, const char *expected)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	shorten_type(&out, name, width);
+	assert_string_equal(out.s, expected);
+	strbuf_release(&out);
+}
+
+static void test_modules_go_first(void **state)
+{
+	assert_short("a::b::f", 7, "a::b::f");
+	assert_short("app::server::conn::handle", 19, "conn::handle");
+	assert_short("app::server::conn::handle", 20, "server::conn::handle");
+	assert_short("app::server::handle::{async_fn#0}", 25, "handle::{async_fn#0}");
+	assert_short("tokio::time::Timeout<app::net::fetch>", 32, "time::Timeout<net::fetch>");
+	assert_short("tokio::time::Timeout<app::net::fetch>", 14, "Timeout<fetch>");
+	assert_short("&(a::b::C, [d::e::F; 4])", 16, "&(C, [F; 4])");
+}
+
+static void test_then_the_middle(void **state)
+{
+	assert_short("abcdefghijklmnop", 8, "abc..nop");
+	assert_short("abcdefghijklmnop", 2, "ab");
+	assert_short("abc", 0, "");
+}
+
+static void test_candidates(void **state)
+{
+	assert_short("x::aaaa | x::bbbb | x::cccc", 20, "aaaa | bbbb | cccc");
+	assert_short("x::aaaa | x::bbbb | x::cccc", 17, "aaaa | +2");
+	assert_short("x::aaaaaaaa | x::b", 8, "aaa.. +1");
+}
+
+/* No control byte of the target reaches a terminal, no UTF-8 sequence is torn. */
+static void test_bytes(void **state)
+{
+	assert_short("a\x1b[2Jb", 20, "a\\x1b[2Jb");
+	assert_short("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 5, "..\xc3\xa4");
+}
+
+static void test_always_fits(void **state)
+{
+	static const char alphabet[] = "ab::<>{}#0, \xc3\xa4&";
+	uint64_t rnd = 42;
+
+	for (int i = 0; i < 20000; i++) {
+		struct strbuf name = STRBUF_INIT, out = STRBUF_INIT;
+		size_t len = unit_random(&rnd) % 80, width = unit_random(&rnd) % 60;
+
+		while (name.len < len)
+			strbuf_addch(&name, alphabet[unit_random(&rnd) % (sizeof(alphabet) - 1)]);
+		shorten_type(&out, name.s, width);
+		assert_true(out.len <= width);
+		strbuf_release(&name);
+		strbuf_release(&out);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_modules_go_first), cmocka_unit_test(test_then_the_middle),
+		cmocka_unit_test(test_candidates),	 cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_always_fits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

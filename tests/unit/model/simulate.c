@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Writes a trace of random events: `simulate SEED NR_EVENTS FILE`. Even seeds give what a runtime might do, odd
+ * ones anything at all. For tests/model/recompute.py, which must come to the same numbers as the model.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "script.h"
+#include "trace/writer.h"
+
+#define NR_THREADS 4
+#define NR_IDS	   40
+
+static uint64_t random_state;
+
+static uint64_t rnd(uint64_t below)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (random_state >> 11) % below;
+}
+
+struct simulation {
+	struct trace_writer *w;
+	struct trace_stream *streams[NR_THREADS];
+	unsigned depth[NR_THREADS];
+	bool is_asleep[NR_THREADS];
+	uint64_t time, next_id;
+};
+
+static struct event anything(void)
+{
+	static const uint8_t kinds[] = { EV_RUN_START,	EV_RUN_START, EV_RUN_END, EV_RUN_END,
+					 EV_WAKE,	EV_WAKE,      EV_SPAWN,	  EV_SLEEP,
+					 EV_AWAKE,	EV_RUN_START, EV_RUN_END, EV_LOST,
+					 EV_THREAD_STOP };
+	struct event ev = { .kind = kinds[rnd(ARRAY_SIZE(kinds))] };
+
+	if (ev.kind == EV_LOST && rnd(4))
+		ev.kind = EV_RUN_END;
+	ev.flags = rnd(4) ? 0 : rnd(16);
+	ev.type = rnd(NR_TYPES + 1);
+	ev.task = 1 + rnd(NR_IDS);
+	return ev;
+}
+
+/* A type goes with an id, threads do one thing at a time. */
+static struct event sensible(const struct simulation *s, unsigned thread)
+{
+	struct event ev = { .kind = EV_RUN_START, .task = s->next_id - rnd(MIN(s->next_id, 20)) };
+
+	ev.type = ev.task % 7 == 0 ? STRIPPED : ev.task % 5 == 0 ? LOCAL : ASYNC;
+	if (s->is_asleep[thread])
+		ev.kind = EV_AWAKE;
+	else if (s->depth[thread] && rnd(3))
+		ev.kind = EV_RUN_END;
+	else
+		switch (rnd(16)) {
+		case 0:
+			ev.kind = EV_SLEEP;
+			break;
+		case 1:
+		case 2:
+			ev.kind = EV_SPAWN;
+			break;
+		case 3:
+		case 4:
+		case 5:
+			ev.kind = EV_WAKE;
+			ev.flags = rnd(6) ? 0 : EF_WAKE_RUNNING;
+			break;
+		}
+	if (ev.kind == EV_RUN_END)
+		ev.flags = rnd(4) ? 0 : EF_END_COMPLETE | (rnd(3) ? 0 : rnd(16));
+	if (ev.kind == EV_RUN_START)
+		ev.flags = rnd(12) ? 0 : 1 << rnd(3);
+	return ev;
+}
+
+static void step(struct simulation *s, bool is_absurd)
+{
+	unsigned thread = rnd(NR_THREADS);
+	struct event ev = is_absurd ? anything() : sensible(s, thread);
+
+	s->time += rnd(100) ? rnd(1000) : rnd(2000000);
+	ev.time = s->time;
+	if (ev.kind == EV_RUN_START)
+		ev.addr = 128 * (1 + ev.task % 32);
+	else if (ev.kind == EV_SPAWN)
+		ev.a = 128 * (1 + ++s->next_id % 32);
+	else if (ev.kind == EV_LOST)
+		ev.a = rnd(12);
+	if (ev.kind == EV_SPAWN)
+		ev.b = rnd(8) ? 128 : 256;
+	else if (ev.kind == EV_LOST)
+		ev.b = rnd(3);
+	if (ev.kind == EV_RUN_START)
+		s->depth[thread]++;
+	else if (ev.kind == EV_RUN_END && s->depth[thread])
+		s->depth[thread]--;
+	s->is_asleep[thread] = ev.kind == EV_SLEEP;
+	trace_stream_put(s->streams[thread], &ev);
+}
+
+static int simulate(int fd, uint64_t seed, uint64_t nr_events)
+{
+	static const struct trace_meta meta = { .tool = "simulate",
+						.exe = "/bin/simulated",
+						.cwd = "/",
+						.os = "",
+						.cpu = "",
+						.host = "",
+						.clock = CLOCK_KIND_MONOTONIC };
+	struct simulation s = { .w = trace_writer_new(fd, &meta), .next_id = 1 };
+	struct trace_end end = { .kind = TRACE_EXITED };
+	struct err e = ERR_INIT;
+
+	random_state = seed * 0x9e3779b97f4a7c15 + 1;
+	trace_writer_object(s.w,
+			    &(struct trace_object){ .path = "/bin/simulated", .build_id = "" });
+	for (int i = 0; i < 2; i++)
+		trace_writer_runtime(
+			s.w, &(struct trace_runtime){ .name = "tokio", .version = "1.0.0" });
+	for (int i = 0; i < NR_TYPES; i++) {
+		struct trace_type type = script_types[i];
+
+		/* in the text of dump only names tell types apart */
+		type.name = i == OTHER_COPY ? "app::copied" : type.name;
+		type.scheduler = type.file = "";
+		trace_writer_type(s.w, &type);
+	}
+	for (unsigned i = 0; i < NR_THREADS; i++)
+		s.streams[i] = trace_writer_thread(s.w, 100 + i);
+	for (uint64_t i = 0; i < nr_events; i++)
+		step(&s, seed % 2);
+	end.ticks = s.time + rnd(100000);
+	if (trace_writer_close(s.w, &end, &e) < 0) {
+		fprintf(stderr, "%s\n", e.msg);
+		return 1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int fd;
+
+	if (argc != 4)
+		return 2;
+	fd = open(argv[3], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	if (fd < 0) {
+		perror(argv[3]);
+		return 1;
+	}
+	return simulate(fd, strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10));
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Proves what each sequence of events means for one task: its states, wakes, spawn and end. */
+#include "unit.h"
+
+#include "script.h"
+
+#define assert_life(t, busy, sched, idle, unknown)                       \
+	do {                                                             \
+		assert_non_null(t);                                      \
+		assert_int_equal((t)->ns[MODEL_RUNNING], busy);          \
+		assert_int_equal((t)->ns[MODEL_SCHEDULED], sched);       \
+		assert_int_equal((t)->ns[MODEL_IDLE], idle);             \
+		assert_int_equal((t)->ns[MODEL_UNKNOWN], unknown);       \
+		assert_int_equal((t)->end_ns - (t)->spawn_ns,            \
+				 (busy) + (sched) + (idle) + (unknown)); \
+	} while (0)
+
+/* Spawned by a task, polled, woken by a thread, polled to its end. */
+static void test_plain_life(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, POLL(10, 0, 1), SPAWN(20, 0, 0x2000), END(30, 0, 0), POLL(50, 0, 2),
+	     END(57, 0, 0), WAKE(100, 1, 2, 0), POLL(130, 0, 2),
+	     END(141, 0, COMPLETE | EF_END_WANTED));
+	t = told_find(&told, 2);
+	assert_life(t, 7 + 11, 30 + 30, 43, 0);
+	assert_int_equal(t->polls, 2);
+	assert_int_equal(t->max_poll_ns, 11);
+	assert_int_equal(t->wakes[MODEL_BY_THREAD], 1);
+	assert_true(t->spawn_exact && t->has_parent && t->is_wanted);
+	assert_int_equal(t->parent.id, 1);
+	assert_int_equal(t->end, MODEL_COMPLETED);
+	assert_int_equal(t->end_ns, 141);
+	/* the other one was never seen to be spawned, and is alive */
+	t = told_find(&told, 1);
+	assert_life(t, 20, 0, 970, 0);
+	assert_false(t->spawn_exact);
+	assert_int_equal(t->end, MODEL_ALIVE);
+	told_release(&told);
+}
+
+/* A run that nobody was seen to ask for: the task woke itself in the run before. */
+static void test_self_wake(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, POLL(10, 0, 1), END(20, 0, 0), POLL(50, 0, 1), END(60, 0, COMPLETE));
+	t = told_find(&told, 1);
+	assert_life(t, 20, 30, 0, 0);
+	assert_int_equal(t->wakes[MODEL_BY_SELF], 1);
+	assert_int_equal(told.wakes.nr, 1);
+	assert_int_equal(told.wakes.v[0].time_ns, 20);
+	told_release(&told);
+}
+
+/* A wake from elsewhere while it ran is the cause of the next run; a redundant one is none. */
+static void test_woken_while_running(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, POLL(10, 0, 1), POLL(11, 1, 2), WAKE(15, 1, 1, EF_WAKE_RUNNING),
+	     WAKE(16, 2, 1, EF_WAKE_RUNNING), END(20, 0, 0), POLL(50, 0, 1), END(60, 0, COMPLETE));
+	t = told_find(&told, 1);
+	assert_life(t, 20, 30, 0, 0);
+	assert_int_equal(t->wakes[MODEL_BY_TASK], 1);
+	assert_int_equal(told.wakes.nr, 1);
+	assert_int_equal(told.wakes.v[0].waker.id, 2);
+	told_release(&told);
+
+	/* Seen as running, but it had let go meanwhile: the transition that follows is the only one. */
+	PLAY(&told, 1000, POLL(10, 0, 1), WAKE(15, 1, 1, EF_WAKE_RUNNING), END(20, 0, 0),
+	     WAKE(30, 1, 1, 0), POLL(50, 0, 1), END(60, 0, COMPLETE));
+	t = told_find(&told, 1);
+	assert_life(t, 20, 20, 10, 0);
+	assert_int_equal(told.wakes.nr, 1);
+	told_release(&told);
+}
+
+/* Each cause of a wake, from where the waking thread was. */
+static void test_causes(void **state)
+{
+	struct told told;
+	static const enum model_cause expected[] = { MODEL_BY_THREAD, MODEL_BY_WORKER,
+						     MODEL_BY_TASK,   MODEL_BY_SELF,
+						     MODEL_BY_ABORT,  MODEL_BY_WORKER };
+
+	PLAY(&told, 1000, WAKE(1, 9, 1, 0), START(2, 0, 90, LAUNCH, 0), WAKE(3, 0, 1, 0),
+	     POLL(4, 0, 2), WAKE(5, 0, 1, 0), WAKE(6, 0, 2, 0), WAKE(7, 0, 1, EF_WAKE_ABORT),
+	     END(8, 0, 0), END(9, 0, COMPLETE), WAKE(10, 0, 1, 0));
+	assert_int_equal(told.wakes.nr, 6);
+	for (size_t i = 0; i < told.wakes.nr; i++)
+		assert_int_equal(told.wakes.v[i].cause, expected[i]);
+	assert_int_equal(told.tasks.nr, 2);
+	told_release(&told);
+}
+
+/* After a loss nobody knows what a task did between two events, except while it ran. */
+static void test_loss(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, POLL(10, 0, 1), LOST(15, 1, RUN_START, 3), END(20, 0, 0),
+	     LOST(25, 1, RUN_START, 3), POLL(50, 0, 1), END(60, 0, 0), LOST(65, 1, SLEEP, 3),
+	     POLL(70, 0, 1), END(75, 0, 0), WAKE(80, 1, 1, 0), LOST(85, 1, WAKE, 1), POLL(90, 0, 1),
+	     END(100, 0, COMPLETE));
+	t = told_find(&told, 1);
+	assert_life(t, 10 + 10 + 5 + 10, 10, 5, 30 + 10);
+	assert_int_equal(t->wakes[MODEL_BY_SELF], 1);
+	assert_int_equal(told.totals.lost[EV_RUN_START], 6);
+	assert_int_equal(told.totals.lost[EV_SLEEP], 3);
+	told_release(&told);
+}
+
+/* A loss that only the end of the recording tells makes the last stretch unknown. */
+static void test_loss_at_end(void **state)
+{
+	static const struct event evs[] = { POLL(10, 0, 1), END(20, 0, 0) };
+	uint64_t lost[EV_MAX] = { [EV_WAKE] = 1 };
+	struct told told;
+
+	play(&told, evs, 2, 100, lost);
+	assert_life(told_find(&told, 1), 10, 0, 0, 80);
+	told_release(&told);
+	lost[EV_WAKE] = 0;
+	play(&told, evs, 2, 100, lost);
+	assert_life(told_find(&told, 1), 10, 0, 80, 0);
+	told_release(&told);
+}
+
+/* Every way to end, and that the flags of an earlier run decide nothing. */
+static void test_ends(void **state)
+{
+	enum { CANCELLED = COMPLETE | EF_END_CANCELLED };
+	static const enum model_end expected[] = {
+		[1] = MODEL_COMPLETED, [2] = MODEL_CANCELLED, [3] = MODEL_DROPPED,
+		[4] = MODEL_PANICKED,  [5] = MODEL_CANCELLED, [6] = MODEL_COMPLETED,
+	};
+	struct told told;
+
+	PLAY(&told, 1000, POLL(10, 0, 1), END(11, 0, COMPLETE), START(12, 0, 2, ASYNC, EF_RUN_DROP),
+	     END(13, 0, CANCELLED), START(14, 0, 3, ASYNC, EF_RUN_SHUTDOWN), END(15, 0, CANCELLED),
+	     POLL(16, 0, 4), END(17, 0, COMPLETE | EF_END_PANICKED), POLL(18, 0, 5),
+	     END(19, 0, CANCELLED), POLL(20, 0, 6),
+	     START(21, 1, 6, ASYNC, EF_RUN_SHUTDOWN | EF_RUN_FINISHED), END(22, 1, CANCELLED),
+	     END(23, 0, CANCELLED),
+	     /* complete and forgotten long ago: no task */
+	     START(24, 1, 7, ASYNC, EF_RUN_SHUTDOWN | EF_RUN_FINISHED), END(25, 1, CANCELLED));
+	assert_int_equal(told.tasks.nr, 6);
+	for (uint64_t id = 1; id <= 6; id++)
+		assert_int_equal(told_find(&told, id)->end, expected[id]);
+	assert_int_equal(told_find(&told, 2)->polls, 0);
+	assert_int_equal(told_find(&told, 3)->polls, 0);
+	assert_int_equal(told_find(&told, 2)->ns[MODEL_RUNNING], 1);
+	told_release(&told);
+}
+
+/* Two runs overlap in their stamps: the earlier one is clipped and cannot end the task. */
+static void test_overlap(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, POLL(10, 0, 1), POLL(20, 1, 1), END(22, 0, COMPLETE),
+	     END(30, 1, COMPLETE));
+	t = told_find(&told, 1);
+	assert_life(t, 20, 0, 0, 0);
+	assert_int_equal(t->polls, 2);
+	assert_int_equal(t->max_poll_ns, 10);
+	assert_int_equal(t->wakes[MODEL_BY_SELF], 1);
+	assert_int_equal(t->end_ns, 30);
+	assert_int_equal(told.runs.v[0].end_ns, 20);
+	told_release(&told);
+}
+
+/* An end is taken back when the task runs or is woken after it. */
+static void test_retraction(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, POLL(10, 0, 1), END(20, 0, COMPLETE), POLL(21, 1, 1),
+	     END(30, 1, COMPLETE), POLL(110, 0, 2), END(120, 0, COMPLETE), WAKE(125, 1, 2, 0),
+	     POLL(130, 1, 2), END(140, 1, COMPLETE));
+	assert_int_equal(told.tasks.nr, 2);
+	assert_life(told_find(&told, 1), 19, 1, 0, 0);
+	assert_life(told_find(&told, 2), 20, 5, 5, 0);
+	told_release(&told);
+}
+
+/* The end stamp of a run comes after the wake that followed it. */
+static void test_wake_before_end_stamp(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, POLL(10, 0, 1), WAKE(19, 1, 1, 0), END(20, 0, 0), POLL(30, 0, 1),
+	     END(40, 0, COMPLETE));
+	t = told_find(&told, 1);
+	assert_life(t, 20, 10, 0, 0);
+	assert_int_equal(t->wakes[MODEL_BY_THREAD], 1);
+	assert_int_equal(t->wakes[MODEL_BY_SELF], 0);
+	told_release(&told);
+}
+
+/* A runtime that shuts down meets a running task, or one whose end stamp is late. */
+static void test_shutdown_overlap(void **state)
+{
+	enum { CANCELLED = COMPLETE | EF_END_CANCELLED };
+	struct told told;
+
+	PLAY(&told, 1000, POLL(10, 0, 1), START(20, 1, 1, ASYNC, EF_RUN_SHUTDOWN), END(22, 1, 0),
+	     END(30, 0, CANCELLED), POLL(40, 0, 2), START(50, 1, 2, ASYNC, EF_RUN_SHUTDOWN),
+	     END(51, 0, 0), END(60, 1, CANCELLED));
+	assert_int_equal(told_find(&told, 1)->end, MODEL_DROPPED);
+	assert_life(told_find(&told, 1), 20, 0, 0, 0);
+	assert_int_equal(told_find(&told, 2)->end, MODEL_DROPPED);
+	assert_life(told_find(&told, 2), 20, 0, 0, 0);
+	assert_int_equal(told_find(&told, 2)->polls, 1);
+	told_release(&told);
+}
+
+/* Shutdown takes idle tasks from where they wait; nobody woke them. */
+static void test_shutdown_of_idle(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, POLL(10, 0, 1), END(20, 0, 0), START(50, 1, 1, ASYNC, EF_RUN_SHUTDOWN),
+	     END(60, 1, COMPLETE | EF_END_CANCELLED));
+	t = told_find(&told, 1);
+	assert_life(t, 20, 0, 30, 0);
+	assert_int_equal(told.wakes.nr, 0);
+	told_release(&told);
+}
+
+/* Spawns: by address, the newest one, not inside a helper's own run, not twice. */
+static void test_spawn(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, SPAWN(5, 0, 0x1000), START(10, 0, 90, LAUNCH, 0), SPAWN(11, 0, 0x1000),
+	     POLL(12, 0, 1), SPAWN(13, 0, 0x3000), END(14, 0, COMPLETE),
+	     START_AT(15, 0, 2, ASYNC, 0x1000, 0), END(16, 0, 0), END(17, 0, COMPLETE));
+	t = told_find(&told, 1);
+	assert_true(t->spawn_exact);
+	assert_false(t->has_parent);
+	assert_int_equal(t->spawn_ns, 11);
+	assert_false(told_find(&told, 2)->spawn_exact);
+	assert_int_equal(told.totals.nr_spawns_unmatched, 2);
+	told_release(&told);
+}
+
+/* Its first runs were lost, and a wake was seen first: the spawn is still its own. */
+static void test_spawn_after_wake(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, SPAWN(5, 0, 0x1000), LOST(8, 0, RUN_START, 1), WAKE(10, 0, 1, 0),
+	     POLL(15, 0, 1), END(16, 0, COMPLETE));
+	assert_life(told_find(&told, 1), 1, 5, 0, 5);
+	assert_true(told_find(&told, 1)->spawn_exact);
+	told_release(&told);
+}
+
+/* After lost allocations an address says nothing unless the size agrees. */
+static void test_spawn_loss(void **state)
+{
+	static const struct event evs[] = {
+		SPAWN(1, 0, 0x1000),
+		POLL(2, 0, 1),
+		END(3, 0, 0),
+		SPAWN(4, 0, 0x2000),
+		{ .time = 5, .kind = EV_SPAWN, .a = 0x3000, .b = 256 },
+		LOST(6, 0, SPAWN, 1),
+		POLL(7, 0, 2),
+		END(8, 0, 0),
+		POLL(9, 0, 3),
+		END(10, 0, 0),
+	};
+	struct told told;
+
+	play(&told, evs, ARRAY_SIZE(evs), 20, NULL);
+	assert_true(told_find(&told, 2)->spawn_exact);
+	assert_false(told_find(&told, 3)->spawn_exact);
+	told_release(&told);
+}
+
+/* Equal ids in two copies of a runtime are two tasks, and an unknown type is a third. */
+static void test_identity(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, POLL(10, 0, 1), END(11, 0, 0), START(12, 0, 1, OTHER_COPY, 0),
+	     END(13, 0, 0), START(14, 0, 1, EVENT_TYPE_NONE, 0), END(15, 0, 0),
+	     START(16, 0, 1, NR_TYPES, 0), END(17, 0, 0));
+	assert_int_equal(told.tasks.nr, 3);
+	assert_int_equal(told.tasks.v[0].polls, 1);
+	assert_int_equal(told.tasks.v[1].polls, 1);
+	assert_int_equal(told.tasks.v[2].polls, 2);
+	assert_int_equal(told.tasks.v[2].key.runtime, MODEL_NO_RUNTIME);
+	told_release(&told);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plain_life),
+		cmocka_unit_test(test_self_wake),
+		cmocka_unit_test(test_woken_while_running),
+		cmocka_unit_test(test_causes),
+		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_loss_at_end),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_overlap),
+		cmocka_unit_test(test_retraction),
+		cmocka_unit_test(test_wake_before_end_stamp),
+		cmocka_unit_test(test_shutdown_overlap),
+		cmocka_unit_test(test_shutdown_of_idle),
+		cmocka_unit_test(test_spawn),
+		cmocka_unit_test(test_spawn_after_wake),
+		cmocka_unit_test(test_spawn_loss),
+		cmocka_unit_test(test_identity),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
