@@ -5,7 +5,15 @@
 
 #include "cmd/command.h"
 
-#define COMMANDS      COMMAND(help)
+/* clang-format off */
+#define COMMANDS \
+	COMMAND(record) \
+	COMMAND(report) \
+	COMMAND(dump) \
+	COMMAND(info) \
+	COMMAND(doctor) \
+	COMMAND(help)
+/* clang-format on */
 
 #define COMMAND(name) extern const struct command cmd_##name;
 COMMANDS

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# A thin front: meson and ninja build, scripts do the rest.
+PREFIX ?= /usr/local
+DESTDIR ?=
+MESON = meson setup --libdir=lib
+WERROR = $(if $(filter true,$(CI)),-Dwerror=true)
+
+all: build/build.ninja
+	@ninja -C build
+
+build/build.ninja:
+	@$(MESON) --prefix=$(PREFIX) $(WERROR) build
+
+setup: ; @tools/setup test
+
+demo:
+	@tools/setup demo
+	@tools/demo
+
+test:
+	@tools/setup test
+	@tests/run
+
+# Longer tests: whole test suites of other projects under `futrace record`; kill -9 at random moments.
+test-suites: all ; @tools/setup test && tests/run suites
+test-kill: all ; @tools/setup test && tests/run kill
+
+bench: all ; @tools/setup test && bench/run
+
+debug:
+	@test -f build-debug/build.ninja || $(MESON) --buildtype=debug --optimization=0 build-debug
+	@ninja -C build-debug
+
+# The tool with AddressSanitizer and UBSan; the agent is never built with them.
+sanitize: ; @tests/run asan
+
+install: build/build.ninja
+	@meson configure build -Dprefix=$(PREFIX) && ninja -C build
+	@meson install -C build --no-rebuild $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+
+format:
+	@tests/lint/check-format --fix
+
+clean:
+	rm -rf build build-debug build-asan build-fuzz
+
+.PHONY: all setup demo test test-suites test-kill bench debug sanitize install format clean
