@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Runs the live tests: real programs recorded by the futrace that was built.
+
+Everything is staged into a world-readable temporary folder; started by root, the tests run as an ordinary
+user, and those marked so as root as well. The last line says "N passed, N failed, N skipped".
+"""
+import argparse
+import glob
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import live  # noqa: E402
+
+PROGRAMS = os.path.join(os.path.dirname(HERE), "programs")
+ORDINARY_UID = 12345
+# What each profile is needed for; building less saves a minute of every run.
+BUILDS = {
+    "dev": (["--workspace"], "debug"),
+    "release": (["--workspace"], "release"),
+    "lto": (["--bin", "exact", "--bin", "wakes", "--bin", "race"], "lto"),
+    "stripped": (["--bin", "exact", "--bin", "life"], "stripped"),
+}
+# Other ways to build and link the same program: RUSTFLAGS of each.
+VARIANTS = {
+    "non-pie": "-C relocation-model=static",
+    "relr-v0": "-C link-arg=-Wl,-z,pack-relative-relocs -C symbol-mangling-version=v0",
+    "unstable": "--cfg tokio_unstable",
+}
+OLD = ("1.24.2", "1.38.0")
+OLD_SLOW = ("1.30.0", "1.47.0")
+
+
+def cargo(target_dir, *args, cwd=PROGRAMS, flags=None):
+    env = dict(os.environ, **({"RUSTFLAGS": flags} if flags else {}))
+    subprocess.run(["cargo", "build", "--quiet", "--locked", "--target-dir", target_dir, *args], cwd=cwd, env=env,
+                   check=True)
+
+
+def build_programs(target_dir, slow):
+    for profile, (what, _) in BUILDS.items():
+        cargo(target_dir, "--profile", profile, *what)
+    for name, flags in VARIANTS.items():
+        cargo(os.path.join(target_dir, name), "--release", "--bin", "exact", flags=flags)
+    for version in OLD + (OLD_SLOW if slow else ()):
+        cargo(os.path.join(target_dir, "old-" + version), "--release", cwd=os.path.join(PROGRAMS, "old", version))
+
+
+def compile_c(out, source, *flags):
+    subprocess.run([os.environ.get("CC", "cc"), "-O1", "-o", out, source, *flags], check=True)
+
+
+def copy_programs(from_dir, to):
+    os.makedirs(to)
+    for f in os.listdir(from_dir):
+        path = os.path.join(from_dir, f)
+        is_program = os.path.isfile(path) and os.access(path, os.X_OK) and "." not in f
+        if is_program or f == "libplugin.so":
+            shutil.copy(path, os.path.join(to, f))
+
+
+def stage_programs(target_dir, stage):
+    for profile, (_, folder) in BUILDS.items():
+        copy_programs(os.path.join(target_dir, folder), os.path.join(stage, "programs", profile))
+    for name in [*VARIANTS, *("old-" + v for v in OLD + OLD_SLOW)]:
+        folder = os.path.join(target_dir, name, "release")
+        if os.path.exists(folder):
+            copy_programs(folder, os.path.join(stage, "programs", name))
+    for profile in ("dev", "release"):
+        to = os.path.join(stage, "programs", profile)
+        compile_c(os.path.join(to, "plugin-host"), os.path.join(PROGRAMS, "plugin", "host.c"),
+                  "-Wl,-rpath,$ORIGIN", "-ldl")
+    plain = os.path.join(HERE, "plain.c")
+    to = os.path.join(stage, "programs", "release")
+    compile_c(os.path.join(to, "plain"), plain)
+    compile_c(os.path.join(to, "plain-static"), plain, "-static")
+    compile_c(os.path.join(to, "plain-static-pie"), plain, "-static-pie")
+
+
+def stage_all(args):
+    stage = tempfile.mkdtemp(prefix="futrace-live-")
+    bin_dir = os.path.join(stage, "bin")
+    os.makedirs(bin_dir)
+    shutil.copy(args.futrace, os.path.join(bin_dir, "futrace"))
+    agent_dir = args.agent_dir or os.path.dirname(os.path.abspath(args.futrace))
+    shutil.copy(os.path.join(agent_dir, "libfutrace-agent.so"), bin_dir)
+    stage_programs(args.target_dir, stage)
+    subprocess.run(["chmod", "-R", "u+rwX,go+rX,go-w", stage], check=True)
+    return stage
+
+
+def load_tests():
+    for path in sorted(glob.glob(os.path.join(HERE, "test_*.py"))):
+        importlib.import_module(os.path.basename(path)[:-3])
+    return live.TESTS
+
+
+def users(args):
+    """(name, uid, gid) of those as whom to run."""
+    if os.geteuid() != 0:
+        return [("user", os.geteuid(), os.getegid())]
+    if args.as_root:
+        return [("root", 0, 0)]
+    if args.user:
+        import pwd
+        u = pwd.getpwnam(args.user)
+        return [("user", u.pw_uid, u.pw_gid)]
+    return [("user", ORDINARY_UID, ORDINARY_UID), ("root", 0, 0)]
+
+
+def wanted(test, who, args):
+    if args.pattern and args.pattern not in test.name:
+        return False
+    if test.slow and not args.slow:
+        return False
+    if who == "root":
+        return test.only_root or test.as_root or args.as_root
+    return not test.only_root
+
+
+def run_one(test, who, settings):
+    folder = tempfile.mkdtemp(prefix="t-", dir=settings.home)
+    if os.geteuid() == 0:
+        os.chown(folder, settings.uid, settings.gid)
+    case = live.Case(settings, folder, test.name)
+    began, kept = time.monotonic(), False
+    try:
+        test.func(case, *test.args)
+        verdict, why = "ok", ""
+    except live.Skipped as e:
+        verdict, why = "skip", str(e)
+    except live.Failed as e:
+        verdict, why, kept = "FAIL", str(e), True
+    except Exception:  # a broken test is a failed test, and the others go on
+        verdict, why, kept = "FAIL", traceback.format_exc(), True
+    finally:
+        case.close()
+    if not kept:
+        shutil.rmtree(folder, ignore_errors=True)
+    seconds = time.monotonic() - began
+    print(f"{verdict:4} {test.name} ({who}, {seconds:.1f} s)" + (f": {why}" if why else ""), flush=True)
+    if kept:
+        print(f"     proves: {test.proves}\n     kept: {folder}", flush=True)
+    return verdict
+
+
+def run_all(tests, stage, args):
+    count = {"ok": 0, "FAIL": 0, "skip": 0}
+    for who, uid, gid in users(args):
+        home = os.path.join(stage, "home-" + who)
+        os.makedirs(home)
+        if os.geteuid() == 0:
+            os.chown(home, uid, gid)
+        settings = live.Settings(stage, uid, gid, home, args.runs, args.seed)
+        for t in tests:
+            if wanted(t, who, args):
+                count[run_one(t, who, settings)] += 1
+    return count
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--futrace", default=os.path.join(HERE, "../../build/futrace"), help="the tool to test")
+    p.add_argument("--agent-dir", help="where libfutrace-agent.so is; default: beside the tool")
+    p.add_argument("--target-dir", default=os.path.join(PROGRAMS, "target"), help="where cargo builds")
+    p.add_argument("--no-build", action="store_true", help="the programs are built already")
+    p.add_argument("--runs", type=int, default=2, help="how often to repeat what depends on luck")
+    p.add_argument("--seed", default=str(time.time_ns()), help="of all random moments and flips")
+    p.add_argument("--slow", action="store_true", help="also what takes minutes")
+    p.add_argument("--user", help="the ordinary user to be (when started by root)")
+    p.add_argument("--as-root", action="store_true", help="run everything as root")
+    p.add_argument("--keep", action="store_true", help="keep the staged folder")
+    p.add_argument("-k", dest="pattern", help="only tests whose name contains this")
+    p.add_argument("--list", action="store_true", help="list the tests and what they prove")
+    args = p.parse_args()
+    os.umask(0o022)
+    tests = load_tests()
+    if args.list:
+        for t in tests:
+            print(f"{t.name}: {t.proves}")
+        return 0
+    began = time.monotonic()
+    if not args.no_build:
+        build_programs(args.target_dir, args.slow)
+    stage = stage_all(args)
+    print(f"programs ready after {time.monotonic() - began:.0f} s; seed {args.seed}", flush=True)
+    os.chmod(stage, 0o755)
+    count = run_all(tests, stage, args)
+    if not args.keep and not count["FAIL"]:
+        shutil.rmtree(stage, ignore_errors=True)
+    print(f"{time.monotonic() - began:.0f} s")
+    print(f"{count['ok']} passed, {count['FAIL']} failed, {count['skip']} skipped")
+    return 1 if count["FAIL"] or not count["ok"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

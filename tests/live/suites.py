@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Runs published test suites with and without `futrace record`: each test must end the same way.
+
+The crates of Tokio, mini-redis and axum carry their own tests. Their sources, as cargo keeps them, are
+copied into one workspace in which all of them use that very Tokio; its lock file is suites/workspace.lock.
+Every test binary is run alone and recorded. A test that fails, alone or recorded, is run again both ways:
+only one that passes alone and keeps failing when recorded counts against futrace.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CRATES = {
+    "tokio": ["--features", "full"],
+    "mini-redis": [],
+    "axum": ["--all-features"],
+}
+# A few binaries that between them use every part of the runtime that is hooked.
+SMOKE = {
+    "tokio": ["rt_common", "rt_threaded", "rt_basic", "task_abort", "task_blocking", "task_join_set",
+              "task_local_set", "rt_panic", "join_handle_panic", "sync_mpsc", "process_kill_on_drop",
+              "signal_twice", "time_sleep", "tcp_stream"],
+    "mini-redis": ["server", "client", "buffer"],
+    "axum": [],
+}
+# What a crate's tests need that publishing took out of its manifest: there, a path beside the crate.
+ADDED = {"axum": '\n[dev-dependencies.axum-macros]\nversion = "0.5"\nfeatures = ["__private"]\n'}
+RETRIES = 3
+TIMEOUT_S = 300
+
+WORKSPACE = """[workspace]
+resolver = "2"
+members = [{members}]
+
+[patch.crates-io]
+tokio = {{ path = "{tokio}" }}
+
+[profile.dev]
+debug = 0
+"""
+
+
+def sources():
+    """name -> folder of each crate's source, fetched by cargo."""
+    out = subprocess.run(["cargo", "metadata", "--locked", "--format-version", "1"], check=True,
+                         cwd=os.path.join(HERE, "suites"), stdout=subprocess.PIPE).stdout
+    packages = json.loads(out)["packages"]
+    return {p["name"]: os.path.dirname(p["manifest_path"]) for p in packages if p["name"] in CRATES}
+
+
+def make_workspace(folder):
+    """Copies the sources; the folder's name keeps the version, which panic messages show."""
+    names = {}
+    for name, src in sorted(sources().items()):
+        names[name] = os.path.basename(src)
+        to = os.path.join(folder, names[name])
+        if not os.path.exists(to):
+            shutil.copytree(src, to)
+            with open(os.path.join(to, "Cargo.toml"), "a", encoding="utf-8") as f:
+                f.write(ADDED.get(name, ""))
+        lock = os.path.join(to, "Cargo.lock")
+        if os.path.exists(lock):
+            os.unlink(lock)
+    with open(os.path.join(folder, "Cargo.toml"), "w", encoding="utf-8") as f:
+        f.write(WORKSPACE.format(members=", ".join(f'"{n}"' for n in names.values()), tokio=names["tokio"]))
+    shutil.copy(os.path.join(HERE, "suites", "workspace.lock"), os.path.join(folder, "Cargo.lock"))
+
+
+def build(folder, crate, profile, only):
+    """[(test name, executable, folder to run it in)] of one crate."""
+    what = ["--tests"] if only is None else [x for n in only for x in ("--test", n)]
+    if only is not None and not only:
+        return []
+    out = subprocess.run(["cargo", "test", "--no-run", "--locked", "-p", crate, *CRATES[crate], *what,
+                          "--profile", profile, "--message-format", "json"],
+                         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    found = []
+    for line in out.stdout.decode().split("\n"):
+        m = json.loads(line) if line.startswith("{") else {}
+        if m.get("reason") == "compiler-artifact" and m.get("executable") and m["profile"]["test"]:
+            found.append((m["target"]["name"], m["executable"], os.path.dirname(m["manifest_path"])))
+    if out.returncode != 0:
+        raise SystemExit(f"{crate} ({profile}): its tests do not build; run cargo in {folder} to see why")
+    return sorted(found)
+
+
+class Runner:
+    """Runs a test binary, recorded or not, as an ordinary user when started by root."""
+
+    def __init__(self, futrace, work, uid):
+        self.futrace, self.work = futrace, work
+        self.drop = {"user": uid, "group": uid, "extra_groups": []} if os.geteuid() == 0 else {}
+        self.nr_files = 0
+
+    def command(self, exe, recorded, names):
+        argv = [exe, "--test-threads", "2", *(["--exact", *names] if names else [])]
+        if recorded:
+            self.nr_files += 1
+            trace = os.path.join(self.work, f"trace.{self.nr_files}")
+            return [self.futrace, "record", "-q", "-o", trace, "--", *argv], trace
+        return argv, None
+
+    def run(self, exe, cwd, recorded, names=()):
+        """(test -> "ok" | "FAILED" | "ignored", status, output)"""
+        argv, trace = self.command(exe, recorded, names)
+        env = dict(os.environ, HOME=self.work, TMPDIR=self.work, RUST_BACKTRACE="0")
+        p = subprocess.Popen(argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, start_new_session=True, **self.drop)
+        try:
+            out, status = p.communicate(timeout=TIMEOUT_S)[0], p.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(p.pid, 9)
+            out, status = p.communicate()[0], "timeout"
+        text = out.decode(errors="replace")
+        if trace and os.path.exists(trace):
+            os.unlink(trace)
+        results = dict(re.findall(r"^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED|ignored)", text, re.M))
+        return results, status, text
+
+
+def compare(runner, name, exe, cwd):
+    """(number of tests, complaints)"""
+    alone, status, _ = runner.run(exe, cwd, False)
+    recorded, rec_status, text = runner.run(exe, cwd, True)
+    if (alone, status) == (recorded, rec_status):
+        return len(alone), []
+    suspects = sorted(t for t in alone.keys() | recorded.keys() if alone.get(t) != recorded.get(t))
+    complaints = []
+    for t in suspects or [None]:
+        names = [t] if t else ()
+        for _ in range(RETRIES):
+            a, r = runner.run(exe, cwd, False, names), runner.run(exe, cwd, True, names)
+            if a[:2] == r[:2]:
+                break
+        else:
+            what = f"alone {a[0].get(t, a[1])}, recorded {r[0].get(t, r[1])}"
+            complaints.append(f"{name} {t or '(whole binary)'}: {what}\n{r[2][-800:] or text[-800:]}")
+    return len(alone), complaints
+
+
+def test_crate(args, runner, folder, crate, profile):
+    only = SMOKE[crate] if args.smoke else None
+    nr_tests, complaints = 0, []
+    began = time.monotonic()
+    binaries = build(folder, crate, profile, only)
+    built = time.monotonic() - began
+    for name, exe, cwd in binaries:
+        if args.pattern and args.pattern not in name:
+            continue
+        n, bad = compare(runner, f"{crate} ({profile}) {name}", exe, cwd)
+        nr_tests += n
+        complaints += bad
+        if args.verbose:
+            print(f"{'FAIL' if bad else 'ok  '} {crate} {profile} {name}: {n} tests", flush=True)
+    for c in complaints:
+        print("FAIL " + c, flush=True)
+    print(f"{'FAIL' if complaints else 'ok  '} {crate} ({profile}): {nr_tests} tests in {len(binaries)} binaries end "
+          f"the same way alone and recorded, {len(complaints)} do not "
+          f"(built in {built:.0f} s, {time.monotonic() - began:.0f} s in all)", flush=True)
+    return nr_tests, len(complaints)
+
+
+def stage(args, uid):
+    """futrace where every user can read it, and a folder that belongs to the user."""
+    work = tempfile.mkdtemp(prefix="futrace-suites-")
+    os.chmod(work, 0o755)
+    agent_dir = args.agent_dir or os.path.dirname(os.path.abspath(args.futrace))
+    for f in (args.futrace, os.path.join(agent_dir, "libfutrace-agent.so")):
+        shutil.copy(f, work)
+        os.chmod(os.path.join(work, os.path.basename(f)), 0o755)
+    home = os.path.join(work, "home")
+    os.mkdir(home)
+    if os.geteuid() == 0:
+        os.chown(home, uid, uid)
+    return work, home
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--futrace", default=os.path.join(HERE, "../../build/futrace"))
+    p.add_argument("--agent-dir", help="where libfutrace-agent.so is; default: beside the tool")
+    p.add_argument("--workspace", required=True, help="folder for the copied sources and cargo's output")
+    p.add_argument("--smoke", action="store_true", help="only the named subset, dev profile")
+    p.add_argument("--crate", action="append", choices=list(CRATES), help="only this one")
+    p.add_argument("--profile", action="append", choices=["dev", "release"])
+    p.add_argument("-k", dest="pattern", help="only test binaries whose name contains this")
+    p.add_argument("-v", dest="verbose", action="store_true", help="a line for each binary")
+    args = p.parse_args()
+    os.umask(0o022)
+    uid = 12345
+    os.makedirs(args.workspace, exist_ok=True)
+    make_workspace(args.workspace)
+    work, home = stage(args, uid)
+    runner = Runner(os.path.join(work, os.path.basename(args.futrace)), home, uid)
+    tests = failed = 0
+    for profile in args.profile or (["dev"] if args.smoke else ["dev", "release"]):
+        for crate in args.crate or CRATES:
+            n, bad = test_crate(args, runner, args.workspace, crate, profile)
+            tests, failed = tests + n, failed + bad
+    shutil.rmtree(work, ignore_errors=True)
+    print(f"{tests - failed} passed, {failed} failed")
+    return 1 if failed or not tests else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

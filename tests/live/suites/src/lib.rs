@@ -1,0 +1,1 @@
+//! Only names the crates in Cargo.toml.

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`futrace record` as a command: status, streams, signals, files, and what cannot be recorded."""
+import fcntl
+import glob
+import os
+import pty
+import shutil
+import signal
+import stat
+import struct
+import termios
+
+from live import (Failed, Skipped, check, children_of, nr_lost, same, sum_polls, test, total, truth,
+                  user_tasks)
+
+STATUSES = {
+    "0": ["sh", "-c", "exit 0"], "7": ["sh", "-c", "exit 7"], "126": ["./not-executable"],
+    "127": ["futrace-no-such-command"], "134": ["sh", "-c", "kill -ABRT $$"],
+    "137": ["sh", "-c", "kill -KILL $$"], "143": ["sh", "-c", "kill -TERM $$"],
+}
+
+
+@test(cases=[(s,) for s in STATUSES], as_root=True)
+def status(t, want):
+    """The status is CMD's own: exit codes, 128+n after a signal, 126 and 127 as in a shell."""
+    with open(t.path("not-executable"), "w", encoding="ascii") as f:
+        f.write("#!/bin/sh\n")
+    os.chmod(t.path("not-executable"), 0o644)
+    r = t.record(*STATUSES[want])
+    same(f"status ({r})", r.status, int(want))
+    check("futrace" in r.err, f"nothing is said of a recording without tasks: {r}")
+
+
+@test()
+def streams(t):
+    """stdin, stdout and stderr are CMD's own."""
+    r = t.record("sh", "-c", "cat; echo err >&2", opts=["-q"], stdin=b"line 1\nline 2\n")
+    same("stdout", r.out, "line 1\nline 2\n")
+    same("stderr", r.err, "err\n")
+
+
+@test()
+def options_end_at_command(t):
+    """CMD's options are CMD's, with and without `--`."""
+    plain = t.program("plain")
+    for dashes in ([], ["--"]):
+        r = t.run(t.futrace, "record", "-q", "-o", t.path("t.data"), *dashes, plain, "0", "-q", "--json", "-o", "x")
+        same("CMD's arguments", r.ok().out.split("\n")[0], "plain: 0 -q --json -o x")
+
+
+@test()
+def default_file(t):
+    """The file is futrace.data, 0600; the one before becomes futrace.data.old."""
+    prog = t.program("life")
+    t.record(prog, "small", "5", out=None).ok()
+    same("mode", stat.S_IMODE(os.stat(t.path("futrace.data")).st_mode), 0o600)
+    first = os.stat(t.path("futrace.data")).st_ino
+    t.record(prog, "small", "7", out=None).ok()
+    same("the older one", os.stat(t.path("futrace.data.old")).st_ino, first)
+    same("files", sorted(os.listdir(t.dir)), ["futrace.data", "futrace.data.old"])
+    for argv in (["report", "--json"], ["info"], ["dump"]):
+        check(t.run(t.futrace, *argv).ok().out, f"{argv} without FILE")
+    same("tasks of the newer one", len(user_tasks(t.report("futrace.data"))), 7)
+
+
+@test()
+def quiet(t):
+    """With -q a recording says nothing; without, it says in a line or two what was recorded and where."""
+    prog = t.program("life")
+    same("stderr", t.record(prog, "small", "5", opts=["-q"]).ok().err, "")
+    r = t.record(prog, "small", "5").ok()
+    check(t.path("t.data") in r.err and len(r.err.strip().split("\n")) <= 3, f"{r.err!r}")
+    check("\r" not in r.err and "\x1b" not in r.err, f"progress although stderr is no terminal: {r.err!r}")
+
+
+@test()
+def duration(t):
+    """--duration ends the recording; the program goes on, and its status is still passed through."""
+    p = t.start(t.record_argv(t.program("forever"), "2", opts=["--duration", "300ms"]))
+    p.wait_line("running")
+    r = p.finish().ok()
+    rep = t.report()
+    check(rep["duration_ns"] < 1_500_000_000, f"recorded for {rep['duration_ns']} ns")
+    want = total(r.out)["polls"]
+    check(0 < sum_polls(rep) < want, f"{sum_polls(rep)} of {want} polls")
+
+
+@test()
+def max_size(t):
+    """--max-size bounds the file; the program goes on to its end and the file reads."""
+    r = t.record(t.program("storm"), "2", "101", "20011", "3", opts=["--max-size", "256K"]).ok()
+    size = os.stat(t.path("t.data")).st_size
+    check(size <= 2 * 256 * 1024, f"{size} bytes")
+    rep = t.report()
+    check(0 < sum_polls(rep) < total(r.out)["polls"], f"{sum_polls(rep)} polls")
+
+
+class Terminal:
+    """A program in a terminal of its own, as the foreground job."""
+
+    def __init__(self, t, argv):
+        self.near, far = pty.openpty()
+        attrs = termios.tcgetattr(far)
+        attrs[3] &= ~termios.ECHO
+        termios.tcsetattr(far, termios.TCSANOW, attrs)
+
+        def own_terminal():
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        self.p = t.start(argv, stdin=far, stdout=far, stderr=far, preexec=own_terminal)
+        os.close(far)
+        self.text = ""
+
+    def wait_text(self, text, times=1, timeout=30):
+        import select
+        while self.text.count(text) < times:
+            if not select.select([self.near], [], [], timeout)[0]:
+                raise Failed(f"no {text!r} within {timeout} s: {self.text[-500:]!r}")
+            try:
+                data = os.read(self.near, 65536)
+            except OSError:
+                data = b""
+            if not data:
+                raise Failed(f"ended without {text!r}: {self.text[-500:]!r}")
+            self.text += data.decode(errors="replace")
+
+    def read_rest(self):
+        try:
+            while data := os.read(self.near, 65536):
+                self.text += data.decode(errors="replace")
+        except OSError:
+            pass
+
+    def press(self, key):
+        os.write(self.near, key)
+
+
+@test()
+def one_ctrl_c(t):
+    """The first Ctrl-C goes to CMD, once; the recording runs to CMD's own end."""
+    term = Terminal(t, t.record_argv(t.program("life"), "handle-sigint"))
+    term.wait_text('"who":"ready"')
+    term.press(b"\x03")
+    term.wait_text('"who":"interrupted"')
+    same("status", term.p.wait(), 42)
+    term.read_rest()
+    check("signals: 1\r" in term.text, f"not exactly one SIGINT came: {term.text!r}")
+    lines = [x for x in term.text.replace("\r", "\n").split("\n") if x.startswith('{"truth"')]
+    rep = t.report()
+    same("polls", sum_polls(rep), total("\n".join(lines))["polls"])
+    same("lost", nr_lost(rep), 0)
+
+
+@test()
+def two_ctrl_c(t):
+    """The second Ctrl-C closes the file and leaves; CMD, deaf to both, goes on."""
+    term = Terminal(t, t.record_argv(t.program("life"), "ignore-sigint"))
+    term.wait_text('"who":"ready"')
+    target = children_of(term.p.pid)
+    term.press(b"\x03")
+    term.press(b"\n")
+    term.wait_text('"who":"more"')
+    check(term.p.popen.poll() is None, "futrace left at the first Ctrl-C")
+    term.press(b"\x03")
+    term.p.wait(20)
+    same("polls", sum_polls(t.report()) > 0, True)
+    os.kill(target[0], 0)
+    os.kill(target[0], signal.SIGKILL)
+
+
+@test(cases=[("TERM",), ("HUP",), ("USR1",)])
+def signals_pass(t, name):
+    """A signal sent to futrace reaches CMD, and the recording is whole."""
+    p = t.start(t.record_argv(t.program("life"), "wait"))
+    p.wait_line("ready")
+    sig = getattr(signal, "SIG" + name)
+    os.kill(p.pid, sig)
+    same("status", p.wait(20), 128 + sig)
+    rep = t.report()
+    same("polls", sum_polls(rep), truth(p.seen[-1])[0]["polls"])
+
+
+@test(cases=[("exec",), ("script",), ("twice",)])
+def wrappers(t, how):
+    """A wrapper that becomes the program by exec is followed."""
+    prog = t.program("life")
+    script = t.path("wrapper")
+    with open(script, "w", encoding="ascii") as f:
+        f.write(f'#!/bin/sh\nexec {prog} "$@"\n')
+    os.chmod(script, 0o755)
+    cmd = {"exec": ["sh", "-c", f"exec {prog} small 11"], "script": [script, "small", "11"],
+           "twice": ["env", "A=b", "sh", "-c", f"exec {script} small 11"]}[how]
+    r = t.record(*cmd).ok()
+    rep = t.report()
+    same("polls", sum_polls(rep), total(r.out)["polls"])
+    same("lost", nr_lost(rep), 0)
+
+
+@test()
+def not_followed(t):
+    """A program started by a shell as a child is not recorded, and the empty recording says why."""
+    prog = t.program("life")
+    r = t.record("sh", "-c", f"{prog} small 11; exit 3")
+    same("status", r.status, 3)
+    same("tasks", user_tasks(t.report()), [])
+    check("--follow" in r.err, f"it does not say what to do: {r.err!r}")
+    r = t.record("sh", "-c", f"{prog} small 11; exit 3", opts=["--follow"], out="f.data")
+    same("status", r.status, 3)
+    files = glob.glob(t.path("f.data.[0-9]*"))
+    same("files", len(files), 1)
+    same("polls", sum_polls(t.report(files[0])), total(r.out)["polls"])
+
+
+def foreign_elf(t):
+    path = t.path("foreign")
+    shutil.copy(t.program("plain"), path)
+    with open(path, "r+b") as f:
+        f.seek(18)
+        f.write(struct.pack("<H", 183))
+    os.chmod(path, 0o755)
+    return path
+
+
+@test(cases=[("plain", "runtime"), ("plain-static", "static"), ("plain-static-pie", "static")])
+def cannot_record(t, prog, why):
+    """What cannot be recorded runs all the same, and one line says why nothing is there."""
+    r = t.record(t.program(prog), "5")
+    same("status", r.status, 5)
+    check(r.out.startswith("plain: 5\n"), f"CMD did not run: {r}")
+    check(why in r.err, f"no word of {why!r}: {r.err!r}")
+
+
+@test()
+def foreign_architecture(t):
+    """A program of another machine cannot run: 126 as in a shell, and the reason is given."""
+    r = t.record(foreign_elf(t), "5")
+    same("status", r.status, 126)
+    check("aarch64" in r.err or "architecture" in r.err or "machine" in r.err, f"{r.err!r}")
+
+
+@test(only_root=True)
+def setuid(t):
+    """A setuid program runs as it would alone, and it is said why it cannot be recorded."""
+    path = os.path.join(t.s.stage, "programs", "setuid-life")
+    shutil.copy(t.program("life"), path)
+    os.chmod(path, 0o4755)
+    home = t.path("home")
+    os.mkdir(home)
+    os.chmod(t.s.home, 0o755)
+    os.chmod(t.dir, 0o755)
+    os.chown(home, 12345, 12345)
+    argv = [t.futrace, "record", "-o", os.path.join(home, "t.data"), "--", path, "small", "5"]
+    r = t.run("setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", *argv, cwd=home)
+    same("status", r.status, 0)
+    same("polls of the program itself", total(r.out)["polls"], 15)
+    check("set" in r.err and "uid" in r.err, f"no word of setuid: {r.err!r}")
+
+
+@test()
+def bad_options(t):
+    """An unknown option or a missing command is a usage error, 2, and nothing is run."""
+    mark = t.path("ran")
+    for argv in (["--no-such-option", "--", "touch", mark], ["-o"], [], ["--"], ["--ring-size", "x", "--", "touch", mark],
+                 ["--duration", "-1", "--", "touch", mark]):
+        t.run(t.futrace, "record", *argv).failed(2)
+    check(not os.path.exists(mark), "CMD was run")
+    for cmd in ("report", "dump", "info", "doctor"):
+        t.run(t.futrace, cmd, "--no-such-option").failed(2)
+    t.run(t.futrace, "no-such-command").failed(2)
+
+
+@test(cases=[("/nonexistent/t.data",), ("folder",), ("ro/t.data",), ("file/t.data",)])
+def no_place_for_the_file(t, where):
+    """A file that cannot be created is told before CMD is started, in one line: status 1, nothing was run."""
+    if t.s.uid == 0 and where.startswith("ro/"):
+        raise Skipped("root may write anywhere")
+    os.mkdir(t.path("folder"))
+    os.mkdir(t.path("ro"))
+    os.chmod(t.path("ro"), 0o555)
+    with open(t.path("file"), "w", encoding="ascii"):
+        pass
+    r = t.run(t.futrace, "record", "-o", where, "--", t.program("plain"), "5").failed(1)
+    same("output of a command that must not have run", r.out, "")
+    check(where in r.err, f"the file is not named: {r.err!r}")
+
+
+@test()
+def read_only_folder(t):
+    """In a folder that is not writable the default file cannot be created, and it is said what to do."""
+    if t.s.uid == 0:
+        raise Skipped("root may write anywhere")
+    os.mkdir(t.path("ro"))
+    os.chmod(t.path("ro"), 0o555)
+    r = t.record(t.program("plain"), "5", out=None, cwd=t.path("ro")).failed(1)
+    check("futrace.data" in r.err and "-o" in r.err, f"what to do is not said: {r.err!r}")
+
+
+@test()
+def cannot_write(t):
+    """A recording that cannot be written while CMD runs only prints; CMD keeps its output and status."""
+    prog = t.program("life")
+    alone = t.run(prog, "leave", "exit7")
+    r = t.run(t.futrace, "record", "-o", "/dev/full", "--", prog, "leave", "exit7")
+    same(f"status ({r})", r.status, alone.status)
+    same("output", r.out, alone.out)
+    check(r.err.startswith("futrace") and "/dev/full" in r.err, f"nothing is said: {r.err!r}")
+
+
+@test(only_root=True)
+def full_disk(t):
+    """A disk that fills up while recording is said once; CMD runs to its end and the file reads."""
+    mnt = t.path("mnt")
+    os.mkdir(mnt)
+    script = (f"mount -t tmpfs -o size=128k none {mnt} && {t.futrace} record -o {mnt}/t.data -- "
+              f"{t.program('storm')} 2 101 20011 1; rc=$?; cp {mnt}/t.data {t.path('t.data')}; exit $rc")
+    r = t.run("unshare", "-m", "sh", "-c", script)
+    if "unshare failed" in r.err or "mount:" in r.err:
+        raise Skipped(f"no mounts here: {r.err.strip()}")
+    same(f"status ({r})", r.status, 0)
+    check("space" in r.err, f"nothing is said: {r.err!r}")
+    t.report()
+
+
+@test(as_root=True)
+def empty_says_why(t):
+    """A program with a runtime that spawned nothing gives an empty report without an error."""
+    r = t.record(t.program("life"), "small", "0").ok()
+    same("tasks", user_tasks(t.report()), [])
+    check(r.err, "nothing is said about an empty recording")

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Counts its tasks and polls with what every Tokio since 1.23 has. `count ct | mt WORKERS`
+
+use std::future::{pending, Future};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::runtime::Builder;
+use tokio::task::JoinHandle;
+
+static TASKS: AtomicU64 = AtomicU64::new(0);
+static POLLS: AtomicU64 = AtomicU64::new(0);
+
+struct Counted<F>(F);
+
+impl<F: Future> Future for Counted<F> {
+	type Output = F::Output;
+	fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+		POLLS.fetch_add(1, SeqCst);
+		// SAFETY: the inner future is never moved out of the pinned wrapper.
+		unsafe { self.map_unchecked_mut(|s| &mut s.0) }.poll(cx)
+	}
+}
+
+fn spawn<F>(f: F) -> JoinHandle<F::Output>
+where
+	F: Future + Send + 'static,
+	F::Output: Send + 'static,
+{
+	TASKS.fetch_add(1, SeqCst);
+	tokio::spawn(Counted(f))
+}
+
+async fn yielder(n: u64) {
+	for _ in 0..n {
+		tokio::task::yield_now().await;
+	}
+}
+
+async fn parent(n: u64) {
+	for i in 0..n {
+		spawn(yielder(i)).await.expect("child");
+	}
+}
+
+async fn closures() {
+	for _ in 0..3 {
+		TASKS.fetch_add(1, SeqCst);
+		let f = || POLLS.fetch_add(1, SeqCst);
+		tokio::task::spawn_blocking(f).await.expect("closure");
+	}
+}
+
+async fn root() {
+	let mut v = vec![];
+	v.extend((0..31).map(|n| spawn(yielder(n))));
+	v.extend((0..11).map(|n| spawn(tokio::time::sleep(Duration::from_millis(n % 3)))));
+	v.extend((0..5).map(|n| spawn(parent(n))));
+	v.push(spawn(closures()));
+	let idle: Vec<_> = (0..7).map(|_| spawn(pending::<()>())).collect();
+	for h in v {
+		h.await.expect("task");
+	}
+	for h in idle {
+		h.abort();
+		assert!(h.await.expect_err("aborted").is_cancelled());
+	}
+}
+
+fn main() {
+	let args: Vec<String> = std::env::args().skip(1).collect();
+	let mut b = match args.first().map(String::as_str) {
+		Some("ct") => Builder::new_current_thread(),
+		_ => Builder::new_multi_thread(),
+	};
+	if let Some(n) = args.get(1) {
+		b.worker_threads(n.parse().expect("number of workers"));
+	}
+	let rt = b.enable_all().build().expect("runtime");
+	rt.block_on(root());
+	drop(rt);
+	println!(r#"{{"truth":"total","tasks":{},"polls":{}}}"#, TASKS.load(SeqCst), POLLS.load(SeqCst));
+}
