@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Starting the measured programs and reading what they used.
+
+Only CPU time of the measured program itself, read inside it around each repetition, is compared: wall time on
+a shared machine says more about the neighbours.  The harness and the tools run on one core, the measured
+program binds itself to another (BENCH_CPU).
+"""
+
+import dataclasses
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+
+class Failed(Exception):
+    """A run that gave no figure; the text says why and ends up in the table."""
+
+
+@dataclasses.dataclass
+class Ended:
+    lines: list  # (name, {key: number}) of each `NAME KEY=NUMBER...` line of stdout
+    stdout: str
+    stderr: str
+    status: int
+    cpu_ns: int  # of the process and all the children it waited for
+    wall_ns: int
+
+
+def cores():
+    """(core of the harness and the tools, core of the measured program)"""
+    allowed = sorted(os.sched_getaffinity(0))
+    return allowed[0], allowed[-1]
+
+
+class Place:
+    """Where the run happens: the two cores and a temporary folder that goes away."""
+
+    def __init__(self):
+        self.tool_core, self.core = cores()
+        self.dir = tempfile.mkdtemp(prefix="futrace-bench-")
+        self.env = dict(os.environ, BENCH_CPU=str(self.core), LC_ALL="C")
+        self.env["XDG_CACHE_HOME"] = self.path("cache")
+        for name in ("LD_PRELOAD", "RUST_LOG", "DIAL9_OUT", "DIAL9_SPAWN"):
+            self.env.pop(name, None)
+
+    def bind(self):
+        os.sched_setaffinity(0, {self.tool_core})
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def fresh(self, name):
+        """A path at which nothing is left of an earlier run."""
+        path = self.path(name)
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        elif os.path.exists(path):
+            os.unlink(path)
+        return path
+
+    def release(self):
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def parse(text):
+    lines = []
+    for line in text.splitlines():
+        words = line.split()
+        pairs = [w.split("=", 1) for w in words[1:] if "=" in w]
+        values = {k: int(v) for k, v in pairs if v.isdigit()}
+        if values:
+            lines.append((words[0], values))
+    return lines
+
+
+def run(place, argv, env=None, timeout=120, to_null=False):
+    """Runs argv to its end; `to_null` throws its output away."""
+    full = dict(place.env, **(env or {}))
+    with tempfile.TemporaryFile(dir=place.dir) as out, tempfile.TemporaryFile(dir=place.dir) as err:
+        sink = subprocess.DEVNULL if to_null else out
+        start = time.monotonic_ns()
+        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=sink, stderr=err, env=full)
+        timer = threading.Timer(timeout, child.kill)
+        timer.start()
+        _, status, usage = os.wait4(child.pid, 0)
+        wall_ns = time.monotonic_ns() - start
+        timer.cancel()
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        stdout = out.read().decode(errors="replace")
+        stderr = err.read().decode(errors="replace")
+    cpu_ns = int((usage.ru_utime + usage.ru_stime) * 1e9)
+    ended = Ended(parse(stdout), stdout, stderr, child.returncode, cpu_ns, wall_ns)
+    if ended.status:
+        raise Failed(f"{os.path.basename(argv[0])} ended with status {ended.status}: {last_line(stderr)}")
+    return ended
+
+
+def last_line(text):
+    lines = [l.strip() for l in text.splitlines() if l.strip()]
+    return lines[-1][:160] if lines else "no message"
+
+
+class Background:
+    """A process that runs beside others: start, wait for a line of its stdout, interrupt it, read the rest."""
+
+    def __init__(self, place, argv, env=None, timeout=120):
+        full = dict(place.env, **(env or {}))
+        self.argv = argv
+        self.err = tempfile.TemporaryFile(dir=place.dir)
+        self.child = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.err, env=full, text=True
+        )
+        self.timer = threading.Timer(timeout, self.child.kill)
+        self.timer.start()
+        self.seen = ""
+
+    def wait_for(self, word):
+        for line in self.child.stdout:
+            self.seen += line
+            if word in line:
+                return line
+        self.end()
+        raise Failed(f"{self.argv[0]} ended before it was ready: {last_line(self.error())}")
+
+    def interrupt(self):
+        self.child.send_signal(signal.SIGINT)
+
+    def error(self):
+        self.err.seek(0)
+        return self.err.read().decode(errors="replace")
+
+    def end(self):
+        """Waits for the end; the result has the CPU time of the process and its children."""
+        if self.child.returncode is None:
+            self.seen += self.child.stdout.read()
+            _, status, usage = os.wait4(self.child.pid, 0)
+            self.child.returncode = os.waitstatus_to_exitcode(status)
+            self.cpu_ns = int((usage.ru_utime + usage.ru_stime) * 1e9)
+        self.timer.cancel()
+        stderr = self.error()
+        return Ended(parse(self.seen), self.seen, stderr, self.child.returncode, self.cpu_ns, 0)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The yield storm (cost per poll) and the spawn storm (cost per task), every variant in every round."""
+
+import statistics
+
+from . import variants
+from .proc import Failed
+from .table import Row, at_least, at_most, spread
+
+
+class Rounds:
+    """The samples of all variants, by name and round; `failed[name]` says why one has none."""
+
+    def __init__(self, tools, place, work, per, names=None):
+        self.work, self.per = work, per
+        self.variants = [v(tools, place) for v in variants.ALL if not names or v.name in names]
+        self.samples = {v.name: [] for v in self.variants}
+        self.retries = {}  # runs that lost events, by name
+        self.failed = {v.name: v.missing() for v in self.variants if v.missing()}
+
+    def measure(self, rounds, say):
+        for number in range(rounds):
+            say(f"{self.work}: round {number + 1} of {rounds}")
+            # Each round begins elsewhere, so that no variant always follows the same neighbour.
+            turn = number % len(self.variants)
+            for v in self.variants[turn:] + self.variants[:turn]:
+                if v.name in self.failed:
+                    continue
+                try:
+                    self.samples[v.name].append(self.whole(v))
+                except Failed as e:
+                    self.failed[v.name] = str(e)
+
+    def whole(self, v):
+        """A recording with gaps is no full recording: it gets two more chances, then the table shows the loss."""
+        for _ in range(3):
+            sample = getattr(v, self.work)()
+            if not sample.lost:
+                break
+            self.retries[v.name] = self.retries.get(v.name, 0) + 1
+        return sample
+
+    def has(self, *names):
+        return all(n not in self.failed and self.samples.get(n) for n in names)
+
+    def values(self, name):
+        return [s.per(self.per) for s in self.samples[name]]
+
+    def base(self, name):
+        return next(v.base for v in self.variants if v.name == name)
+
+    def added(self, name):
+        """Over the variant's own base, round by round."""
+        return [a - b for a, b in zip(self.values(name), self.values(self.base(name)))]
+
+    def of_added(self, name, other):
+        """How many times the added cost of `other` the added cost of `name` is, round by round."""
+        return [a / b for a, b in zip(self.added(name), self.added(other)) if b > 0]
+
+    def events_per(self, name):
+        """Made, not only recorded: a lost event cost its time as well."""
+        s = self.samples[name][-1]
+        return (s.events + (s.lost or 0)) / sum(r[self.per] for r in s.reps)
+
+    def cost_per_event_ns(self):
+        return statistics.median(self.added("futrace")) / self.events_per("futrace")
+
+
+def lost(samples, retries):
+    if samples[0].lost is None:
+        return "not counted"
+    text = f"{sum(s.lost for s in samples):,} of {sum(s.events + s.lost for s in samples):,}"
+    return text + (f"; {retries} runs with loss" if retries else "")
+
+
+def tool(samples, per):
+    if samples[0].tool_ns is None:
+        return ""
+    if samples[0].note:
+        return samples[0].note
+    return spread([s.tool_ns / sum(r[per] for r in s.reps) for s in samples], " ns", 0)
+
+
+def variant_row(r, v, what, goal_ns):
+    if v.name in r.failed:
+        return Row(what, v.label, f"not measured: {r.failed[v.name]}")
+    values, samples = r.values(v.name), r.samples[v.name]
+    row = Row(what, v.label, spread(values, " ns"), n=str(len(values)))
+    if v.base and r.has(v.base):
+        added = r.added(v.name)
+        row.against = next(b.label for b in r.variants if b.name == v.base)
+        row.result = spread(added, " ns more")
+        if v.name == "futrace" and goal_ns:
+            row.goal = f"≤ {goal_ns} ns more, nothing lost"
+            row.met = at_most(statistics.median(added), goal_ns, unit=" ns")
+            if any(s.lost for s in samples):
+                row.met = "**no**, events were lost"
+    if v.name not in ("plain", "dial9-off"):
+        row.lost = lost(samples, r.retries.get(v.name, 0))
+    row.tool = tool(samples, r.per)
+    return row
+
+
+def ratio_rows(r, what):
+    """futrace against the floor and against its peers, on the added cost."""
+    rows = []
+    if not r.has("futrace", "plain"):
+        return rows
+    label = "`futrace record`"
+    if r.has("bare"):
+        whole = [a / b for a, b in zip(r.values("futrace"), r.values("bare"))]
+        row = Row(what, label, "", "bare hook, whole CPU of the target", spread(whole, "×", 2))
+        row.goal, row.met = "≤ 1.5×", at_most(statistics.median(whole), 1.5, 2, "×")
+        rows.append(row)
+    for name, text in (("bare", "bare hook"), ("bare-wakes", "bare hook that stamps wakes too")):
+        more = r.of_added("futrace", name) if r.has(name) else None
+        if more:
+            row = Row(what, label, "", f"{text}, added cost alone", spread(more, "×", 2))
+            row.goal, row.met = "≤ 1.5×", at_most(statistics.median(more), 1.5, 2, "×")
+            rows.append(row)
+    for name, goal in (("dial9", 4), ("dial9-wakes", 4), ("uftrace", 4), ("bpftrace", 40)):
+        if not r.has(name) or not r.has(r.base(name)):
+            continue
+        times = r.of_added(name, "futrace") or [float("nan")]
+        peer = next(v.label for v in r.variants if v.name == name)
+        row = Row(what, label, "", f"added cost of {peer}", spread(times, "× under", 1))
+        row.goal, row.met = f"≥ {goal}× under", at_least(statistics.median(times), goal, 1, "×")
+        rows.append(row)
+    return rows
+
+
+def size_rows(r, what):
+    rows = []
+    for v in r.variants:
+        if not r.has(v.name) or not r.samples[v.name][0].file_bytes:
+            continue
+        samples = r.samples[v.name]
+        each = [s.file_bytes / s.events for s in samples]
+        polls = statistics.median(each) * r.events_per(v.name)
+        row = Row(f"bytes per event, {what}", v.label, spread(each, " B", 2), n=str(len(each)))
+        row.result = f"{polls:.1f} B per {r.per[:-1]}, {r.events_per(v.name):.2f} events per {r.per[:-1]}"
+        if v.name == "futrace":
+            row.goal, row.met = "≤ 4 B", at_most(statistics.median(each), 4, 2, " B")
+        rows.append(row)
+    return rows
+
+
+def storm_rows(r):
+    what = "CPU per poll, yield storm"
+    rows = [variant_row(r, v, what, 25) for v in r.variants]
+    return rows + ratio_rows(r, "CPU per poll, yield storm: ratio") + size_rows(r, "yield storm")
+
+
+def spawn_rows(r):
+    what = "CPU per task, spawn storm"
+    return [variant_row(r, v, what, None) for v in r.variants] + size_rows(r, "spawn storm")

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The work that bench/run measures.  Each variant brings its own runtime; the work is the same code.
+//!
+//! Every repetition prints one line `NAME polls=N tasks=N cpu_ns=N wall_ns=N`, where `cpu_ns` is the CPU time
+//! of the whole process (CLOCK_PROCESS_CPUTIME_ID) around that repetition alone.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+pub mod load;
+pub mod server;
+
+/// How a variant starts a task.
+pub trait Spawn: Copy + Send + Sync + 'static {
+    fn spawn<F>(self, f: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static;
+}
+
+#[derive(Clone, Copy)]
+pub struct TokioSpawn;
+
+impl Spawn for TokioSpawn {
+    fn spawn<F>(self, f: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        tokio::spawn(f)
+    }
+}
+
+pub fn cpu_ns() -> u64 {
+    let mut ts = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut ts) };
+    ts.tv_sec as u64 * 1_000_000_000 + ts.tv_nsec as u64
+}
+
+struct Counted {
+    name: &'static str,
+    polls: u64,
+    tasks: u64,
+}
+
+fn print_since(cpu: u64, wall: Instant, c: Counted) {
+    let cpu = cpu_ns() - cpu;
+    let wall = wall.elapsed().as_nanos();
+    println!(
+        "{} polls={} tasks={} cpu_ns={cpu} wall_ns={wall}",
+        c.name, c.polls, c.tasks
+    );
+}
+
+async fn yielder(yields: u64) -> u64 {
+    for _ in 0..yields {
+        tokio::task::yield_now().await;
+    }
+    yields + 1
+}
+
+/// `tasks` tasks that do nothing but give way `yields` times each.
+pub async fn storm<S: Spawn>(s: S, tasks: u64, yields: u64, reps: u64) {
+    for _ in 0..reps {
+        let (cpu, wall) = (cpu_ns(), Instant::now());
+        let root = s.spawn(async move {
+            let handles: Vec<_> = (0..tasks).map(|_| s.spawn(yielder(yields))).collect();
+            let mut polls = 0;
+            for h in handles {
+                polls += h.await.unwrap();
+            }
+            polls
+        });
+        let polls = root.await.unwrap();
+        print_since(
+            cpu,
+            wall,
+            Counted {
+                name: "storm",
+                polls,
+                tasks,
+            },
+        );
+    }
+}
+
+static LEFT: AtomicU64 = AtomicU64::new(0);
+static DONE: Notify = Notify::const_new();
+
+/// The last task of a batch wakes the spawner, so that a task is one spawn, one poll and one end.
+async fn nothing() {
+    if LEFT.fetch_sub(1, Relaxed) == 1 {
+        DONE.notify_one();
+    }
+}
+
+/// `batches` times `batch` tasks that are spawned, polled once, and done.
+pub async fn spawns<S: Spawn>(s: S, batch: u64, batches: u64, reps: u64) {
+    for _ in 0..reps {
+        let (cpu, wall) = (cpu_ns(), Instant::now());
+        let root = s.spawn(async move {
+            for _ in 0..batches {
+                LEFT.store(batch, Relaxed);
+                for _ in 0..batch {
+                    drop(s.spawn(nothing()));
+                }
+                DONE.notified().await;
+            }
+        });
+        root.await.unwrap();
+        let tasks = batch * batches;
+        print_since(
+            cpu,
+            wall,
+            Counted {
+                name: "spawn",
+                polls: tasks,
+                tasks,
+            },
+        );
+    }
+}
+
+/// One task: the shortest life of a runtime, for start-up times.
+pub async fn hello() {
+    tokio::spawn(async { println!("hello") }).await.unwrap();
+}
+
+/// Runs the work named by the arguments: `storm TASKS YIELDS REPS`, `spawn BATCH BATCHES REPS`, `hello`,
+/// `server PORT SECONDS`, or `load PORT CONNECTIONS REQUESTS`.
+pub async fn run<S: Spawn>(s: S, args: Vec<String>) {
+    let n = |i: usize| -> u64 { args[i].parse().expect("a number") };
+    match args[0].as_str() {
+        "storm" => storm(s, n(1), n(2), n(3)).await,
+        "spawn" => spawns(s, n(1), n(2), n(3)).await,
+        "server" => server::serve(n(1) as u16, n(2)).await,
+        "load" => load::load(n(1) as u16, n(2), n(3)).await,
+        "hello" => hello().await,
+        other => panic!("unknown work {other}"),
+    }
+}
+
+/// The CPU time of the process from its birth, as its last line: what the tool used itself is what is left of
+/// the CPU time of both.
+pub fn print_total() {
+    println!("total cpu_ns={}", cpu_ns());
+}
+
+/// BENCH_CPU=N binds the whole process to one core, whatever core the tool that starts it runs on.
+fn bind() {
+    let Some(cpu) = std::env::var("BENCH_CPU").ok().and_then(|c| c.parse().ok()) else {
+        return;
+    };
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        libc::sched_setaffinity(0, std::mem::size_of_val(&set), &set);
+    }
+}
+
+/// WORKERS and the work of the command line.
+pub fn args() -> (usize, Vec<String>) {
+    bind();
+    let mut args = std::env::args().skip(1);
+    let workers = args
+        .next()
+        .and_then(|w| w.parse().ok())
+        .expect("usage: PROGRAM WORKERS WORK ARGS...");
+    (workers, args.collect())
+}
