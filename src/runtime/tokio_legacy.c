@@ -206,6 +206,14 @@ static void reach_types(struct finding *f, const struct found_table *t, struct r
 		qsort(r->types.v, r->types.nr, sizeof(*r->types.v), by_id);
 }
 
+static bool reaches(const struct reach *r, uint32_t type)
+{
+	for (size_t i = 0; i < r->types.nr; i++)
+		if (r->types.v[i] == type)
+			return true;
+	return false;
+}
+
 /* Several closures of one function are spelled alike, so two tables may rightly have this name. */
 static bool is_closure_name(const char *type)
 {
@@ -221,8 +229,12 @@ static bool is_closure_name(const char *type)
 static bool are_rivals(struct finding *f, const struct reach *a, const struct reach *b,
 		       uint32_t type)
 {
-	bool may_repeat = is_closure_name(intern_get(f->strings, type));
+	bool may_repeat;
 
+	if (!reaches(a, type) ||
+	    !reaches(b, type)) /* nearly always: there may be a thousand tables */
+		return false;
+	may_repeat = is_closure_name(intern_get(f->strings, type));
 	for (size_t i = 0; i < a->glue.nr; i++)
 		for (size_t k = 0; k < b->glue.nr; k++)
 			if (a->glue.v[i].type == type && b->glue.v[k].type == type &&
