@@ -6,8 +6,8 @@
  * a ring of the thread.  Nobody reads the ring, it overwrites itself, nothing is counted: no task
  * id, no wake, no completion, no drain.  It is no tracer, it is the floor that one is measured
  * against.  With BAREHOOK_WAKES set it also stamps every call of the schedule slot, which is the
- * floor for a tool that records wakes too; with BAREHOOK_OUT=FILE it writes there how many tables it
- * hooked, so that a run which hooked nothing cannot pass for a cheap one.
+ * floor for a tool that records wakes too; with BAREHOOK_OUT=FILE it writes there how many tables
+ * it hooked, so that a run which hooked nothing cannot pass for a cheap one.
  *
  * Words: a *table* is Tokio's static task Vtable (1.23 and later): seven code pointers, then the
  * offsets of trailer, scheduler and id.

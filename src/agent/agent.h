@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The preload layer: what needs a libc or a file. preload.c comes in and talks to the tool, patch.c hooks
- * tables, hooks.c are the frames around the program's own functions, interpose.c and exec.c the libc functions
- * that we stand in front of. It never prints, never exits, and takes no lock that the program could hold.
+ * The preload layer: what needs a libc or a file. preload.c comes in and talks to the tool, patch.c
+ * hooks tables, hooks.c are the frames around the program's own functions, interpose.c and exec.c
+ * the libc functions that we stand in front of. It never prints, never exits, and takes no lock
+ * that the program could hold.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -21,8 +22,8 @@ void agent_objects_changed(
 void agent_look_for_objects(void) HIDDEN; /* cheap when nothing changed */
 void agent_slot_claimed(struct wire_thread *t) HIDDEN;
 struct env_entry {
-	const char *preload,
-		*ctl; /* "LD_PRELOAD=…" and "FUTRACE_CTL=…" as they were, NULL: not to be given on */
+	const char *preload, *ctl; /* "LD_PRELOAD=…" and "FUTRACE_CTL=…" as they were, NULL: not to
+				      be given on */
 };
 extern struct env_entry agent_env HIDDEN;
 extern int agent_pid HIDDEN; /* of the process that is traced, 0: none */
@@ -50,7 +51,8 @@ void hook_shutdown(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) H
 typedef void (*hook_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 extern const hook_fn hook_wake[CORE_MAX_WAKERS] HIDDEN, hook_wake_by_ref[CORE_MAX_WAKERS] HIDDEN;
 
-/* unwind.c: frames between here and the run's hook that would catch the exception, the runtime's own included */
+/* unwind.c: frames between here and the run's hook that would catch the exception, the runtime's
+ * own included */
 struct _Unwind_Exception;
 unsigned unwind_count_handlers(struct _Unwind_Exception *exception,
 			       const struct core_run *run) HIDDEN;

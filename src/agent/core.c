@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Events into rings. The path of a poll is: find the thread's slot by the thread pointer, stamp, write
- * three words, publish; afterwards stamp, write one word, publish. No lock, no system call, no loop.
+ * Events into rings. The path of a poll is: find the thread's slot by the thread pointer, stamp,
+ * write three words, publish; afterwards stamp, write one word, publish. No lock, no system call,
+ * no loop.
  *
- * Room: `limit` is how far head may grow. A run's start is written only if its end will fit as well,
- * and takes one word off the limit for it: a run is recorded whole or lost whole. When the ring is full the
- * event is counted, and told by a LOST event as soon as there is room again.
+ * Room: `limit` is how far head may grow. A run's start is written only if its end will fit as
+ * well, and takes one word off the limit for it: a run is recorded whole or lost whole. When the
+ * ring is full the event is counted, and told by a LOST event as soon as there is room again.
  */
 #include "agent/core.h"
 
@@ -13,7 +14,8 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define NOINLINE    __attribute__((noinline, cold))
 
-/* Keeps the compiler, not the processor, from moving stores: for a signal handler on the same thread. */
+/* Keeps the compiler, not the processor, from moving stores: for a signal handler on the same
+ * thread. */
 #define barrier() __asm__ volatile("" ::: "memory")
 
 /* Header of a Tokio task, the same from 1.21 on. State bits are the same in every 1.x. */
@@ -111,8 +113,8 @@ static NOINLINE struct wire_thread *find_slot(struct core_page *p, uint64_t tp)
 }
 
 /*
- * Is a slot found earlier still ours to write? Not after a fork inside a run (the page is wiped, or has a region of the
- * child's own): the slot is the parent's then. Nor after recording stopped.
+ * Is a slot found earlier still ours to write? Not after a fork inside a run (the page is wiped, or
+ * has a region of the child's own): the slot is the parent's then. Nor after recording stopped.
  */
 static inline bool is_current(const struct core_page *p, const struct wire_thread *t)
 {
@@ -134,7 +136,8 @@ static inline struct wire_thread *self(struct core_page *p)
 
 /* ---- rings ---- */
 
-/* Nobody drains any more: switch off for good. The program goes on as if we were not there. */
+/* Nobody drains any more: switch off for good. The program goes on as if we were not there. Asked
+ * once a segment. */
 static void look_for_tool(struct core_page *p)
 {
 	uint64_t heartbeat = __atomic_load_n(&p->lobby->heartbeat_ticks, __ATOMIC_RELAXED);
@@ -171,9 +174,10 @@ static void tell_lost(struct core_page *p, struct wire_thread *t)
 }
 
 /*
- * A ring is large to survive a hiccup of the tool, but a ring that is walked from end to end falls out of the
- * processor's caches, and every store then waits for memory. So it is cut into segments, and the lowest free one
- * is taken next: all are used when the tool is late, only the first few while it keeps up.
+ * A ring is large to survive a hiccup of the tool, but a ring that is walked from end to end falls
+ * out of the processor's caches, and every store then waits for memory. So it is cut into segments,
+ * and the lowest free one is taken next: all are used when the tool is late, only the first few
+ * while it keeps up.
  */
 static bool next_segment(struct core_page *p, struct wire_thread *t)
 {
@@ -200,9 +204,10 @@ static NOINLINE bool make_room(struct core_page *p, struct wire_thread *t, unsig
 {
 	uint64_t need = words + t->nr_lost * EVENT_WORDS_LOST + t->depth;
 
-	if (t->head + need > t->segment_end && (need > p->segment_words || !next_segment(p, t))) {
+	if (t->head + need > t->segment_end) {
 		look_for_tool(p);
-		return false;
+		if (need > p->segment_words || !next_segment(p, t))
+			return false;
 	}
 	t->limit = t->segment_end - t->depth;
 	if (t->nr_lost)
@@ -211,8 +216,8 @@ static NOINLINE bool make_room(struct core_page *p, struct wire_thread *t, unsig
 }
 
 /*
- * Room for an event of `words` words, and `more` beyond it: where to write, or NULL (and counted). To be
- * ended by publish().
+ * Room for an event of `words` words, and `more` beyond it: where to write, or NULL (and counted).
+ * To be ended by publish().
  */
 static inline bool reserve(struct core_page *p, struct wire_thread *t, unsigned kind,
 			   unsigned words, unsigned more)
@@ -345,7 +350,8 @@ static inline bool put_start(struct core_page *p, struct wire_thread *t, const s
 	at[1] = task_word(run->header, run->table);
 	at[2] = run->header;
 	now = ticks_now(p);
-	/* The state as late as can be: an abort or a shutdown from elsewhere may come between our look and Tokio's. */
+	/* The state as late as can be: an abort or a shutdown from elsewhere may come between our
+	 * look and Tokio's. */
 	barrier();
 	at[0] = EVENT_WORD0(EV_RUN_START, start_flags(load(run->header + TOKIO_STATE), kind), now);
 	publish(t, EVENT_WORDS_RUN_START);
@@ -373,7 +379,8 @@ void core_run_enter(struct core_run *run, uint64_t header, enum core_run_kind ki
 	run->is_recorded = put_start(p, t, run, kind);
 }
 
-/* Tokio keeps a panic that it caught as the task's output, JoinError { payload, id }: three words side by side. */
+/* Tokio keeps a panic that it caught as the task's output, JoinError { payload, id }: three words
+ * side by side. */
 static bool is_join_error(const struct core_run *run, uint64_t at, const uint64_t payload[2])
 {
 	uint64_t id = load(run->header + run->table->id_off);
@@ -401,9 +408,10 @@ static NOINLINE bool holds_payload(const struct core_run *run)
 }
 
 /*
- * Did a panic leave the future? When it was raised, the stack said whether the runtime would be the one to catch it; but a
- * catch of the program's that was inlined beside the runtime's looks the same. Where the output is still in its place
- * (nobody took it, and somebody wants it) it has the last word.
+ * Did a panic leave the future? When it was raised, the stack said whether the runtime would be the
+ * one to catch it; but a catch of the program's that was inlined beside the runtime's looks the
+ * same. Where the output is still in its place (nobody took it, and somebody wants it) it has the
+ * last word.
  */
 static NOINLINE bool has_panicked(const struct core_run *run, uint64_t state)
 {

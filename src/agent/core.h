@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The agent's core: what happens on every event inside the traced program. Freestanding: it calls no
- * function outside itself, uses no TLS and allocates nothing (`nm -u` of its object is empty, a test), so the
- * same code serves as a preloaded library and, later, as an image mapped into a running or static program.
+ * The agent's core: what happens on every event inside the traced program. Freestanding: it calls
+ * no function outside itself, uses no TLS and allocates nothing (`nm -u` of its object is empty, a
+ * test), so the same code serves as a preloaded library and, later, as an image mapped into a
+ * running or static program.
  *
- * The *way in* (preload.c and its neighbours) maps the region, hooks tables and owns the frames that call the
- * program's own functions; the core is begin and end functions around those calls.
+ * The *way in* (preload.c and its neighbours) maps the region, hooks tables and owns the frames
+ * that call the program's own functions; the core is begin and end functions around those calls.
  *
- * Words: a *run* is one call of a task's poll or shutdown slot. A *slot* is a thread's place in the region.
+ * Words: a *run* is one call of a task's poll or shutdown slot. A *slot* is a thread's place in the
+ * region.
  */
 #ifndef AGENT_CORE_H
 #define AGENT_CORE_H
@@ -39,8 +41,8 @@ struct core_waker {
 #define CORE_MAX_ENTRIES (2 * WIRE_MAX_TABLES) /* a power of two, never more than half full */
 
 /*
- * All that says "we record". Lies in a page of its own that the kernel wipes on fork, so that a child
- * that shares nothing else with us finds threads == NULL and passes everything through.
+ * All that says "we record". Lies in a page of its own that the kernel wipes on fork, so that a
+ * child that shares nothing else with us finds threads == NULL and passes everything through.
  */
 struct core_page {
 	struct wire_thread *threads; /* NULL: off */
@@ -55,8 +57,8 @@ struct core_page {
 		struct wire_thread *t); /* told of each new slot, on its thread; may be NULL */
 	struct wire_region *region;
 	const struct wire_lobby *lobby;
-	uint64_t cell_sizes
-		[16]; /* a Bloom filter of one hash: sizes that tasks may have, in units of 128 bytes */
+	uint64_t cell_sizes[16]; /* a Bloom filter of one hash: sizes that tasks may have, in units
+				    of 128 bytes */
 };
 
 struct core {
@@ -84,8 +86,8 @@ enum core_run_kind { CORE_POLL, CORE_SHUTDOWN };
 const struct core_table *core_table_of(uint64_t header) HIDDEN;
 struct core_table *core_table_find(uint64_t addr, bool make) HIDDEN; /* NULL: absent, or no room */
 
-/* Around the runtime's own poll or shutdown. leave returns true when the caller must free the task by the
- * table's dealloc: ours was the last reference. */
+/* Around the runtime's own poll or shutdown. leave returns true when the caller must free the task
+ * by the table's dealloc: ours was the last reference. */
 void core_run_enter(struct core_run *run, uint64_t header, enum core_run_kind kind) HIDDEN;
 bool core_run_leave(struct core_run *run) HIDDEN;
 
@@ -98,7 +100,8 @@ struct wire_thread *core_sleep(unsigned flags) HIDDEN;
 void core_awake(struct wire_thread *t) HIDDEN;
 /* The innermost run of the calling thread, NULL when there is none or nothing is recorded. */
 struct core_run *core_current_run(void) HIDDEN;
-/* A panic with this payload; escapes: nothing in the program will catch it before the runtime does. */
+/* A panic with this payload; escapes: nothing in the program will catch it before the runtime does.
+ */
 void core_panic(uint64_t data, uint64_t vtable, bool escapes) HIDDEN;
 void core_thread_name(const char name[16]) HIDDEN; /* of the calling thread */
 void core_thread_stop(struct wire_thread *t) HIDDEN;

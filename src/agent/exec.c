@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A process that becomes another program is still the process that was asked for (wrapper scripts, cargo's proxies): the
- * agent goes along. Our variables were taken out of the environment so that children do not inherit them; exec
- * in the traced process itself puts them back. A child between fork or vfork and exec has another pid, and gets none.
+ * A process that becomes another program is still the process that was asked for (wrapper scripts,
+ * cargo's proxies): the agent goes along. Our variables were taken out of the environment so that
+ * children do not inherit them; exec in the traced process itself puts them back. A child between
+ * fork or vfork and exec has another pid, and gets none.
  */
 #include "agent/agent.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The functions that stand in hooked slots. Each passes on every argument register: what a slot takes beyond the
- * header is the runtime's affair. A hook finds the function it replaced through the header's own table pointer.
+ * The functions that stand in hooked slots. Each passes on every argument register: what a slot
+ * takes beyond the header is the runtime's affair. A hook finds the function it replaced through
+ * the header's own table pointer.
  *
  * Built with -fexceptions: a panic may unwind through a run, and the run must end all the same.
  */
@@ -38,7 +39,8 @@ void hook_schedule(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t
 	schedule(header, b, c, d, e, f);
 }
 
-/* A waker's data pointer is the task, but the task's table says nothing of the waker's: one hook a table. */
+/* A waker's data pointer is the task, but the task's table says nothing of the waker's: one hook a
+ * table. */
 #define WAKER(i)                                                                              \
 	static void wake_##i(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, \
 			     uint64_t f)                                                      \

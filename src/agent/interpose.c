@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * libc functions that we stand in front of: allocation of tasks (spawn), calls that sleep in the kernel, panics, thread
- * names, and loading of objects. Each does what the real one does, with the same result and errno; before the agent is in
- * (or without a tool) it only passes on.
+ * libc functions that we stand in front of: allocation of tasks (spawn), calls that sleep in the
+ * kernel, panics, thread names, and loading of objects. Each does what the real one does, with the
+ * same result and errno; before the agent is in (or without a tool) it only passes on.
  *
  * Rust's std and parking_lot sleep by the dynamic symbol syscall(SYS_futex), mio by epoll_wait.
  */
@@ -37,7 +37,8 @@ _Static_assert(offsetof(struct rust_exception, data) == 40, "as in std's panic_u
 
 typedef void *(*dlsym_fn)(void *, const char *);
 
-/* Used by the thunks in dl.S, which jump there with the caller's own return address on the stack. */
+/* Used by the thunks in dl.S, which jump there with the caller's own return address on the stack.
+ */
 void *agent_real_dlopen HIDDEN, *agent_real_dlsym HIDDEN;
 
 static int (*real_posix_memalign)(void **, size_t, size_t);
@@ -58,7 +59,8 @@ void *agent_next(const char *name)
 	return ((dlsym_fn)agent_real_dlsym)(RTLD_NEXT, name);
 }
 
-/* Runs before our constructor when another library's constructor calls one of ours: look up on demand. */
+/* Runs before our constructor when another library's constructor calls one of ours: look up on
+ * demand. */
 #define NEXT(var, name)                                        \
 	do {                                                   \
 		if (__builtin_expect(!(var), 0)) {             \
@@ -142,7 +144,8 @@ EXPORT long syscall(long nr, ...)
 	long a[6];
 	va_list ap;
 
-	/* A system call has at most six arguments; reading more than were given is harmless here. */
+	/* A system call has at most six arguments; reading more than were given is harmless here.
+	 */
 	va_start(ap, nr);
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);

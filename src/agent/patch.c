@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Hooks static tables. Every word of a table is compared with the plan before anything is written; a table that
- * differs is refused. Tables lie in RELRO pages: these are made writable for the moment, and read-only again.
+ * Hooks static tables. Every word of a table is compared with the plan before anything is written;
+ * a table that differs is refused. Tables lie in RELRO pages: these are made writable for the
+ * moment, and read-only again.
  */
 #include "agent/agent.h"
 

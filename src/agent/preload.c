@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The way in by LD_PRELOAD: before the program's own constructors run, find the tool's shared memory, take a
- * door, tell which objects are loaded, hook what the tool answers. When anything is amiss the agent stays
- * off and the program runs as if it were not there.
+ * The way in by LD_PRELOAD: before the program's own constructors run, find the tool's shared
+ * memory, take a door, tell which objects are loaded, hook what the tool answers. When anything is
+ * amiss the agent stays off and the program runs as if it were not there.
  */
 #include "agent/agent.h"
 
@@ -154,6 +154,14 @@ static bool is_ours_or_kernels(const struct dl_phdr_info *info)
 	return info->dlpi_name && strncmp(info->dlpi_name, "linux-", 6) == 0;
 }
 
+static void copy_path(char to[WIRE_PATH_MAX], const char *path)
+{
+	size_t len = path ? strnlen(path, WIRE_PATH_MAX - 1) : 0;
+
+	memcpy(to, path, len);
+	to[len] = '\0';
+}
+
 static int announce(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct wire_region *r = core.page->region;
@@ -164,7 +172,7 @@ static int announce(struct dl_phdr_info *info, size_t size, void *data)
 		return 0;
 	o = &r->objects[r->nr_objects];
 	o->base = info->dlpi_addr;
-	strncpy(o->path, info->dlpi_name ? info->dlpi_name : "", WIRE_PATH_MAX - 1);
+	copy_path(o->path, info->dlpi_name);
 	copy_build_id(o, info);
 	__atomic_store_n(&o->state, WIRE_OBJECT_ANNOUNCED, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->nr_objects, r->nr_objects + 1, __ATOMIC_RELEASE);
@@ -250,7 +258,8 @@ static int take_door(void)
 	for (uint32_t i = 0; i < lobby->nr_doors && i < WIRE_MAX_DOORS; i++) {
 		uint32_t free = WIRE_DOOR_FREE;
 
-		/* pid first would be nicer, but the state is what is fought for: the tool waits for both */
+		/* pid first would be nicer, but the state is what is fought for: the tool waits for
+		 * both */
 		if (__atomic_compare_exchange_n(&lobby->doors[i].state, &free, WIRE_DOOR_TAKEN,
 						false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 			__atomic_store_n(&lobby->doors[i].pid, agent_pid, __ATOMIC_RELEASE);
@@ -298,7 +307,8 @@ static bool lobby_is_good(const struct wire_lobby *l)
 	       l->region_size >= WIRE_RINGS_OFF + WIRE_MAX_THREADS * l->ring_words * 8;
 }
 
-/* The page that a fork wipes. Without that promise of the kernel's a fork would spoil the recording. */
+/* The page that a fork wipes. Without that promise of the kernel's a fork would spoil the
+ * recording. */
 static bool make_page(void)
 {
 	void *page;
@@ -361,8 +371,8 @@ static void replace_env(char **at, char *with)
 }
 
 /*
- * Children shall not inherit what was meant for this process: our variables go, and exec.c gives them on
- * to what this process itself becomes. With --follow they stay.
+ * Children shall not inherit what was meant for this process: our variables go, and exec.c gives
+ * them on to what this process itself becomes. With --follow they stay.
  */
 static void clean_env(bool keep)
 {
@@ -385,7 +395,7 @@ static void clean_env(bool keep)
 			continue;
 		}
 		if (colon)
-			strcpy(rest + 11, colon + 1);
+			memcpy(rest + 11, colon + 1, strlen(colon));
 		replace_env(at, colon ? rest : NULL);
 		at += colon != NULL;
 	}

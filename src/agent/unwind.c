@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Will a panic leave the future that is being polled, or does the program catch it on the way? The stack tells before the
- * unwinding begins: between the panic and our hook lies one frame that catches in any case, the runtime's own. If it
- * is the only one, the panic goes to the runtime.
+ * Will a panic leave the future that is being polled, or does the program catch it on the way? The
+ * stack tells before the unwinding begins: between the panic and our hook lies one frame that
+ * catches in any case, the runtime's own. If it is the only one, the panic goes to the runtime.
  *
- * Each frame is asked as the unwinder itself asks in its search phase: by its personality routine, which answers without
- * side effects. libgcc does not hand out the personality of a frame, so it is read from .eh_frame.
+ * Each frame is asked as the unwinder itself asks in its search phase: by its personality routine,
+ * which answers without side effects. libgcc does not hand out the personality of a frame, so it is
+ * read from .eh_frame.
  */
 #include "agent/agent.h"
 

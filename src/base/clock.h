@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Which clock stamps events, and how its ticks relate to the system's clocks. The TSC is used only where
- * the kernel itself trusts it (clocksource tsc); else a tick is a nanosecond of CLOCK_MONOTONIC.
+ * Which clock stamps events, and how its ticks relate to the system's clocks. The TSC is used only
+ * where the kernel itself trusts it (clocksource tsc); else a tick is a nanosecond of
+ * CLOCK_MONOTONIC.
  */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H

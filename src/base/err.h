@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Errors for people. A function that may fail for a reason worth telling takes a `struct err *` last
- * (NULL: not interested) and returns a negative value or NULL. The message is one line: what
+ * Errors for people. A function that may fail for a reason worth telling takes a `struct err *`
+ * last (NULL: not interested) and returns a negative value or NULL. The message is one line: what
  * failed, why, and what to do. The tag is for programs and tests, which must not match wording.
  */
 #ifndef BASE_ERR_H

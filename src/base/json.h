@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Writes JSON text into a strbuf. Commas and nesting are kept by the writer; the caller gives keys inside
- * objects (key == NULL inside arrays). Strings are escaped, and bytes that are not UTF-8
+ * Writes JSON text into a strbuf. Commas and nesting are kept by the writer; the caller gives keys
+ * inside objects (key == NULL inside arrays). Strings are escaped, and bytes that are not UTF-8
  * become U+FFFD, so the output is always valid JSON.
  */
 #ifndef BASE_JSON_H

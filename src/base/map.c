@@ -86,7 +86,8 @@ bool map_del(struct map *m, uint64_t key, uint64_t *value)
 		if (!m->entries[j].used)
 			break;
 		home = map_hash(m->entries[j].key) & mask;
-		/* an entry may fill the hole only if its home does not lie between hole and entry */
+		/* an entry may fill the hole only if its home does not lie between hole and entry
+		 */
 		if (((j - home) & mask) >= ((j - i) & mask)) {
 			m->entries[i] = m->entries[j];
 			i = j;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Command-line options as a table. The same table parses, prints -h, makes the manual's SYNOPSIS and the
- * shell completions. Each option stores into a member of the command's own options struct:
+ * Command-line options as a table. The same table parses, prints -h, makes the manual's SYNOPSIS
+ *and the shell completions. Each option stores into a member of the command's own options struct:
  *
  *	static const struct opt table[] = {
  *		OPT('o', "output", OPT_STR, struct record_opts, output, "FILE", "write to FILE"),
@@ -35,8 +35,8 @@ struct opt {
 
 /*
  * Parses argv[1..]; argv[0] is the command's name. Options may stand among operands, until "--" or,
- * with stop_at_operand, until the first operand. Operands are moved to the front of argv + 1 and their
- * number is returned; negative on error.
+ * with stop_at_operand, until the first operand. Operands are moved to the front of argv + 1 and
+ * their number is returned; negative on error.
  */
 int opts_parse(const struct opt *table, void *into, int argc, char **argv, bool stop_at_operand,
 	       struct err *e);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A growing string. s is always NUL-terminated and never NULL, also when empty, so it can be printed
- * at any time; len does not count the NUL. Bytes may be anything, NUL included.
+ * A growing string. s is always NUL-terminated and never NULL, also when empty, so it can be
+ * printed at any time; len does not count the NUL. Bytes may be anything, NUL included.
  */
 #ifndef BASE_STRBUF_H
 #define BASE_STRBUF_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Typed growing arrays: `VEC(struct foo) foos = {0};` then foos.v[i] for i < foos.nr. Zeroed memory is
- * an empty vector. Pushing may move the elements.
+ * Typed growing arrays: `VEC(struct foo) foos = {0};` then foos.v[i] for i < foos.nr. Zeroed memory
+ * is an empty vector. Pushing may move the elements.
  */
 #ifndef BASE_VEC_H
 #define BASE_VEC_H

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* What was discovered of each file, so that a library used by twenty processes is looked at once. */
+/* What was discovered of each file, so that a library used by twenty processes is looked at once.
+ */
 #ifndef CAPTURE_CATALOG_H
 #define CAPTURE_CATALOG_H
 

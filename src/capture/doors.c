@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Processes of a session: each comes in by a door of the lobby, is recorded to a file of its own, and goes. CMD's first
- * image that has anything to record goes to FILE. Others go to FILE.PID, and what one of them becomes by exec after
- * it has recorded something to FILE.PID.N.
+ * Processes of a session: each comes in by a door of the lobby, is recorded to a file of its own,
+ * and goes. CMD's first image that has anything to record goes to FILE. Others go to FILE.PID, and
+ * what one of them becomes by exec after it has recorded something to FILE.PID.N.
  */
 #include "capture/session_priv.h"
 
@@ -135,7 +135,8 @@ static char *further_path(const struct session *s, const struct process *p)
 	return xasprintf("%s.%u", s->o->output, p->pid);
 }
 
-/* p is what old has become. Had old nothing to tell, its file is p's: nobody cares for wrapper scripts. */
+/* p is what old has become. Had old nothing to tell, its file is p's: nobody cares for wrapper
+ * scripts. */
 static void succeed(struct session *s, struct process *old, struct process *p)
 {
 	struct process_sum sum;

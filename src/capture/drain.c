@@ -39,7 +39,8 @@ static uint64_t segment_at(const struct drain *d, uint64_t count)
 	return segment % (d->ring_words / d->segment_words) * d->segment_words;
 }
 
-/* Stamps of a thread only grow, but for a hair where a signal handler nested: a step far back is a wrap. */
+/* Stamps of a thread only grow, but for a hair where a signal handler nested: a step far back is a
+ * wrap. */
 static inline uint64_t unwrap(uint64_t last, uint64_t stamp)
 {
 	uint64_t ticks = (last & ~TICK_MASK) | stamp;
@@ -52,7 +53,8 @@ static inline uint64_t unwrap(uint64_t last, uint64_t stamp)
 /* pos is the end of a piece, all of one segment. */
 static void publish(struct drain *d, uint64_t pos)
 {
-	/* Before the producer knows that a segment is read nobody but us may touch it: the moment to give memory back. */
+	/* Before the producer knows that a segment is read nobody but us may touch it: the moment
+	 * to give memory back. */
 	if (unlikely(d->lobby->is_tight) && pos % d->segment_words == 0) {
 		uint64_t at = segment_at(d, pos - 1);
 
@@ -74,8 +76,8 @@ static void skip_broken(struct drain *d, uint64_t head)
 }
 
 /*
- * Decodes up to head or the end of the segment, whichever comes first. Returns how many words held events, or -1 at
- * something that is none.
+ * Decodes up to head or the end of the segment, whichever comes first. Returns how many words held
+ * events, or -1 at something that is none.
  */
 static int64_t drain_piece(struct drain *d, uint64_t head)
 {

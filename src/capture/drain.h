@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Reads one thread's ring and hands the events to a stream of the trace file. Hot: everything that the
- * program does passes through here. What lies in a ring was written by the target and may be anything: a
- * stretch that makes no sense is skipped up to the head, counted, and marked in the stream by a LOST event
- * of kind 0.
+ * Reads one thread's ring and hands the events to a stream of the trace file. Hot: everything that
+ * the program does passes through here. What lies in a ring was written by the target and may be
+ * anything: a stretch that makes no sense is skipped up to the head, counted, and marked in the
+ * stream by a LOST event of kind 0.
  */
 #ifndef CAPTURE_DRAIN_H
 #define CAPTURE_DRAIN_H
@@ -24,11 +24,12 @@ struct drain {
 	uint64_t last_ticks; /* unwrapped, of the latest event */
 	uint64_t nr_events[EV_MAX];
 	uint64_t nr_broken; /* stretches that made no sense */
+	bool is_named;	    /* its name was looked for */
 };
 
 /*
- * Reads everything up to the present head, or until the file has max_bytes (0: no limit). Returns about how many
- * words that were, so that the caller knows how soon to come again.
+ * Reads everything up to the present head, or until the file has max_bytes (0: no limit). Returns
+ * about how many words that were, so that the caller knows how soon to come again.
  */
 uint64_t drain_ring(struct drain *d, uint64_t max_bytes);
 

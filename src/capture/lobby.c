@@ -29,14 +29,16 @@ static uint64_t wanted_ring_words(uint64_t bytes)
 	bytes = MIN(bytes ? bytes : LOBBY_RING_DEFAULT, LOBBY_RING_MAX);
 	while (words * sizeof(uint64_t) < bytes)
 		words *= 2;
-	/* The agent maps the whole region. Under `ulimit -v` the program needs the address space itself. */
+	/* The agent maps the whole region. Under `ulimit -v` the program needs the address space
+	 * itself. */
 	if (getrlimit(RLIMIT_AS, &as) == 0 && as.rlim_cur != RLIM_INFINITY)
 		while (words > PAGE_WORDS && region_size(words) > as.rlim_cur / 4)
 			words /= 2;
 	return words;
 }
 
-/* `ulimit -f` counts for a memfd too (the caller ignores SIGXFSZ): then fewer doors, then smaller rings. */
+/* `ulimit -f` counts for a memfd too (the caller ignores SIGXFSZ): then fewer doors, then smaller
+ * rings. */
 static int set_size(struct lobby *l, uint32_t *nr_doors, struct err *e)
 {
 	for (;;) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The shared memory of wire/region.h, from the tool's side: one memfd with the lobby and a region for each
- * process. It is sparse and by far larger than memory; the tool maps region headers and rings one by
- * one when they are first used, so a limit on address space does not matter here.
+ * The shared memory of wire/region.h, from the tool's side: one memfd with the lobby and a region
+ * for each process. It is sparse and by far larger than memory; the tool maps region headers and
+ * rings one by one when they are first used, so a limit on address space does not matter here.
  */
 #ifndef CAPTURE_LOBBY_H
 #define CAPTURE_LOBBY_H
@@ -21,7 +21,8 @@ struct lobby {
 	enum clock_kind clock;
 	uint64_t ring_words;
 	uint64_t base_ns; /* base_ticks on CLOCK_MONOTONIC */
-	/* No ring keeps pages that were read: set when all rings together outgrow their share of memory. */
+	/* No ring keeps pages that were read: set when all rings together outgrow their share of
+	 * memory. */
 	bool is_tight;
 };
 
@@ -34,7 +35,8 @@ struct lobby_opts {
 /* Afterwards lobby->ring_words may be less than asked for, where a resource limit forbids more. */
 int lobby_open(struct lobby *l, const struct lobby_opts *o, struct err *e);
 void lobby_close(struct lobby *l);
-/* "The tool lives", for agents whose ring is full or who wait for an answer. Every round of the loop. */
+/* "The tool lives", for agents whose ring is full or who wait for an answer. Every round of the
+ * loop. */
 void lobby_heartbeat(struct lobby *l);
 
 /* The header of a door's region, without the rings. NULL with errno set. */
@@ -46,7 +48,8 @@ void lobby_unmap_ring(const struct lobby *l, const uint64_t *ring);
 /* Gives back the memory of the words [from, to) of a ring, as they lie there; whole pages only. */
 void lobby_punch_ring(const struct lobby *l, uint32_t door, uint32_t slot, uint64_t from,
 		      uint64_t to);
-/* All memory of the door's region; then the door is free for the next process. Nobody may use it any more. */
+/* All memory of the door's region; then the door is free for the next process. Nobody may use it
+ * any more. */
 void lobby_recycle_door(const struct lobby *l, uint32_t door);
 
 /* Looks how much memory the rings take, and sets is_tight accordingly. */

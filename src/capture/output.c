@@ -47,7 +47,8 @@ int output_open(struct output *o, const char *path, struct err *e)
 			goto fail;
 		}
 	}
-	/* Read as well: then a FIFO without a reader does not block, and a reader that leaves is no SIGPIPE. */
+	/* Read as well: then a FIFO without a reader does not block, and a reader that leaves is no
+	 * SIGPIPE. */
 	o->fd = open(path, O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_RDWR, 0600);
 	if (o->fd < 0 && errno == EACCES)
 		o->fd = open(path, O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_WRONLY, 0600);

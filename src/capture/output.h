@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The file that a recording goes to: created 0600, an existing regular file of that name becomes NAME.old. A device
- * or a FIFO is written as it is.
+ * The file that a recording goes to: created 0600, an existing regular file of that name becomes
+ * NAME.old. A device or a FIFO is written as it is.
  */
 #ifndef CAPTURE_OUTPUT_H
 #define CAPTURE_OUTPUT_H

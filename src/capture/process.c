@@ -278,7 +278,8 @@ static void scan(struct process *p)
 			add_ring(p, i);
 }
 
-/* The slot as nobody had ever used it, but for its count of lives; the key comes last, for it invites the next. */
+/* The slot as nobody had ever used it, but for its count of lives; the key comes last, for it
+ * invites the next. */
 static void recycle_slot(struct process *p, uint32_t slot)
 {
 	struct wire_thread *t = &p->region->threads[slot];
@@ -293,6 +294,27 @@ static void recycle_slot(struct process *p, uint32_t slot)
 	__atomic_store_n(&t->key, 0, __ATOMIC_RELEASE);
 }
 
+/*
+ * The agent tells names that are given while it is in; the name that a thread has from before, or
+ * from whoever made it, is the kernel's to tell. The agent does not ask it: a sandboxed thread may
+ * not be allowed to.
+ */
+static void name_thread(struct process *p, struct drain *d)
+{
+	char *path = xasprintf("/proc/%u/task/%u/comm", p->pid, d->slot->tid);
+	struct event ev = { .kind = EV_THREAD_NAME, .time = d->last_ticks };
+	struct strbuf name = STRBUF_INIT;
+
+	d->is_named = true;
+	if (d->nr_events[EV_THREAD_NAME] == 0 && io_read_file(path, &name, 256, NULL) == 0) {
+		for (size_t i = 0; i < MIN(name.len, (size_t)15) && name.s[i] != '\n'; i++)
+			*(i < 8 ? &ev.a : &ev.b) |= (uint64_t)(unsigned char)name.s[i] << i % 8 * 8;
+		trace_stream_put(d->stream, &ev);
+	}
+	strbuf_release(&name);
+	free(path);
+}
+
 uint64_t process_drain(struct process *p, bool scan_slots)
 {
 	uint64_t fullest = 0;
@@ -305,12 +327,15 @@ uint64_t process_drain(struct process *p, bool scan_slots)
 	for (size_t i = 0; i < p->active.nr; i++) {
 		uint32_t slot = p->active.v[i];
 		struct drain *d = p->rings[slot];
-		/* Before the head: a dead thread's head is its last. Its key is the last that it writes. */
+		/* Before the head: a dead thread's head is its last. Its key is the last that it
+		 * writes. */
 		bool dead = __atomic_load_n(&d->slot->key, __ATOMIC_ACQUIRE) == WIRE_KEY_DEAD &&
 			    __atomic_load_n(&d->slot->state, __ATOMIC_ACQUIRE) == WIRE_THREAD_DEAD;
 		uint64_t full = drain_ring(d, p->max_bytes);
 
 		fullest = MAX(fullest, full);
+		if (unlikely(!d->is_named))
+			name_thread(p, d);
 		if (dead && drain_is_empty(d)) {
 			drop_ring(p, slot);
 			recycle_slot(p, slot);

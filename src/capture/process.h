@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * One traced image of a process and the file it is recorded to. A process that calls exec is a new one of these, behind
- * another door. The file is begun when there is something to write: a program that turns out to have no async
- * runtime, or only execs another, leaves nothing behind.
+ * One traced image of a process and the file it is recorded to. A process that calls exec is a new
+ * one of these, behind another door. The file is begun when there is something to write: a program
+ * that turns out to have no async runtime, or only execs another, leaves nothing behind.
  */
 #ifndef CAPTURE_PROCESS_H
 #define CAPTURE_PROCESS_H
@@ -35,9 +35,9 @@ struct process {
 	struct output out; /* open or not */
 	char *out_path;	   /* where out is to be opened */
 	struct trace_writer *writer;
-	uint64_t
-		max_bytes; /* the file may grow to this, 0: unlimited; what is too much stays in the rings */
-	struct err error; /* why nothing more is written, ERR_NONE */
+	uint64_t max_bytes; /* the file may grow to this, 0: unlimited; what is too much stays in
+			       the rings */
+	struct err error;   /* why nothing more is written, ERR_NONE */
 	bool error_told;
 
 	VEC(struct process_object) objects;
@@ -62,7 +62,8 @@ struct process_sum {
 
 /* Maps the door's region. The process must have taken the door. */
 struct process *process_new(struct lobby *l, uint32_t door, struct err *e);
-/* A process that never came in, so that the file can say that there was nothing. argv ends with NULL. */
+/* A process that never came in, so that the file can say that there was nothing. argv ends with
+ * NULL. */
 struct process *process_new_absent(struct lobby *l, uint32_t pid, const char *exe,
 				   char *const *argv);
 void process_free(struct process *p); /* neither ends the file nor recycles the door */
@@ -78,7 +79,8 @@ void process_stop(struct process *p);
 void process_sum(const struct process *p, struct process_sum *sum);
 /* Ends the file; end->lost and nr_unslotted are filled in here. Nothing more is recorded of p. */
 void process_end(struct process *p, struct trace_end *end);
-/* Takes back all that was written. -1: it is not possible. The output stays open for another process. */
+/* Takes back all that was written. -1: it is not possible. The output stays open for another
+ * process. */
 int process_discard(struct process *p);
 
 #endif

@@ -2,6 +2,7 @@
 #include "capture/session_priv.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,8 +23,8 @@
 #define AGAIN_NS     (250 * MS_NS) /* sent closer together they are one: timeout(1) sends two */
 #define MEMORY_SHARE 8 /* rings may take this part of memory before read pages are given back */
 /*
- * Words that the fullest ring should hold when we come. The agent uses the lowest free segments of a ring, so what we
- * leave short stays in the processor's caches.
+ * Words that the fullest ring should hold when we come. The agent uses the lowest free segments of
+ * a ring, so what we leave short stays in the processor's caches.
  */
 #define WORDS_WANTED 16384
 
@@ -105,7 +106,8 @@ static uint64_t total_bytes(const struct session *s)
 	return bytes;
 }
 
-/* A ring may hold more than --max-size leaves room for, so each process knows how much it may write. */
+/* A ring may hold more than --max-size leaves room for, so each process knows how much it may
+ * write. */
 static void give_budget(const struct session *s, struct process *p)
 {
 	uint64_t own = p->writer ? trace_writer_bytes(p->writer) : 0, all = total_bytes(s);
@@ -195,7 +197,8 @@ static void every_second(struct session *s, struct rounds *r, uint64_t now)
 	}
 }
 
-/* So long that the fullest ring will hold about as much as is wanted: then a round is worth its while. */
+/* So long that the fullest ring will hold about as much as is wanted: then a round is worth its
+ * while. */
 static uint64_t next_wait(const struct session *s, uint64_t wait_ns, uint64_t fullest)
 {
 	uint64_t wanted = MIN(WORDS_WANTED, s->lobby.ring_words / 16);
@@ -227,7 +230,8 @@ static void one_round(struct session *s, struct rounds *r)
 	keep_limits(s, now);
 	tell_how_to_leave(s, now);
 	if (now >= r->next_flush) {
-		/* In the first second always: two anchors close together tell little of a clock's rate. */
+		/* In the first second always: two anchors close together tell little of a clock's
+		 * rate. */
 		flush_all(s, now >= r->next_second || now - s->start_ns < SECOND_NS);
 		r->next_flush = now + FLUSH_NS;
 	}
@@ -268,6 +272,23 @@ static void loop(struct session *s)
 
 /* ---- the session ---- */
 
+/*
+ * Until the program has said hello there is nothing to write; but whoever kills us before that
+ * shall find a recording that was cut, not an empty file. What follows is longer and overwrites it.
+ */
+static void write_placeholder(struct session *s)
+{
+	struct trace_meta meta = { .tool = "futrace",
+				   .exe = s->look.path,
+				   .clock = s->lobby.clock };
+	int fd = s->out.is_regular ? fcntl(s->out.fd, F_DUPFD_CLOEXEC, 3) : -1;
+
+	if (fd < 0)
+		return;
+	trace_writer_close(trace_writer_new(fd, &meta), NULL, NULL);
+	lseek(s->out.fd, 0, SEEK_SET);
+}
+
 static int start(struct session *s, int *status, struct err *e)
 {
 	const struct session_opts *o = s->o;
@@ -287,6 +308,7 @@ static int start(struct session *s, int *status, struct err *e)
 	if (lobby_open(&s->lobby, &lobby_opts, e))
 		goto fail;
 	signals_ring(&s->lobby.page->doorbell);
+	write_placeholder(s);
 	if (s->look.note.tag != ERR_NONE)
 		session_note(s, s->look.note.tag, "%s", s->look.note.msg);
 	ts.agent = s->look.agent_works ? o->agent : NULL;

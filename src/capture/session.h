@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A recording from start to end: looks at CMD, starts it, answers its agents, drains their rings into trace
- * files, passes signals on, and returns CMD's status. One thread, one loop. What people should know comes through
- * the callbacks.
+ * A recording from start to end: looks at CMD, starts it, answers its agents, drains their rings
+ * into trace files, passes signals on, and returns CMD's status. One thread, one loop. What people
+ * should know comes through the callbacks.
  */
 #ifndef CAPTURE_SESSION_H
 #define CAPTURE_SESSION_H
@@ -50,8 +50,8 @@ struct session_opts {
 };
 
 /*
- * Returns 0 with CMD's exit status (128+n for signal n), or -1 when CMD was not run: then *status is what to exit
- * with (1, 126 or 127).
+ * Returns 0 with CMD's exit status (128+n for signal n), or -1 when CMD was not run: then *status
+ * is what to exit with (1, 126 or 127).
  */
 int session_run(const struct session_opts *o, int *status, struct err *e);
 

@@ -4,7 +4,8 @@
 #include <signal.h>
 #include <string.h>
 
-/* handle: taken note of. Otherwise ignored: a reader that left and a file that is full are write errors. */
+/* handle: taken note of. Otherwise ignored: a reader that left and a file that is full are write
+ * errors. */
 static struct caught {
 	int number;
 	bool handle;
@@ -37,7 +38,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	__atomic_fetch_add(bell, 1, __ATOMIC_RELEASE);
 }
 
-/* What was ignored when we were started (nohup, a script's background job) stays so, for us and for CMD. */
+/* What was ignored when we were started (nohup, a script's background job) stays so, for us and for
+ * CMD. */
 static bool stays_ignored(const struct caught *c)
 {
 	return c->handle && c->number != SIGCHLD && c->before.sa_handler == SIG_IGN;

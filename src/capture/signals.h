@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Signals to futrace while CMD runs. A Ctrl-C reaches the whole foreground group, CMD included; what
- * somebody sends to futrace alone is meant for CMD and has to be passed on. Who sent it tells which.
- * Process-wide by nature, so there is one set of them.
+ * Signals to futrace while CMD runs. A Ctrl-C reaches the whole foreground group, CMD included;
+ * what somebody sends to futrace alone is meant for CMD and has to be passed on. Who sent it tells
+ * which. Process-wide by nature, so there is one set of them.
  */
 #ifndef CAPTURE_SIGNALS_H
 #define CAPTURE_SIGNALS_H
@@ -12,9 +12,11 @@
 #include "base/util.h"
 
 void signals_catch(void);
-/* From now on each signal rings this doorbell as well, so that nobody sleeps over it. NULL: no more. */
+/* From now on each signal rings this doorbell as well, so that nobody sleeps over it. NULL: no
+ * more. */
 void signals_ring(uint32_t *doorbell);
-/* As everything was before. Also to be called in the child: only calls what is allowed after fork. */
+/* As everything was before. Also to be called in the child: only calls what is allowed after fork.
+ */
 void signals_restore(void);
 /* Around fork: nothing may be handled twice, in parent and child. */
 void signals_block(void);

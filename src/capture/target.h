@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * CMD: found as a shell finds it, looked at before it runs, started with the agent where that can work, and
- * its exit status as a shell tells it.
+ * CMD: found as a shell finds it, looked at before it runs, started with the agent where that can
+ * work, and its exit status as a shell tells it.
  */
 #ifndef CAPTURE_TARGET_H
 #define CAPTURE_TARGET_H
@@ -31,13 +31,14 @@ struct target_start {
 	const char *path;
 	char *const *argv;
 	char *const *envp;
-	const char *agent; /* NULL: without */
-	bool may_be_script; /* what the kernel cannot execute is given to the shell, as execvp does */
+	const char *agent;  /* NULL: without */
+	bool may_be_script; /* what the kernel cannot execute is given to the shell, as execvp does
+			     */
 };
 
 /*
- * Starts it with the signals that futrace itself was started with (signals_catch must have been called).
- * Returns the pid. -1: it could not be executed, *status is 126 or 127.
+ * Starts it with the signals that futrace itself was started with (signals_catch must have been
+ * called). Returns the pid. -1: it could not be executed, *status is 126 or 127.
  */
 pid_t target_spawn(const struct target_start *s, const struct lobby *l, int *status, struct err *e);
 

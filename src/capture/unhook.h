@@ -6,8 +6,9 @@
 #include "capture/process.h"
 
 /*
- * Returns how many slots were restored. Only slots that point into the agent (the file agent_path) are touched. What
- * the kernel does not permit is left alone: the hooks then pass everything through.
+ * Returns how many slots were restored. Only slots that point into the agent (the file agent_path)
+ * are touched. What the kernel does not permit is left alone: the hooks then pass everything
+ * through.
  */
 unsigned unhook_process(const struct process *p, const char *agent_path);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Finds the subcommand, parses its options by its table, runs it, and checks that stdout arrived. */
+/* Finds the subcommand, parses its options by its table, runs it, and checks that stdout arrived.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -138,7 +139,8 @@ static int run_command(const struct command *c, int argc, char **argv)
 				c->stop_at_operand, &e);
 		rc = nr < 0 ? cmd_usage("%s", e.msg) : c->run(options, nr, argv + 1);
 	}
-	/* Data that did not reach its reader must not look like success. A closed pipe is its reader's wish. */
+	/* Data that did not reach its reader must not look like success. A closed pipe is its
+	 * reader's wish. */
 	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE && rc == EXIT_OK) {
 		cmd_note("cannot write the output: %s", strerror(errno));
 		rc = EXIT_FAILED;

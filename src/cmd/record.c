@@ -92,7 +92,8 @@ static char *find_agent(struct err *e)
 	return real;
 }
 
-/* A list of preloads is cut at spaces and colons; a path with any is named by our own descriptor instead. */
+/* A list of preloads is cut at spaces and colons; a path with any is named by our own descriptor
+ * instead. */
 static int agent_open(struct agent *a, struct err *e)
 {
 	*a = (struct agent){ .fd = -1, .real = find_agent(e) };
@@ -140,7 +141,8 @@ static void on_note(void *arg, const struct err *note)
 		cmd_note("%s", note->msg);
 }
 
-/* Does the command write to our terminal? It starts with our streams, but may have turned away from them. */
+/* Does the command write to our terminal? It starts with our streams, but may have turned away from
+ * them. */
 static bool shares_terminal(uint32_t pid)
 {
 	struct stat ours, theirs;

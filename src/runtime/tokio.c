@@ -158,7 +158,8 @@ static void scan_versions(const char *p, const char *end, struct strbuf *version
 	}
 }
 
-/* .rodata, or without section headers whatever is not written to; older linkers put it beside code. */
+/* .rodata, or without section headers whatever is not written to; older linkers put it beside code.
+ */
 static void add_versions(struct finding *f, struct strbuf *versions)
 {
 	const struct image_section *rodata = image_section(f->img, ".rodata");

@@ -147,7 +147,7 @@ static void name_merged(struct finding *f, struct found_table *t, uint32_t nr_us
 }
 
 /*
- * "/home/me/.cargo/registry/src/…/tokio-1.54.1", the folder of the copy of Tokio that has this
+ * "…/registry/src/…/tokio-1.54.1", the folder of the copy of Tokio that has this
  * function.
  */
 static const char *copy_of(struct finding *f, const struct dwarf_function *fn)

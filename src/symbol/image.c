@@ -125,7 +125,7 @@ static void read_notes(struct image *img, uint64_t off, uint64_t len)
 		    memcmp(img->data + name, "GNU", 4) != 0 || img->build_id[0])
 			continue;
 		for (uint32_t i = 0; i < MIN(n.n_descsz, IMAGE_MAX_BUILD_ID); i++)
-			sprintf(img->build_id + 2 * i, "%02x", img->data[desc + i]);
+			snprintf(img->build_id + 2 * i, 3, "%02x", img->data[desc + i]);
 	}
 }
 

@@ -28,8 +28,8 @@ struct encoder {
 	uint64_t first_tick, last_tick;
 	uint8_t *ops, *low, *high;
 	struct encode_column wide, refs, defs, args;
-	uint8_t op_of[EV_MAX
-		      << EVENT_FLAG_BITS]; /* shape by kind and flags, plus one; 0: none yet */
+	uint8_t op_of[EV_MAX << EVENT_FLAG_BITS]; /* shape by kind and flags, plus one; 0: none yet
+						   */
 	uint8_t layout_of[EV_MAX];
 	uint8_t shapes[SHAPES_MAX * SHAPE_LEN];
 	uint32_t nr_shapes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * One event as everything above the trace file sees it: the only seam between capturing and thinking.
- * Made from wire/event.def; see there for the meaning of each kind and flag.
+ * One event as everything above the trace file sees it: the only seam between capturing and
+ * thinking. Made from wire/event.def; see there for the meaning of each kind and flag.
  */
 #ifndef TRACE_EVENT_H
 #define TRACE_EVENT_H

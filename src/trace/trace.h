@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * What a trace file holds besides events: the definitions that make it self-contained. Both the writer and
- * the reader use these. Strings are borrowed: on writing from the caller for the length of the call, on reading
- * from the trace until it is closed. Numbers are indices in order of definition.
+ * What a trace file holds besides events: the definitions that make it self-contained. Both the
+ * writer and the reader use these. Strings are borrowed: on writing from the caller for the length
+ * of the call, on reading from the trace until it is closed. Numbers are indices in order of
+ * definition.
  */
 #ifndef TRACE_TRACE_H
 #define TRACE_TRACE_H
@@ -45,14 +46,15 @@ enum trace_task_kind {
 	TRACE_HELPER /* worker launch etc. */
 };
 
-/* The future type behind one task table. One type may have several tables, and so several entries. */
+/* The future type behind one task table. One type may have several tables, and so several entries.
+ */
 struct trace_type {
 	uint32_t runtime;
 	enum trace_task_kind kind;
-	const char *name; /* readable, with module path; "" when unknown (stripped) */
-	const char *
-		scheduler; /* flavour: "multi_thread", "current_thread", "local", "blocking", or "" */
-	const char *file; /* where the future is defined, or "" */
+	const char *name;      /* readable, with module path; "" when unknown (stripped) */
+	const char *scheduler; /* flavour: "multi_thread", "current_thread", "local", "blocking", or
+				  "" */
+	const char *file;      /* where the future is defined, or "" */
 	uint32_t line;
 	uint32_t nr_candidates; /* > 1: the linker merged types, name lists them with " | " */
 	uint64_t va;		/* of the table */
@@ -69,7 +71,8 @@ enum trace_end_kind {
 	TRACE_EXITED,	/* status: exit code */
 	TRACE_SIGNALED, /* status: signal number */
 	TRACE_EXECED,	/* the process went on as another program */
-	TRACE_STOPPED, /* recording ended first (duration, size, Ctrl-C twice); status: enum trace_stop */
+	TRACE_STOPPED,	/* recording ended first (duration, size, Ctrl-C twice); status: enum
+			   trace_stop */
 };
 
 enum trace_stop {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Writes a trace file (docs/FORMAT.md). Errors are sticky: after the first one nothing more is written, and
- * trace_writer_error tells it. Blocks go out whole with one write each, so that the file is readable up to the
- * last block whatever dies.
+ * Writes a trace file (docs/FORMAT.md). Errors are sticky: after the first one nothing more is
+ * written, and trace_writer_error tells it. Blocks go out whole with one write each, so that the
+ * file is readable up to the last block whatever dies.
  */
 #ifndef TRACE_WRITER_H
 #define TRACE_WRITER_H
@@ -30,14 +30,16 @@ struct trace_stream *trace_writer_thread(struct trace_writer *w, uint32_t tid);
 void trace_stream_put(struct trace_stream *s, const struct event *ev);
 void trace_stream_close(struct trace_stream *s); /* no more events; frees it */
 
-/* Writes all half-filled blocks. Call it a few times a second: what was flushed survives anything. */
+/* Writes all half-filled blocks. Call it a few times a second: what was flushed survives anything.
+ */
 void trace_writer_flush(struct trace_writer *w);
 
 uint64_t trace_writer_bytes(const struct trace_writer *w);	    /* written so far */
 uint64_t trace_writer_events(const struct trace_writer *w);	    /* put so far */
 const struct err *trace_writer_error(const struct trace_writer *w); /* NULL: none */
 
-/* Flushes, writes the end block (end may be NULL: leaves the file as cut), closes fd, frees w and streams. */
+/* Flushes, writes the end block (end may be NULL: leaves the file as cut), closes fd, frees w and
+ * streams. */
 int trace_writer_close(struct trace_writer *w, const struct trace_end *end, struct err *e);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * The shared memory between futrace and the processes it traces.
  *
- * One memfd, made by the tool, found by the agent through $FUTRACE_CTL (a /proc/PID/fd/N path, so it
- * is gone when the tool is):
+ * One memfd, made by the tool, found by the agent through $FUTRACE_CTL (a /proc/PID/fd/N path, so
+ *it is gone when the tool is):
  *
  *	lobby		one page: versions, who is the target, the doorbell, one door per process
  *	region 0..n	one per traced process, at lobby.region_off + i * lobby.region_size:
@@ -12,9 +12,10 @@
  * Everything is sparse: a page that nobody touched takes no memory. The tool fills in all sizes
  * before the first process starts; they do not change.
  *
- * Who writes what. *agent*: door.pid (by compare-and-swap), region.state up to WIRE_REGION_LIVE, objects
- * when EMPTY, threads except tail. *tool*: everything in the lobby but doors and doorbell, an object
- * when ANNOUNCED, all tables, thread.tail, and recycling a slot or door whose owner is gone.
+ * Who writes what. *agent*: door.pid (by compare-and-swap), region.state up to WIRE_REGION_LIVE,
+ *objects when EMPTY, threads except tail. *tool*: everything in the lobby but doors and doorbell,
+ *an object when ANNOUNCED, all tables, thread.tail, and recycling a slot or door whose owner is
+ *gone.
  *
  * Dialogue: the agent fills objects[i], stores state = ANNOUNCED (release), rings the doorbell
  * and waits a bounded time for ANSWERED. The tool then has filled in first_table and nr_tables. The
@@ -107,7 +108,8 @@ enum wire_table_kind {
 
 #define WIRE_NO_SLOT 0xff
 
-/* One static table to hook. Words are as in the file; those of code_mask are link-time addresses. */
+/* One static table to hook. Words are as in the file; those of code_mask are link-time addresses.
+ */
 struct wire_table {
 	uint64_t va;
 	uint64_t words[WIRE_TABLE_WORDS];
@@ -140,20 +142,21 @@ enum wire_thread_state {
  * A thread and its ring. The first line belongs to the producer alone; the consumer writes only
  * tail. head and tail count words since the slot was claimed and never wrap.
  *
- * A ring consists of segments of wire_segment_words words. The words [n * size, (n + 1) * size) of the count lie in
- * segment order[n % WIRE_MAX_SEGMENTS] of the ring, which the producer takes from those that the consumer has read to
- * their end, the lowest first: while the consumer keeps up, only the first few are used, and stay in the caches.
- * No event crosses the end of a segment: a zero word says that the rest of it is unused.
+ * A ring consists of segments of wire_segment_words words. The words [n * size, (n + 1) * size) of
+ * the count lie in segment order[n % WIRE_MAX_SEGMENTS] of the ring, which the producer takes from
+ * those that the consumer has read to their end, the lowest first: while the consumer keeps up,
+ * only the first few are used, and stay in the caches. No event crosses the end of a segment: a
+ * zero word says that the rest of it is unused.
  */
 struct wire_thread {
 	uint64_t key;	/* thread pointer of the owner, 0 when free */
 	uint32_t tid;	/* as the thread itself sees it */
 	uint32_t state; /* enum wire_thread_state */
 	uint64_t head;	/* published with release */
-	uint64_t
-		limit; /* producer: head may grow up to here, ends of open runs aside, before tail is looked at again */
-	uint32_t
-		busy; /* producer: an event is being written (a signal handler may come in between) */
+	uint64_t limit; /* producer: head may grow up to here, ends of open runs aside, before tail
+			   is looked at again */
+	uint32_t busy; /* producer: an event is being written (a signal handler may come in between)
+			*/
 	uint32_t pad;
 	uint64_t run;	  /* producer: its innermost run, on its own stack, 0 when none */
 	uint32_t nr_lost; /* producer: kinds with something in pending_lost */
@@ -188,8 +191,8 @@ static inline uint64_t wire_segment_words(uint64_t ring_words)
 struct wire_region {
 	uint32_t state; /* enum wire_region_state */
 	uint32_t pid;
-	uint32_t
-		nr_execs; /* images that this process has run before, each with a region of its own */
+	uint32_t nr_execs; /* images that this process has run before, each with a region of its own
+			    */
 	uint32_t nr_objects;   /* objects[0..n) are announced */
 	uint32_t nr_tables;    /* tables[0..n) are valid */
 	uint32_t nr_unslotted; /* threads that found no slot: their events are not recorded */

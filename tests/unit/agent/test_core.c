@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The agent's core on made-up tasks and tables: what is written into the ring, what happens when it is full, when a
- * thread pointer is reused, when a signal handler comes in between, and after a fork.
+ * The agent's core on made-up tasks and tables: what is written into the ring, what happens when it
+ * is full, when a thread pointer is reused, when a signal handler comes in between, and after a
+ * fork.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -214,7 +215,8 @@ static void test_panic(void **state)
 	}
 }
 
-/* However full the ring: a run is there whole or not at all, and recorded + lost is what happened. */
+/* However full the ring: a run is there whole or not at all, and recorded + lost is what happened.
+ */
 static void test_full_ring(void **state)
 {
 	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = 9 };
@@ -251,7 +253,8 @@ static void test_full_ring(void **state)
 		assert_int_equal(told[kind] + t->pending_lost[kind], t->lost[kind]);
 }
 
-/* A signal handler that records while the thread is writing an event spoils nothing: it is counted. */
+/* A signal handler that records while the thread is writing an event spoils nothing: it is counted.
+ */
 static void test_nested_event(void **state)
 {
 	struct wire_thread *t = my_slot();
@@ -273,7 +276,8 @@ static void *one_event(void *arg)
 	return t;
 }
 
-/* Threads that follow each other get slots of their own until the consumer has recycled the old one. */
+/* Threads that follow each other get slots of their own until the consumer has recycled the old
+ * one. */
 static void test_threads(void **state)
 {
 	void *slots[20];

@@ -60,7 +60,8 @@ static void test_many(void **state)
 	intern_free(in);
 }
 
-/* Strings that are the beginnings of each other stay apart, wherever chance puts them in the table. */
+/* Strings that are the beginnings of each other stay apart, wherever chance puts them in the table.
+ */
 static void test_prefixes(void **state)
 {
 	struct intern *in = intern_new();

@@ -23,7 +23,8 @@ static int leave(void **state)
 	return chdir("/") || rmdir(folder);
 }
 
-/* A replaced file holds the new bytes, NULs included, has the wanted mode, and leaves nothing beside it. */
+/* A replaced file holds the new bytes, NULs included, has the wanted mode, and leaves nothing
+ * beside it. */
 static void test_replace(void **state)
 {
 	struct strbuf text = STRBUF_INIT;

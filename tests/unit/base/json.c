@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* The writer against text that is known to be right, and against another reader of JSON: Python's. */
+/* The writer against text that is known to be right, and against another reader of JSON: Python's.
+ */
 #include "unit.h"
 
 #include <math.h>
@@ -84,7 +85,8 @@ static void random_text(uint64_t *seed, char text[static 24])
 	text[len] = '\0';
 }
 
-/* A random document: members of all kinds, random bytes as keys and strings. Returns its number of values. */
+/* A random document: members of all kinds, random bytes as keys and strings. Returns its number of
+ * values. */
 static unsigned random_values(struct json *j, uint64_t *seed, unsigned depth, bool in_object)
 {
 	unsigned nr = unit_random(seed) % 6, total = 0;
@@ -122,7 +124,8 @@ static unsigned random_values(struct json *j, uint64_t *seed, unsigned depth, bo
 	return total;
 }
 
-/* Reads lines "number of values, TAB, document" and fails unless each is strict JSON with that many values. */
+/* Reads lines "number of values, TAB, document" and fails unless each is strict JSON with that many
+ * values. */
 static const char python[] =
 	"import json, sys\n"
 	"def count(v):\n"
@@ -156,7 +159,8 @@ static int ask_python(const struct strbuf *text)
 	return status ? -1 : nr;
 }
 
-/* Whatever is written, plain or pretty, an independent reader understands it and finds as many values. */
+/* Whatever is written, plain or pretty, an independent reader understands it and finds as many
+ * values. */
 static void test_python(void **state)
 {
 	struct strbuf all = STRBUF_INIT, out = STRBUF_INIT;

@@ -56,7 +56,8 @@ struct naive {
 	size_t nr;
 };
 
-/* Keys in three kinds: close together, far apart, and such that land on one home place of the table. */
+/* Keys in three kinds: close together, far apart, and such that land on one home place of the
+ * table. */
 static uint64_t key_of(unsigned i, unsigned kind)
 {
 	if (kind == 0)
@@ -114,7 +115,8 @@ static void random_step(struct map *m, struct naive *n, uint64_t *seed, unsigned
 	}
 }
 
-/* After any puts and deletes the map holds what an array would: deletion loses and revives nothing. */
+/* After any puts and deletes the map holds what an array would: deletion loses and revives nothing.
+ */
 static void test_against_array(void **state)
 {
 	for (unsigned kind = 0; kind < 3; kind++) {

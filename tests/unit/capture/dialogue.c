@@ -52,7 +52,8 @@ static int end(void **state)
 	return 0;
 }
 
-/* The executable is announced by an empty path; its tables come back with base, words and type numbers. */
+/* The executable is announced by an empty path; its tables come back with base, words and type
+ * numbers. */
 static void test_executable(void **state)
 {
 	struct setup *s = *state;

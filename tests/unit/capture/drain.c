@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Rings become events: every kind, across the ring's end, wrapped stamps, and whatever a broken target writes. */
+/* Rings become events: every kind, across the ring's end, wrapped stamps, and whatever a broken
+ * target writes. */
 #include "capture/drain.h"
 
 #include <pthread.h>
@@ -118,7 +119,8 @@ static void test_tells_how_much(void **state)
 	assert_int_equal(drain_ring(&s->d, 0), 0);
 }
 
-/* A zero word ends a segment, if it is one that the producer has left; the gap is not taken for events. */
+/* A zero word ends a segment, if it is one that the producer has left; the gap is not taken for
+ * events. */
 static void test_unused_rest(void **state)
 {
 	struct setup *s = *state;

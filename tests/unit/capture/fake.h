@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Stand-ins for what the capture side talks to: an agent in this very process, a trace file that is a list of events in
- * memory, and discoveries that the test makes up.
+ * Stand-ins for what the capture side talks to: an agent in this very process, a trace file that is
+ * a list of events in memory, and discoveries that the test makes up.
  */
 #ifndef TESTS_CAPTURE_FAKE_H
 #define TESTS_CAPTURE_FAKE_H

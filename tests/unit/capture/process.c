@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* A traced process: threads come and go, slots are used again, nothing that was lost is forgotten. */
+/* A traced process: threads come and go, slots are used again, nothing that was lost is forgotten.
+ */
 #include "capture/process.h"
 
 #include <fcntl.h>
@@ -120,7 +121,8 @@ static void test_half_dead(void **state)
 	assert_int_equal(t->key, 0);
 }
 
-/* The end counts what was recorded, what was lost in live threads and dead ones, and what made no sense. */
+/* The end counts what was recorded, what was lost in live threads and dead ones, and what made no
+ * sense. */
 static void test_end(void **state)
 {
 	struct setup *s = *state;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* CMD: found as a shell finds it, looked at, and started with the signals and streams that it would have alone. */
+/* CMD: found as a shell finds it, looked at, and started with the signals and streams that it would
+ * have alone. */
 #include "capture/target.h"
 
 #include <fcntl.h>
@@ -221,7 +222,8 @@ static int spawn(char **argv, const char *agent, char *const *envp, struct strbu
 	return status;
 }
 
-/* Dispositions and mask of the child are those that futrace was started with, whatever it does itself. */
+/* Dispositions and mask of the child are those that futrace was started with, whatever it does
+ * itself. */
 static void test_signals_as_inherited(void **state)
 {
 	char *argv[] = { "/bin/grep", "-E", "^Sig(Blk|Ign|Cgt)", "/proc/self/status", NULL };
@@ -255,7 +257,8 @@ static void test_signals_as_inherited(void **state)
 	strbuf_release(&got);
 }
 
-/* The agent comes first in LD_PRELOAD and its variable is set; nothing else of the environment changes. */
+/* The agent comes first in LD_PRELOAD and its variable is set; nothing else of the environment
+ * changes. */
 static void test_environment(void **state)
 {
 	struct strbuf got = STRBUF_INIT;
