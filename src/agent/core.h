@@ -25,11 +25,11 @@
 struct core_table {
 	uint64_t addr; /* 0: free entry; stored last, with release */
 	uint64_t poll, schedule, dealloc, shutdown;
+	uint64_t type_word; /* the type where events have it */
 	uint32_t id_off, stage_off, trailer_off;
-	uint16_t type;
-	uint8_t kind; /* enum wire_table_kind */
-	uint8_t pad;
+	uint32_t pad;
 };
+_Static_assert(sizeof(struct core_table) == 64, "one line of the cache");
 
 /* RawWakerVTable has no room for a way back: there is one hook function for each of these. */
 #define CORE_MAX_WAKERS 4
@@ -45,7 +45,8 @@ struct core_waker {
  * child that shares nothing else with us finds threads == NULL and passes everything through.
  */
 struct core_page {
-	struct wire_thread *threads; /* NULL: off */
+	struct wire_thread *threads;	  /* NULL: off */
+	struct wire_thread *fast_threads; /* the same, NULL where the clock is not the TSC */
 	uint64_t *rings;
 	uint64_t ring_words, segment_words;
 	uint64_t base_ticks;
@@ -69,6 +70,15 @@ struct core {
 
 extern struct core core HIDDEN;
 
+/* State bits of a Tokio task, the same in every 1.x. */
+#define TOKIO_RUNNING	    1
+#define TOKIO_COMPLETE	    2
+#define TOKIO_NOTIFIED	    4
+#define TOKIO_JOIN_INTEREST 8
+#define TOKIO_CANCELLED	    32
+#define TOKIO_LIFE	    (TOKIO_RUNNING | TOKIO_COMPLETE | TOKIO_NOTIFIED)
+#define TOKIO_REF	    64
+
 /* One run, on the stack of the hook. */
 struct core_run {
 	struct wire_thread *thread; /* NULL: not recorded and no reference held */
@@ -91,9 +101,22 @@ struct core_table *core_table_find(uint64_t addr, bool make) HIDDEN; /* NULL: ab
 void core_run_enter(struct core_run *run, uint64_t header, enum core_run_kind kind) HIDDEN;
 bool core_run_leave(struct core_run *run) HIDDEN;
 
-void core_schedule(uint64_t header, const struct core_table *table) HIDDEN;
-void core_wake_running(uint64_t header)
-	HIDDEN; /* from a waker table; records only foreign wakes of a running task */
+/* A task was made runnable; returns the function to go on with. */
+uint64_t core_schedule(uint64_t header) HIDDEN;
+
+/*
+ * A waker was used. Idle tasks come by the schedule slot, notified and finished ones are not woken
+ * again: only a task that runs, and not on this thread, is worth an event of its own.
+ */
+void core_wake_running(uint64_t header) HIDDEN;
+
+static inline bool core_is_running(uint64_t header)
+{
+	uint64_t state = __atomic_load_n((uint64_t *)header, __ATOMIC_RELAXED);
+
+	return (state & TOKIO_LIFE) == TOKIO_RUNNING;
+}
+
 void core_spawn(uint64_t addr, uint64_t size) HIDDEN;
 /* Returns the slot to give to core_awake, or NULL when nothing was recorded. */
 struct wire_thread *core_sleep(unsigned flags) HIDDEN;

@@ -32,10 +32,8 @@ void hook_shutdown(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t
 
 void hook_schedule(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
-	const struct core_table *table = core_table_of(header);
-	hook_fn schedule = (hook_fn)table->schedule;
+	hook_fn schedule = (hook_fn)core_schedule(header);
 
-	core_schedule(header, table);
 	schedule(header, b, c, d, e, f);
 }
 
@@ -45,13 +43,15 @@ void hook_schedule(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t
 	static void wake_##i(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, \
 			     uint64_t f)                                                      \
 	{                                                                                     \
-		core_wake_running(header);                                                    \
+		if (__builtin_expect(core_is_running(header), 0))                             \
+			core_wake_running(header);                                            \
 		((hook_fn)core.wakers[i].wake)(header, b, c, d, e, f);                        \
 	}                                                                                     \
 	static void wake_by_ref_##i(uint64_t header, uint64_t b, uint64_t c, uint64_t d,      \
 				    uint64_t e, uint64_t f)                                   \
 	{                                                                                     \
-		core_wake_running(header);                                                    \
+		if (__builtin_expect(core_is_running(header), 0))                             \
+			core_wake_running(header);                                            \
 		((hook_fn)core.wakers[i].wake_by_ref)(header, b, c, d, e, f);                 \
 	}
 

@@ -102,8 +102,7 @@ static bool patch_task_table(const struct wire_table *t, uint64_t *words, uint64
 	entry->id_off = t->id_off;
 	entry->stage_off = t->stage_off;
 	entry->trailer_off = t->trailer_off;
-	entry->type = t->type;
-	entry->kind = t->kind;
+	entry->type_word = EVENT_WORD1(0, t->type);
 	__atomic_store_n(&entry->addr, (uint64_t)words, __ATOMIC_RELEASE);
 	write_slot(words + t->slot_poll, hook_poll);
 	write_slot(words + t->slot_schedule, hook_schedule);
@@ -139,7 +138,7 @@ static bool is_hooked(const struct wire_table *t, const uint64_t *words, uint64_
 	entry = core_table_find((uint64_t)words, false);
 	if (!entry || entry->poll != planned(t, t->slot_poll, base))
 		return false;
-	entry->type = t->type;
+	entry->type_word = EVENT_WORD1(0, t->type);
 	return true;
 }
 

@@ -211,6 +211,8 @@ static void go_live(struct wire_region *r)
 	if (core.page->threads)
 		return;
 	__atomic_store_n(&core.page->threads, r->threads, __ATOMIC_RELEASE);
+	if (core.page->clock == WIRE_CLOCK_TSC)
+		__atomic_store_n(&core.page->fast_threads, r->threads, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->state, WIRE_REGION_LIVE, __ATOMIC_RELEASE);
 }
 

@@ -153,15 +153,12 @@ struct wire_thread {
 	uint32_t tid;	/* as the thread itself sees it */
 	uint32_t state; /* enum wire_thread_state */
 	uint64_t head;	/* published with release */
-	uint64_t limit; /* producer: head may grow up to here, ends of open runs aside, before tail
-			   is looked at again */
-	uint32_t busy; /* producer: an event is being written (a signal handler may come in between)
-			*/
-	uint32_t pad;
-	uint64_t run;	  /* producer: its innermost run, on its own stack, 0 when none */
+	uint64_t limit; /* producer: head may grow up to here; 0 while an event is being written */
+	uint64_t run;	/* producer: its innermost run, on its own stack, 0 when none */
 	uint32_t nr_lost; /* producer: kinds with something in pending_lost */
 	uint32_t depth;	  /* producer: open runs that are in the ring */
-	uint64_t shift;	  /* producer: the word of count c lies at ring[c + shift] */
+	uint64_t bias;	  /* producer: the word of count c lies at address bias + 8 * c */
+	uint64_t pad;
 
 	uint64_t tail; /* consumer, published with release */
 	uint64_t consumer_pad[7];
@@ -178,6 +175,7 @@ struct wire_thread {
 
 	uint32_t pending_lost[EV_MAX]; /* not yet told by a LOST event in the ring */
 	uint64_t lost[EV_MAX];	       /* all that were ever lost, told or not */
+	uint64_t slot_pad[40];	       /* a kilobyte: the slot of a thread is found by a shift */
 };
 
 static inline uint64_t wire_segment_words(uint64_t ring_words)
@@ -223,6 +221,7 @@ _Static_assert(sizeof(struct wire_door) == 8, "wire_door");
 _Static_assert(sizeof(struct wire_lobby) <= WIRE_PAGE, "the lobby is one page");
 _Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16,
 	       "wire_table has no hidden padding");
+_Static_assert(sizeof(struct wire_thread) == 1024, "wire_thread");
 _Static_assert(offsetof(struct wire_thread, tail) == 64, "producer and consumer share no line");
 _Static_assert(offsetof(struct wire_thread, nr_panics) == 128,
 	       "producer and consumer share no line");

@@ -71,6 +71,7 @@ static int set_up(void **state)
 	madvise(p, WIRE_PAGE, MADV_WIPEONFORK);
 	lobby.stale_ticks = INT64_MAX;
 	*p = (struct core_page){ .threads = region->threads,
+				 .fast_threads = region->threads,
 				 .rings = rings,
 				 .ring_words = RING_WORDS,
 				 .segment_words = SEGMENT_WORDS,
@@ -87,8 +88,7 @@ static int set_up(void **state)
 				      .id_off = offsetof(struct fake_task, id),
 				      .stage_off = offsetof(struct fake_task, stage),
 				      .trailer_off = offsetof(struct fake_task, trailer),
-				      .type = TYPE,
-				      .kind = WIRE_TABLE_TOKIO,
+				      .type_word = EVENT_WORD1(0, TYPE),
 				      .addr = (uint64_t)fake_table };
 	nr_deallocs = 0;
 	return 0;
@@ -230,7 +230,7 @@ static void test_full_ring(void **state)
 		struct core_run run;
 
 		core_run_enter(&run, (uint64_t)&task, CORE_POLL);
-		core_schedule((uint64_t)&task, run.table);
+		core_schedule((uint64_t)&task);
 		core_run_leave(&run);
 		if (i % 203 == 0)
 			while ((kind = take(t, w))) {
@@ -258,12 +258,13 @@ static void test_full_ring(void **state)
 static void test_nested_event(void **state)
 {
 	struct wire_thread *t = my_slot();
-	uint64_t lost = t->lost[EV_SLEEP], head;
+	uint64_t lost = t->lost[EV_SLEEP], head, limit;
 
 	head = t->head;
-	t->busy = 1;
+	limit = t->limit;
+	t->limit = 0;
 	core_awake(core_sleep(EF_SLEEP_FUTEX));
-	t->busy = 0;
+	t->limit = limit;
 	assert_int_equal(t->head, head);
 	assert_int_equal(t->lost[EV_SLEEP], lost + 1);
 }
@@ -340,9 +341,9 @@ static void test_wake_running(void **state)
 	uint64_t w[5];
 
 	skip_all(t);
-	core_wake_running((uint64_t)&task); /* idle: comes by the schedule slot */
-	assert_int_equal(take(t, w), 0);
+	assert_false(core_is_running((uint64_t)&task)); /* idle: comes by the schedule slot */
 	task.state = 64 | 1;
+	assert_true(core_is_running((uint64_t)&task));
 	core_wake_running((uint64_t)&task);
 	assert_int_equal(take(t, w), EV_WAKE);
 	assert_int_equal(w[0] >> EVENT_KIND_BITS & 31, EF_WAKE_RUNNING);

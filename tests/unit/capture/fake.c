@@ -191,7 +191,7 @@ struct wire_thread *fake_thread(struct fake_agent *a, uint32_t slot, uint32_t ti
 	assert_int_equal(t->key, 0);
 	t->key = 0x7f0000001000 + slot * 0x1000;
 	t->tid = tid;
-	t->head = t->tail = t->segment_end = t->shift = 0;
+	t->head = t->tail = t->segment_end = t->bias = 0;
 	memset(t->lost, 0, sizeof(t->lost));
 	t->life++;
 	t->state = WIRE_THREAD_LIVE;
@@ -236,9 +236,9 @@ static bool next_segment(struct fake_agent *a, struct wire_thread *t)
 		if (is_in_use(t, size, nr))
 			continue;
 		if (t->head < t->segment_end)
-			ring_of(a, t)[t->head + t->shift] = 0;
+			ring_of(a, t)[t->head + t->bias] = 0;
 		t->order[t->segment_end / size % WIRE_MAX_SEGMENTS] = nr;
-		t->shift = nr * size - t->segment_end;
+		t->bias = nr * size - t->segment_end; /* here an index, as nobody else looks */
 		__atomic_store_n(&t->head, t->segment_end, __ATOMIC_RELEASE);
 		t->segment_end += size;
 		return true;
@@ -251,7 +251,7 @@ bool fake_words(struct fake_agent *a, struct wire_thread *t, const uint64_t *wor
 	if (t->head + nr > t->segment_end && !next_segment(a, t))
 		return false;
 	for (size_t i = 0; i < nr; i++)
-		ring_of(a, t)[t->head + i + t->shift] = words[i];
+		ring_of(a, t)[t->head + i + t->bias] = words[i];
 	__atomic_store_n(&t->head, t->head + nr, __ATOMIC_RELEASE);
 	return true;
 }

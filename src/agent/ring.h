@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Slots and rings: where the events of a thread go. Part of the core, included by core.c alone.
+ *
+ * Room: `limit` is how far head may grow. A run's start is written only if its end will fit as
+ * well, and takes one word off the limit for it: a run is recorded whole or lost whole. When the
+ * ring is full the event is counted, and told by a LOST event as soon as there is room again.
+ */
+#ifndef AGENT_RING_H
+#define AGENT_RING_H
+
+#include "agent/core.h"
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define NOINLINE    __attribute__((noinline, cold))
+
+/* Keeps the compiler, not the processor, from moving stores: for a signal handler on the same
+ * thread. */
+#define barrier() __asm__ volatile("" ::: "memory")
+
+static inline uint64_t thread_pointer(void)
+{
+	uint64_t tp;
+
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	return tp;
+}
+
+static inline uint64_t load(uint64_t addr)
+{
+	return __atomic_load_n((uint64_t *)addr, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t fast_ticks(const struct core_page *p)
+{
+	return __builtin_ia32_rdtsc() - p->base_ticks;
+}
+
+static inline uint64_t ticks_now(const struct core_page *p)
+{
+	uint64_t now =
+		likely(p->clock == WIRE_CLOCK_TSC) ? __builtin_ia32_rdtsc() : p->read_clock();
+
+	return now - p->base_ticks;
+}
+
+/* ---- slots ---- */
+
+static inline uint64_t home_slot(uint64_t tp)
+{
+	return tp * UINT64_C(0x9e3779b97f4a7c15) >> 52;
+}
+_Static_assert(WIRE_MAX_THREADS == 1 << 12, "home_slot takes the upper 12 bits");
+
+static bool is_mine(const struct core_page *p, const struct wire_thread *t, uint64_t tp)
+{
+	/* the thread pointer alone is reused by later threads: the id in the control block tells */
+	return t->key == tp && t->tid == *(uint32_t *)(tp + p->tid_off);
+}
+
+static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp);
+
+static bool claim(struct wire_thread *t, uint64_t tp)
+{
+	uint64_t free = 0;
+
+	return __atomic_load_n(&t->key, __ATOMIC_RELAXED) == 0 &&
+	       __atomic_compare_exchange_n(&t->key, &free, tp, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+/* The slot is not at home: look behind it, or take the first free one. */
+static NOINLINE struct wire_thread *find_slot(struct core_page *p, uint64_t tp)
+{
+	uint64_t home = home_slot(tp);
+
+	for (unsigned i = 0; i < WIRE_PROBE; i++) {
+		struct wire_thread *t = &p->threads[(home + i) % WIRE_MAX_THREADS];
+
+		if (is_mine(p, t, tp))
+			return t;
+		/* an earlier thread with this pointer went without saying so */
+		if (t->key == tp) {
+			__atomic_store_n(&t->state, WIRE_THREAD_DEAD, __ATOMIC_RELEASE);
+			__atomic_store_n(&t->key, WIRE_KEY_DEAD, __ATOMIC_RELEASE);
+		}
+	}
+	for (unsigned i = 0; i < WIRE_PROBE; i++) {
+		struct wire_thread *t = &p->threads[(home + i) % WIRE_MAX_THREADS];
+
+		if (claim(t, tp)) {
+			start_thread(p, t, tp);
+			return t;
+		}
+	}
+	__atomic_fetch_add(&p->region->nr_unslotted, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/*
+ * Is a slot found earlier still ours to write? Not after a fork inside a run (the page is wiped, or
+ * has a region of the child's own): the slot is the parent's then. Nor after recording stopped.
+ */
+static inline bool is_current(const struct core_page *p, const struct wire_thread *t)
+{
+	return p->threads && t >= p->threads && t < p->threads + WIRE_MAX_THREADS;
+}
+
+static inline struct wire_thread *self(struct core_page *p)
+{
+	uint64_t tp = thread_pointer();
+	struct wire_thread *t;
+
+	if (unlikely(!p || !p->threads))
+		return 0;
+	t = &p->threads[home_slot(tp)];
+	if (likely(is_mine(p, t, tp)))
+		return t;
+	return find_slot(p, tp);
+}
+
+/* The slot if it is where it is usually found and the clock is the TSC, else NULL. */
+static inline struct wire_thread *fast_self(const struct core_page *p)
+{
+	uint64_t tp = thread_pointer();
+	struct wire_thread *t = p->fast_threads;
+
+	if (unlikely(!t))
+		return 0;
+	t += home_slot(tp);
+	return likely(is_mine(p, t, tp)) ? t : 0;
+}
+
+static inline bool is_fast(const struct core_page *p, const struct wire_thread *t)
+{
+	return (uint64_t)t - (uint64_t)p->fast_threads < sizeof(*t) * WIRE_MAX_THREADS &&
+	       p->fast_threads;
+}
+
+/* ---- rings ---- */
+
+static inline uint64_t *ring_of(const struct core_page *p, const struct wire_thread *t)
+{
+	/* not p->threads: another thread may switch recording off at any moment */
+	return p->rings + (uint64_t)(t - p->region->threads) * p->ring_words;
+}
+
+static inline uint64_t *word_at(const struct wire_thread *t, uint64_t count)
+{
+	return (uint64_t *)(t->bias + count * 8);
+}
+
+static void core_stop(struct core_page *p)
+{
+	__atomic_store_n(&p->fast_threads, (struct wire_thread *)0, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->threads, (struct wire_thread *)0, __ATOMIC_RELAXED);
+}
+
+/* Nobody drains any more: switch off for good. The program goes on as if we were not there. Asked
+ * once a segment. */
+static void look_for_tool(struct core_page *p)
+{
+	uint64_t heartbeat = __atomic_load_n(&p->lobby->heartbeat_ticks, __ATOMIC_RELAXED);
+	/* signed: the heartbeat may be younger than our own look at the clock */
+	int64_t age = ticks_now(p) + p->base_ticks - heartbeat;
+
+	if (age > (int64_t)p->lobby->stale_ticks ||
+	    __atomic_load_n(&p->region->state, __ATOMIC_RELAXED) == WIRE_REGION_STOP)
+		core_stop(p);
+}
+
+static void count_lost(struct wire_thread *t, unsigned kind)
+{
+	__atomic_store_n(&t->lost[kind], t->lost[kind] + 1, __ATOMIC_RELAXED);
+	t->nr_lost += t->pending_lost[kind]++ == 0;
+	/* whatever comes next must look first, so that LOST stands where the gap is */
+	if (t->limit)
+		t->limit = t->head;
+}
+
+static void tell_lost(struct core_page *p, struct wire_thread *t)
+{
+	uint64_t *at = word_at(t, t->head), *start = at;
+
+	for (unsigned kind = 0; kind < EV_MAX && t->nr_lost; kind++) {
+		if (!t->pending_lost[kind])
+			continue;
+		*at++ = EVENT_WORD0(EV_LOST, 0, ticks_now(p));
+		*at++ = kind;
+		*at++ = t->pending_lost[kind];
+		t->pending_lost[kind] = 0;
+		t->nr_lost--;
+	}
+	__atomic_store_n(&t->head, t->head + (at - start), __ATOMIC_RELEASE);
+}
+
+/*
+ * A ring is large to survive a hiccup of the tool, but a ring that is walked from end to end falls
+ * out of the processor's caches, and every store then waits for memory. So it is cut into segments,
+ * and the lowest free one is taken next: all are used when the tool is late, only the first few
+ * while it keeps up.
+ */
+static bool next_segment(struct core_page *p, struct wire_thread *t)
+{
+	uint64_t tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE), size = p->segment_words;
+	uint64_t head = t->segment_end, segment;
+
+	for (; (t->nr_read + 1) * size <= tail && t->nr_read * size < head; t->nr_read++)
+		t->free_segments |= UINT64_C(1) << t->order[t->nr_read % WIRE_MAX_SEGMENTS];
+	if (!t->free_segments)
+		return false;
+	segment = __builtin_ctzll(t->free_segments);
+	t->free_segments &= t->free_segments - 1;
+	if (t->head < head)
+		*word_at(t, t->head) = 0;
+	t->order[head / size % WIRE_MAX_SEGMENTS] = segment;
+	t->bias = (uint64_t)(ring_of(p, t) + segment * size) - head * 8;
+	t->segment_end = head + size;
+	__atomic_store_n(&t->head, head, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Looks for a place for `words`. True when they fit now. */
+static NOINLINE bool make_room(struct core_page *p, struct wire_thread *t, unsigned words)
+{
+	uint64_t need = words + t->nr_lost * EVENT_WORDS_LOST + t->depth;
+
+	if (t->head + need > t->segment_end) {
+		look_for_tool(p);
+		if (!p->threads || need > p->segment_words || !next_segment(p, t))
+			return false;
+	}
+	t->limit = t->segment_end - t->depth;
+	if (t->nr_lost)
+		tell_lost(p, t);
+	return true;
+}
+
+/*
+ * Room for an event of `words` words: where to write them, or NULL (and counted). While an event is
+ * being written limit is 0, so that a signal handler that comes in between finds no room. Returns
+ * the limit to be restored by publish().
+ */
+static uint64_t *reserve(struct core_page *p, struct wire_thread *t, unsigned kind, unsigned words,
+			 uint64_t *limit)
+{
+	if (unlikely(t->head + words > t->limit) && (!t->limit || !make_room(p, t, words))) {
+		count_lost(t, kind);
+		return 0;
+	}
+	*limit = t->limit;
+	t->limit = 0;
+	barrier();
+	return word_at(t, t->head);
+}
+
+static inline void publish(struct wire_thread *t, unsigned words, uint64_t limit)
+{
+	__atomic_store_n(&t->head, t->head + words, __ATOMIC_RELEASE);
+	barrier();
+	t->limit = limit;
+}
+
+static void put1(struct core_page *p, struct wire_thread *t, unsigned kind, unsigned flags)
+{
+	uint64_t limit, *at = reserve(p, t, kind, 1, &limit);
+
+	if (!at)
+		return;
+	at[0] = EVENT_WORD0(kind, flags, ticks_now(p));
+	publish(t, 1, limit);
+}
+
+static void put2(struct core_page *p, struct wire_thread *t, unsigned kind, unsigned flags,
+		 uint64_t a)
+{
+	uint64_t limit, *at = reserve(p, t, kind, 2, &limit);
+
+	if (!at)
+		return;
+	at[0] = EVENT_WORD0(kind, flags, ticks_now(p));
+	at[1] = a;
+	publish(t, 2, limit);
+}
+
+static void put3(struct core_page *p, struct wire_thread *t, unsigned kind, uint64_t a, uint64_t b)
+{
+	uint64_t limit, *at = reserve(p, t, kind, 3, &limit);
+
+	if (!at)
+		return;
+	at[0] = EVENT_WORD0(kind, 0, ticks_now(p));
+	at[1] = a;
+	at[2] = b;
+	publish(t, 3, limit);
+}
+
+static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp)
+{
+	uint64_t nr_segments = p->ring_words / p->segment_words;
+
+	t->tid = *(uint32_t *)(tp + p->tid_off);
+	t->head = t->run = t->nr_lost = t->depth = t->nr_panics = 0;
+	t->segment_end = t->nr_read = 0;
+	t->free_segments = ~UINT64_C(0) >> (WIRE_MAX_SEGMENTS - nr_segments);
+	__atomic_store_n(&t->tail, 0, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < EV_MAX; i++)
+		t->pending_lost[i] = t->lost[i] = 0;
+	t->life++;
+	make_room(p, t, EVENT_WORDS_THREAD_START);
+	__atomic_store_n(&t->state, WIRE_THREAD_LIVE, __ATOMIC_RELEASE);
+	put2(p, t, EV_THREAD_START, 0, t->tid);
+	if (p->claimed)
+		p->claimed(t);
+}
+
+#endif
