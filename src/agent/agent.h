@@ -48,6 +48,8 @@ void patch_tables(const struct patch_object *o, const struct wire_table *tables,
 void hook_poll(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void hook_schedule(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void hook_shutdown(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+/* The calling thread's slot, as its hooks shall find it. */
+void hook_set_slot(struct wire_thread *t) HIDDEN;
 typedef void (*hook_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 extern const hook_fn hook_wake[CORE_MAX_WAKERS] HIDDEN, hook_wake_by_ref[CORE_MAX_WAKERS] HIDDEN;
 

@@ -41,8 +41,8 @@ struct core_waker {
 #define CORE_MAX_ENTRIES (2 * WIRE_MAX_TABLES) /* a power of two, never more than half full */
 
 /*
- * All that says "we record". Lies in a page of its own that the kernel wipes on fork, so that a
- * child that shares nothing else with us finds threads == NULL and passes everything through.
+ * All that says "we record". A page of its own that the kernel wipes on fork, so that a child that
+ * shares nothing else with us finds threads == NULL and passes everything through.
  */
 struct core_page {
 	struct wire_thread *threads;	  /* NULL: off */
@@ -54,21 +54,17 @@ struct core_page {
 	uint32_t clock;	  /* enum wire_clock */
 	uint32_t pad;
 	uint64_t (*read_clock)(void); /* for WIRE_CLOCK_MONOTONIC */
-	void (*claimed)(
-		struct wire_thread *t); /* told of each new slot, on its thread; may be NULL */
+	/* told of each new slot, on its thread; may be NULL */
+	void (*claimed)(struct wire_thread *t);
 	struct wire_region *region;
 	const struct wire_lobby *lobby;
-	uint64_t cell_sizes[16]; /* a Bloom filter of one hash: sizes that tasks may have, in units
-				    of 128 bytes */
-};
+	/* sizes that tasks may have, in units of 128 bytes: a Bloom filter of one hash */
+	uint64_t cell_sizes[16];
+} __attribute__((aligned(WIRE_PAGE)));
 
-struct core {
-	struct core_page *page; /* never NULL once hooks are in */
-	struct core_waker wakers[CORE_MAX_WAKERS];
-	struct core_table tables[CORE_MAX_ENTRIES];
-};
-
-extern struct core core HIDDEN;
+extern struct core_page core_page HIDDEN;
+extern struct core_waker core_wakers[CORE_MAX_WAKERS] HIDDEN;
+extern struct core_table core_tables[CORE_MAX_ENTRIES] HIDDEN;
 
 /* State bits of a Tokio task, the same in every 1.x. */
 #define TOKIO_RUNNING	    1
@@ -81,41 +77,44 @@ extern struct core core HIDDEN;
 
 /* One run, on the stack of the hook. */
 struct core_run {
-	struct wire_thread *thread; /* NULL: not recorded and no reference held */
-	const struct core_table *table;
-	uint64_t header;
 	struct core_run *outer; /* the run inside which this one is */
-	uint64_t nr_panics;
-	bool is_recorded; /* its start is in the ring, so room for its end is kept */
-	bool is_escaped;  /* a panic was on its way out of the future */
+	uint64_t header;
+	uint64_t bits;
+};
+
+enum core_run_bits {
+	CORE_RECORDED = 1, /* its start is in the ring, so room for its end is kept */
+	CORE_PANICKED = 2, /* a panic was raised in it */
+	CORE_ESCAPED = 4,  /* … and was on its way out of the future */
 };
 
 enum core_run_kind { CORE_POLL, CORE_SHUTDOWN };
 
-/* The entry of a table that is hooked; header is a task's. */
-const struct core_table *core_table_of(uint64_t header) HIDDEN;
-struct core_table *core_table_find(uint64_t addr, bool make) HIDDEN; /* NULL: absent, or no room */
+/* Functions that hooks call in unusual cases only: they spare every register, so that the usual
+ * case need not save any. */
+#define CORE_SLOW __attribute__((noinline, cold, no_caller_saved_registers)) HIDDEN
 
-/* Around the runtime's own poll or shutdown. leave returns true when the caller must free the task
- * by the table's dealloc: ours was the last reference. */
-void core_run_enter(struct core_run *run, uint64_t header, enum core_run_kind kind) HIDDEN;
-bool core_run_leave(struct core_run *run) HIDDEN;
+/* The entry of a table, NULL: absent, or (make) no room for it. */
+struct core_table *core_table_find(uint64_t addr, bool make) HIDDEN;
 
-/* A task was made runnable; returns the function to go on with. */
-uint64_t core_schedule(uint64_t header) HIDDEN;
+/*
+ * Around the runtime's own poll or shutdown, and in place of schedule: fast.h has the usual case,
+ * these do any. enter finds the thread's slot (NULL: nothing is recorded, no reference held) and
+ * returns the table. leave returns true when the caller must free the task by the table's dealloc:
+ * ours was the last reference. schedule returns the function to go on with.
+ */
+const struct core_table *core_enter_slowly(struct core_run *run, uint64_t header,
+					   enum core_run_kind kind,
+					   struct wire_thread **slot) CORE_SLOW;
+bool core_leave_slowly(struct core_run *run, struct wire_thread *slot,
+		       const struct core_table *table) CORE_SLOW;
+uint64_t core_schedule_slowly(uint64_t header) CORE_SLOW;
 
 /*
  * A waker was used. Idle tasks come by the schedule slot, notified and finished ones are not woken
  * again: only a task that runs, and not on this thread, is worth an event of its own.
  */
-void core_wake_running(uint64_t header) HIDDEN;
-
-static inline bool core_is_running(uint64_t header)
-{
-	uint64_t state = __atomic_load_n((uint64_t *)header, __ATOMIC_RELAXED);
-
-	return (state & TOKIO_LIFE) == TOKIO_RUNNING;
-}
+void core_wake_running(uint64_t header) CORE_SLOW;
 
 void core_spawn(uint64_t addr, uint64_t size) HIDDEN;
 /* Returns the slot to give to core_awake, or NULL when nothing was recorded. */

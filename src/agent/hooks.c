@@ -7,32 +7,50 @@
  * Built with -fexceptions: a panic may unwind through a run, and the run must end all the same.
  */
 #include "agent/agent.h"
+#include "agent/fast.h"
 
-static void leave(struct core_run *run)
+/* The slot of this thread, known once it had its first event. Initial-exec: one instruction. */
+static __thread struct wire_thread *my_slot __attribute__((tls_model("initial-exec")));
+
+void hook_set_slot(struct wire_thread *t)
 {
-	if (core_run_leave(run))
-		((void (*)(uint64_t))run->table->dealloc)(run->header);
+	my_slot = t;
+}
+
+/* What a hook keeps of a run in registers; only core_run itself is for others to see. */
+struct frame {
+	struct core_run *run;
+	struct wire_thread *slot;
+	const struct core_table *table;
+};
+
+static inline __attribute__((always_inline)) void leave(struct frame *f)
+{
+	if (core_leave(f->run, f->slot, f->table, my_slot))
+		((void (*)(uint64_t))f->table->dealloc)(f->run->header);
 }
 
 void hook_poll(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
-	struct core_run run __attribute__((cleanup(leave)));
+	struct core_run run;
+	struct frame frame __attribute__((cleanup(leave))) = { .run = &run, .slot = my_slot };
 
-	core_run_enter(&run, header, CORE_POLL);
-	((hook_fn)run.table->poll)(header, b, c, d, e, f);
+	frame.table = core_enter(&run, header, CORE_POLL, &frame.slot);
+	((hook_fn)frame.table->poll)(header, b, c, d, e, f);
 }
 
 void hook_shutdown(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
-	struct core_run run __attribute__((cleanup(leave)));
+	struct core_run run;
+	struct frame frame __attribute__((cleanup(leave))) = { .run = &run, .slot = my_slot };
 
-	core_run_enter(&run, header, CORE_SHUTDOWN);
-	((hook_fn)run.table->shutdown)(header, b, c, d, e, f);
+	frame.table = core_enter(&run, header, CORE_SHUTDOWN, &frame.slot);
+	((hook_fn)frame.table->shutdown)(header, b, c, d, e, f);
 }
 
 void hook_schedule(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
-	hook_fn schedule = (hook_fn)core_schedule(header);
+	hook_fn schedule = (hook_fn)core_schedule(header, my_slot);
 
 	schedule(header, b, c, d, e, f);
 }
@@ -43,16 +61,16 @@ void hook_schedule(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t
 	static void wake_##i(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, \
 			     uint64_t f)                                                      \
 	{                                                                                     \
-		if (__builtin_expect(core_is_running(header), 0))                             \
+		if (core_is_running(header))                                                  \
 			core_wake_running(header);                                            \
-		((hook_fn)core.wakers[i].wake)(header, b, c, d, e, f);                        \
+		((hook_fn)core_wakers[i].wake)(header, b, c, d, e, f);                        \
 	}                                                                                     \
 	static void wake_by_ref_##i(uint64_t header, uint64_t b, uint64_t c, uint64_t d,      \
 				    uint64_t e, uint64_t f)                                   \
 	{                                                                                     \
-		if (__builtin_expect(core_is_running(header), 0))                             \
+		if (core_is_running(header))                                                  \
 			core_wake_running(header);                                            \
-		((hook_fn)core.wakers[i].wake_by_ref)(header, b, c, d, e, f);                 \
+		((hook_fn)core_wakers[i].wake_by_ref)(header, b, c, d, e, f);                 \
 	}
 
 WAKER(0)

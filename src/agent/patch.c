@@ -113,7 +113,7 @@ static bool patch_task_table(const struct wire_table *t, uint64_t *words, uint64
 static bool patch_waker_table(const struct wire_table *t, uint64_t *words, uint64_t base)
 {
 	for (unsigned i = 0; i < CORE_MAX_WAKERS; i++) {
-		struct core_waker *w = &core.wakers[i];
+		struct core_waker *w = &core_wakers[i];
 
 		if (w->addr && w->addr != (uint64_t)words)
 			continue;
@@ -149,7 +149,7 @@ static void note_cell_size(const struct wire_table *t)
 	for (unsigned extra = 0; extra <= 1; extra++) {
 		uint64_t unit = (t->trailer_off / 128 + 1 + extra) % 1024;
 
-		core.page->cell_sizes[unit / 64] |= UINT64_C(1) << unit % 64;
+		core_page.cell_sizes[unit / 64] |= UINT64_C(1) << unit % 64;
 	}
 }
 

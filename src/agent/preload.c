@@ -52,10 +52,12 @@ static uint64_t read_monotonic(void)
 static void thread_gone(void *slot)
 {
 	core_thread_stop(slot);
+	hook_set_slot(NULL);
 }
 
 void agent_slot_claimed(struct wire_thread *t)
 {
+	hook_set_slot(t);
 	/* the first 32 keys of a process need no memory, and ours is made before main */
 	if (has_slot_key)
 		pthread_setspecific(slot_key, t);
@@ -85,7 +87,7 @@ static void ring_doorbell(void)
 static bool tool_is_alive(void)
 {
 	uint64_t now =
-		core.page->clock == WIRE_CLOCK_TSC ? __builtin_ia32_rdtsc() : read_monotonic();
+		core_page.clock == WIRE_CLOCK_TSC ? __builtin_ia32_rdtsc() : read_monotonic();
 
 	return now - __atomic_load_n(&lobby->heartbeat_ticks, __ATOMIC_RELAXED) <
 	       lobby->stale_ticks;
@@ -142,7 +144,7 @@ static bool is_announced(const struct wire_region *r, const struct dl_phdr_info 
 /* The vdso has no file, the agent no runtime. */
 static bool is_ours_or_kernels(const struct dl_phdr_info *info)
 {
-	uint64_t me = (uint64_t)&core;
+	uint64_t me = (uint64_t)&core_page;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
@@ -164,7 +166,7 @@ static void copy_path(char to[WIRE_PATH_MAX], const char *path)
 
 static int announce(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct wire_region *r = core.page->region;
+	struct wire_region *r = core_page.region;
 	uint32_t *nr_new = data;
 	struct wire_object *o;
 
@@ -182,7 +184,7 @@ static int announce(struct dl_phdr_info *info, size_t size, void *data)
 
 static int hook_answered(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct wire_region *r = core.page->region;
+	struct wire_region *r = core_page.region;
 	struct patch_object object = { info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum };
 
 	for (uint32_t i = 0; i < r->nr_objects; i++) {
@@ -208,17 +210,17 @@ static int hook_answered(struct dl_phdr_info *info, size_t size, void *data)
 /* Tables were hooked: from here on events count. */
 static void go_live(struct wire_region *r)
 {
-	if (core.page->threads)
+	if (core_page.threads)
 		return;
-	__atomic_store_n(&core.page->threads, r->threads, __ATOMIC_RELEASE);
-	if (core.page->clock == WIRE_CLOCK_TSC)
-		__atomic_store_n(&core.page->fast_threads, r->threads, __ATOMIC_RELEASE);
+	__atomic_store_n(&core_page.threads, r->threads, __ATOMIC_RELEASE);
+	if (core_page.clock == WIRE_CLOCK_TSC)
+		__atomic_store_n(&core_page.fast_threads, r->threads, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->state, WIRE_REGION_LIVE, __ATOMIC_RELEASE);
 }
 
 static void talk(void)
 {
-	struct wire_region *r = core.page->region;
+	struct wire_region *r = core_page.region;
 	uint32_t first = r->nr_objects, nr_new = 0, nr_hooked = 0;
 
 	dl_iterate_phdr(announce, &nr_new);
@@ -244,11 +246,10 @@ void agent_look_for_objects(void)
 {
 	if (__builtin_expect(!__atomic_load_n(&objects_dirty, __ATOMIC_RELAXED), 1))
 		return;
-	if (!core.page || !core.page->region ||
-	    __atomic_exchange_n(&objects_lock, 1, __ATOMIC_ACQUIRE))
+	if (!core_page.region || __atomic_exchange_n(&objects_lock, 1, __ATOMIC_ACQUIRE))
 		return;
 	__atomic_store_n(&objects_dirty, 0, __ATOMIC_RELAXED);
-	if (core.page->region->state != WIRE_REGION_STOP && tool_is_alive())
+	if (core_page.region->state != WIRE_REGION_STOP && tool_is_alive())
 		talk();
 	__atomic_store_n(&objects_lock, 0, __ATOMIC_RELEASE);
 }
@@ -277,7 +278,7 @@ static bool map_region(int fd, int door)
 	uint64_t off = lobby->region_off + (uint64_t)door * lobby->region_size;
 	void *region = mmap(NULL, lobby->region_size, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_NORESERVE, fd, off);
-	struct core_page *p = core.page;
+	struct core_page *p = &core_page;
 	struct wire_region *r = region;
 
 	if (region == MAP_FAILED)
@@ -309,23 +310,10 @@ static bool lobby_is_good(const struct wire_lobby *l)
 	       l->region_size >= WIRE_RINGS_OFF + WIRE_MAX_THREADS * l->ring_words * 8;
 }
 
-/* The page that a fork wipes. Without that promise of the kernel's a fork would spoil the
- * recording. */
-static bool make_page(void)
+/* Without this promise of the kernel's a fork would spoil the recording. */
+static bool wipe_page_on_fork(void)
 {
-	void *page;
-
-	if (core.page)
-		return true;
-	page = mmap(NULL, WIRE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED)
-		return false;
-	if (madvise(page, WIRE_PAGE, MADV_WIPEONFORK) < 0) {
-		munmap(page, WIRE_PAGE);
-		return false;
-	}
-	core.page = page;
-	return true;
+	return madvise(&core_page, sizeof(core_page), MADV_WIPEONFORK) == 0;
 }
 
 static void come_in(const char *ctl)
@@ -341,7 +329,7 @@ static void come_in(const char *ctl)
 	lobby = map;
 	agent_pid = getpid();
 	if (lobby_is_good(lobby) && (lobby->follow || lobby->target_pid == (uint32_t)agent_pid) &&
-	    make_page() && (door = take_door()) >= 0 && map_region(fd, door)) {
+	    wipe_page_on_fork() && (door = take_door()) >= 0 && map_region(fd, door)) {
 		talk();
 		goto out;
 	}
@@ -354,6 +342,7 @@ out:
 static void forked(void)
 {
 	agent_pid = 0;
+	hook_set_slot(NULL);
 	objects_dirty = objects_lock = 0;
 	if (lobby && lobby->follow && agent_env.ctl)
 		come_in(agent_env.ctl + sizeof(WIRE_ENV));

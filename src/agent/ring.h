@@ -9,15 +9,9 @@
 #ifndef AGENT_RING_H
 #define AGENT_RING_H
 
-#include "agent/core.h"
+#include "agent/fast.h"
 
-#define likely(x)   __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
-#define NOINLINE    __attribute__((noinline, cold))
-
-/* Keeps the compiler, not the processor, from moving stores: for a signal handler on the same
- * thread. */
-#define barrier() __asm__ volatile("" ::: "memory")
+#define NOINLINE __attribute__((noinline, cold))
 
 static inline uint64_t thread_pointer(void)
 {
@@ -25,16 +19,6 @@ static inline uint64_t thread_pointer(void)
 
 	__asm__("mov %%fs:0, %0" : "=r"(tp));
 	return tp;
-}
-
-static inline uint64_t load(uint64_t addr)
-{
-	return __atomic_load_n((uint64_t *)addr, __ATOMIC_RELAXED);
-}
-
-static inline uint64_t fast_ticks(const struct core_page *p)
-{
-	return __builtin_ia32_rdtsc() - p->base_ticks;
 }
 
 static inline uint64_t ticks_now(const struct core_page *p)
@@ -112,30 +96,12 @@ static inline struct wire_thread *self(struct core_page *p)
 	uint64_t tp = thread_pointer();
 	struct wire_thread *t;
 
-	if (unlikely(!p || !p->threads))
+	if (unlikely(!p->threads))
 		return 0;
 	t = &p->threads[home_slot(tp)];
 	if (likely(is_mine(p, t, tp)))
 		return t;
 	return find_slot(p, tp);
-}
-
-/* The slot if it is where it is usually found and the clock is the TSC, else NULL. */
-static inline struct wire_thread *fast_self(const struct core_page *p)
-{
-	uint64_t tp = thread_pointer();
-	struct wire_thread *t = p->fast_threads;
-
-	if (unlikely(!t))
-		return 0;
-	t += home_slot(tp);
-	return likely(is_mine(p, t, tp)) ? t : 0;
-}
-
-static inline bool is_fast(const struct core_page *p, const struct wire_thread *t)
-{
-	return (uint64_t)t - (uint64_t)p->fast_threads < sizeof(*t) * WIRE_MAX_THREADS &&
-	       p->fast_threads;
 }
 
 /* ---- rings ---- */
@@ -144,11 +110,6 @@ static inline uint64_t *ring_of(const struct core_page *p, const struct wire_thr
 {
 	/* not p->threads: another thread may switch recording off at any moment */
 	return p->rings + (uint64_t)(t - p->region->threads) * p->ring_words;
-}
-
-static inline uint64_t *word_at(const struct wire_thread *t, uint64_t count)
-{
-	return (uint64_t *)(t->bias + count * 8);
 }
 
 static void core_stop(struct core_page *p)
@@ -221,17 +182,28 @@ static bool next_segment(struct core_page *p, struct wire_thread *t)
 	return true;
 }
 
+/* Whose ends will need room. */
+static uint64_t nr_open_runs(const struct wire_thread *t)
+{
+	uint64_t nr = 0;
+
+	for (const struct core_run *run = (struct core_run *)t->run; run; run = run->outer)
+		nr += run->bits & CORE_RECORDED;
+	return nr * EVENT_WORDS_RUN_END;
+}
+
 /* Looks for a place for `words`. True when they fit now. */
 static NOINLINE bool make_room(struct core_page *p, struct wire_thread *t, unsigned words)
 {
-	uint64_t need = words + t->nr_lost * EVENT_WORDS_LOST + t->depth;
+	uint64_t depth = nr_open_runs(t);
+	uint64_t need = words + t->nr_lost * EVENT_WORDS_LOST + depth;
 
 	if (t->head + need > t->segment_end) {
 		look_for_tool(p);
 		if (!p->threads || need > p->segment_words || !next_segment(p, t))
 			return false;
 	}
-	t->limit = t->segment_end - t->depth;
+	t->limit = t->segment_end - depth;
 	if (t->nr_lost)
 		tell_lost(p, t);
 	return true;
@@ -255,13 +227,6 @@ static uint64_t *reserve(struct core_page *p, struct wire_thread *t, unsigned ki
 	return word_at(t, t->head);
 }
 
-static inline void publish(struct wire_thread *t, unsigned words, uint64_t limit)
-{
-	__atomic_store_n(&t->head, t->head + words, __ATOMIC_RELEASE);
-	barrier();
-	t->limit = limit;
-}
-
 static void put1(struct core_page *p, struct wire_thread *t, unsigned kind, unsigned flags)
 {
 	uint64_t limit, *at = reserve(p, t, kind, 1, &limit);
@@ -269,7 +234,7 @@ static void put1(struct core_page *p, struct wire_thread *t, unsigned kind, unsi
 	if (!at)
 		return;
 	at[0] = EVENT_WORD0(kind, flags, ticks_now(p));
-	publish(t, 1, limit);
+	publish(t, t->head + 1, limit);
 }
 
 static void put2(struct core_page *p, struct wire_thread *t, unsigned kind, unsigned flags,
@@ -281,7 +246,7 @@ static void put2(struct core_page *p, struct wire_thread *t, unsigned kind, unsi
 		return;
 	at[0] = EVENT_WORD0(kind, flags, ticks_now(p));
 	at[1] = a;
-	publish(t, 2, limit);
+	publish(t, t->head + 2, limit);
 }
 
 static void put3(struct core_page *p, struct wire_thread *t, unsigned kind, uint64_t a, uint64_t b)
@@ -293,7 +258,7 @@ static void put3(struct core_page *p, struct wire_thread *t, unsigned kind, uint
 	at[0] = EVENT_WORD0(kind, 0, ticks_now(p));
 	at[1] = a;
 	at[2] = b;
-	publish(t, 3, limit);
+	publish(t, t->head + 3, limit);
 }
 
 static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp)
@@ -301,7 +266,7 @@ static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp
 	uint64_t nr_segments = p->ring_words / p->segment_words;
 
 	t->tid = *(uint32_t *)(tp + p->tid_off);
-	t->head = t->run = t->nr_lost = t->depth = t->nr_panics = 0;
+	t->head = t->run = t->nr_lost = t->nr_panics = 0;
 	t->segment_end = t->nr_read = 0;
 	t->free_segments = ~UINT64_C(0) >> (WIRE_MAX_SEGMENTS - nr_segments);
 	__atomic_store_n(&t->tail, 0, __ATOMIC_RELAXED);

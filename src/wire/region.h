@@ -156,9 +156,9 @@ struct wire_thread {
 	uint64_t limit; /* producer: head may grow up to here; 0 while an event is being written */
 	uint64_t run;	/* producer: its innermost run, on its own stack, 0 when none */
 	uint32_t nr_lost; /* producer: kinds with something in pending_lost */
-	uint32_t depth;	  /* producer: open runs that are in the ring */
-	uint64_t bias;	  /* producer: the word of count c lies at address bias + 8 * c */
-	uint64_t pad;
+	uint32_t pad;
+	uint64_t bias; /* producer: the word of count c lies at address bias + 8 * c */
+	uint64_t line_pad;
 
 	uint64_t tail; /* consumer, published with release */
 	uint64_t consumer_pad[7];

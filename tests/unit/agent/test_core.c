@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/core.h"
+#include "agent/fast.h"
 
 #define RING_WORDS    512
 #define SEGMENT_WORDS 64
@@ -58,30 +58,48 @@ static uint64_t find_tid_off(void)
 	return 0;
 }
 
+/* As the hooks do it. */
+static __thread struct wire_thread *mine, *slot;
+static const struct core_table *table;
+
+static void claimed(struct wire_thread *t)
+{
+	mine = t;
+}
+
+static void enter(struct core_run *run, struct fake_task *task)
+{
+	slot = mine;
+	table = core_enter(run, (uint64_t)task, CORE_POLL, &slot);
+}
+
+static bool leave(struct core_run *run)
+{
+	return core_leave(run, slot, table, mine);
+}
+
 static int set_up(void **state)
 {
 	size_t size = WIRE_RINGS_OFF + (size_t)WIRE_MAX_THREADS * RING_WORDS * 8;
 	struct core_table *entry;
-	struct core_page *p;
 
 	region = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	rings = (uint64_t *)((char *)region + WIRE_RINGS_OFF);
-	p = mmap(NULL, WIRE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	madvise(p, WIRE_PAGE, MADV_WIPEONFORK);
 	lobby.stale_ticks = INT64_MAX;
-	*p = (struct core_page){ .threads = region->threads,
-				 .fast_threads = region->threads,
-				 .rings = rings,
-				 .ring_words = RING_WORDS,
-				 .segment_words = SEGMENT_WORDS,
-				 .tid_off = find_tid_off(),
-				 .clock = WIRE_CLOCK_TSC,
-				 .region = region,
-				 .lobby = &lobby };
-	memset(p->cell_sizes, 0xff, sizeof(p->cell_sizes));
-	memset(core.tables, 0, sizeof(core.tables));
-	core.page = p;
+	core_page = (struct core_page){ .threads = region->threads,
+					.fast_threads = region->threads,
+					.rings = rings,
+					.ring_words = RING_WORDS,
+					.segment_words = SEGMENT_WORDS,
+					.tid_off = find_tid_off(),
+					.clock = WIRE_CLOCK_TSC,
+					.claimed = claimed,
+					.region = region,
+					.lobby = &lobby };
+	memset(core_page.cell_sizes, 0xff, sizeof(core_page.cell_sizes));
+	assert_int_equal(madvise(&core_page, sizeof(core_page), MADV_WIPEONFORK), 0);
+	memset(core_tables, 0, sizeof(core_tables));
 	entry = core_table_find((uint64_t)fake_table, true);
 	*entry = (struct core_table){ .poll = (uint64_t)fake_poll,
 				      .dealloc = (uint64_t)fake_dealloc,
@@ -97,8 +115,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	munmap(region, WIRE_RINGS_OFF + (size_t)WIRE_MAX_THREADS * RING_WORDS * 8);
-	munmap(core.page, WIRE_PAGE);
-	core.page = NULL;
+	core_page = (struct core_page){ 0 };
+	mine = NULL;
 	return 0;
 }
 
@@ -158,11 +176,11 @@ static void test_poll(void **state)
 	uint64_t w[5], started;
 
 	skip_all(t);
-	core_run_enter(&run, (uint64_t)&task, CORE_POLL);
+	enter(&run, &task);
 	assert_int_equal(task.state, INITIAL + 64);
 	assert_int_equal(t->run, (uint64_t)&run);
 	task.state |= 2; /* completes */
-	assert_false(core_run_leave(&run));
+	assert_false(leave(&run));
 	assert_int_equal(task.state, INITIAL | 2);
 
 	assert_int_equal(take(t, w), EV_RUN_START);
@@ -184,9 +202,9 @@ static void test_last_reference(void **state)
 	struct fake_task task = { .state = 64 | 4, .vtable = (uint64_t)fake_table, .id = 1 };
 	struct core_run run;
 
-	core_run_enter(&run, (uint64_t)&task, CORE_POLL);
+	enter(&run, &task);
 	task.state -= 64; /* the runtime lets go */
-	assert_true(core_run_leave(&run));
+	assert_true(leave(&run));
 }
 
 /* A panic counts only if the runtime kept its payload as the task's output. */
@@ -200,14 +218,14 @@ static void test_panic(void **state)
 		struct core_run run;
 
 		skip_all(t);
-		core_run_enter(&run, (uint64_t)&task, CORE_POLL);
+		enter(&run, &task);
 		core_panic(0x1111, 0x2222, true);
 		task.stage[0] = 1;
 		task.state |= 2;
 		task.stage[3] = is_kept ? 0x1111 : 0;
 		task.stage[4] = is_kept ? 0x2222 : 0;
 		task.stage[5] = is_kept ? task.id : 0;
-		core_run_leave(&run);
+		leave(&run);
 		assert_int_equal(take(t, w), EV_RUN_START);
 		assert_int_equal(take(t, w), EV_PANIC);
 		assert_int_equal(take(t, w), EV_RUN_END);
@@ -229,9 +247,9 @@ static void test_full_ring(void **state)
 	for (unsigned i = 0; i < total; i++) {
 		struct core_run run;
 
-		core_run_enter(&run, (uint64_t)&task, CORE_POLL);
-		core_schedule((uint64_t)&task);
-		core_run_leave(&run);
+		enter(&run, &task);
+		core_schedule((uint64_t)&task, mine);
+		leave(&run);
 		if (i % 203 == 0)
 			while ((kind = take(t, w))) {
 				nr[kind]++;
@@ -304,10 +322,11 @@ static void test_fork_in_poll(void **state)
 	int status;
 
 	skip_all(t);
-	core_run_enter(&run, (uint64_t)&task, CORE_POLL);
+	enter(&run, &task);
 	head = t->head;
 	if (fork() == 0) {
-		core_run_leave(&run);
+		mine = NULL; /* as the fork handler does */
+		leave(&run);
 		core_awake(t);
 		core_spawn(0x1000, 128);
 		_exit(task.state == INITIAL && core_sleep(0) == NULL ? 0 : 1);
@@ -316,7 +335,7 @@ static void test_fork_in_poll(void **state)
 	assert_int_equal(status, 0);
 	assert_int_equal(t->head, head);
 	assert_int_equal(t->run, (uint64_t)&run);
-	core_run_leave(&run);
+	leave(&run);
 }
 
 /* Nobody drains and the tool's heartbeat is old: the agent switches itself off. */
@@ -329,7 +348,7 @@ static void test_tool_gone(void **state)
 		core_awake(t);
 	lobby.stale_ticks = INT64_MAX;
 	assert_null(core_sleep(0));
-	assert_null(core.page->threads);
+	assert_null(core_page.threads);
 }
 
 /* Only a foreign wake of a running task is worth an event of its own. */
@@ -347,11 +366,11 @@ static void test_wake_running(void **state)
 	core_wake_running((uint64_t)&task);
 	assert_int_equal(take(t, w), EV_WAKE);
 	assert_int_equal(w[0] >> EVENT_KIND_BITS & 31, EF_WAKE_RUNNING);
-	core_run_enter(&run, (uint64_t)&task, CORE_POLL);
+	enter(&run, &task);
 	skip_all(t);
 	core_wake_running((uint64_t)&task); /* itself */
 	assert_int_equal(take(t, w), 0);
-	core_run_leave(&run);
+	leave(&run);
 }
 
 int main(void)

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The usual case of a poll and of a wake, made to be inlined into the hooks: some forty
+ * instructions each, no call, no lock but the reference. Stores are what costs most (the runtime's
+ * own atomic operations wait for every one of them), then instructions. Whatever is out of the
+ * ordinary goes to core.c.
+ *
+ * The caller gives the thread's slot, or NULL when it does not know it yet.
+ */
+#ifndef AGENT_FAST_H
+#define AGENT_FAST_H
+
+#include "agent/core.h"
+
+#define likely(x)     __builtin_expect(!!(x), 1)
+#define unlikely(x)   __builtin_expect(!!(x), 0)
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* Keeps the compiler, not the processor, from moving stores: for a signal handler on the same
+ * thread. */
+#define barrier() __asm__ volatile("" ::: "memory")
+
+/* Header of a Tokio task, the same from 1.21 on. */
+#define TOKIO_STATE  0
+#define TOKIO_VTABLE 16
+
+ALWAYS_INLINE uint64_t load(uint64_t addr)
+{
+	return __atomic_load_n((uint64_t *)addr, __ATOMIC_RELAXED);
+}
+
+ALWAYS_INLINE uint64_t fast_ticks(void)
+{
+	return __builtin_ia32_rdtsc() - core_page.base_ticks;
+}
+
+ALWAYS_INLINE uint64_t *word_at(const struct wire_thread *t, uint64_t count)
+{
+	return (uint64_t *)(t->bias + count * 8);
+}
+
+/* Makes all words up to head visible to the consumer, and room up to limit to the next event. */
+ALWAYS_INLINE void publish(struct wire_thread *t, uint64_t head, uint64_t limit)
+{
+	__atomic_store_n(&t->head, head, __ATOMIC_RELEASE);
+	barrier();
+	t->limit = limit;
+}
+
+/* The entry if it is where it is usually found, else NULL. */
+ALWAYS_INLINE const struct core_table *fast_table(uint64_t header)
+{
+	uint64_t addr = load(header + TOKIO_VTABLE);
+	const struct core_table *table = &core_tables[(addr >> 4) % CORE_MAX_ENTRIES];
+
+	return likely(table->addr == addr) ? table : 0;
+}
+
+ALWAYS_INLINE uint64_t task_word(uint64_t header, const struct core_table *table)
+{
+	/* ids count tasks: none will ever need more than 48 bits */
+	return load(header + table->id_off) | table->type_word;
+}
+
+ALWAYS_INLINE unsigned start_flags(uint64_t state, enum core_run_kind kind)
+{
+	unsigned flags = kind == CORE_SHUTDOWN ? EF_RUN_SHUTDOWN : 0;
+
+	if (likely(!(state & (TOKIO_COMPLETE | TOKIO_CANCELLED))))
+		return flags;
+	if (state & TOKIO_COMPLETE)
+		return flags | EF_RUN_FINISHED;
+	return flags ? flags : EF_RUN_DROP;
+}
+
+/* Enters a run; writes its start at head, for which and for whose end there is room. */
+ALWAYS_INLINE void write_start(struct wire_thread *t, struct core_run *run, uint64_t task,
+			       enum core_run_kind kind, uint64_t now)
+{
+	uint64_t limit = t->limit, head = t->head, *at = word_at(t, head), header = run->header;
+
+	t->limit = 0;
+	barrier();
+	at[1] = task;
+	at[2] = header;
+	/* The state as late as can be: an abort or a shutdown from elsewhere may come between our
+	 * look and Tokio's. */
+	at[0] = EVENT_WORD0(EV_RUN_START, start_flags(load(header + TOKIO_STATE), kind), now);
+	publish(t, head + EVENT_WORDS_RUN_START, limit - EVENT_WORDS_RUN_END);
+}
+
+ALWAYS_INLINE void join_run(struct wire_thread *t, struct core_run *run, uint64_t header,
+			    uint64_t bits)
+{
+	/* Ours, so that the header can be looked at when the run is over. */
+	__atomic_fetch_add((uint64_t *)header, TOKIO_REF, __ATOMIC_RELAXED);
+	run->outer = (struct core_run *)t->run;
+	run->header = header;
+	run->bits = bits;
+	t->run = (uint64_t)run;
+}
+
+ALWAYS_INLINE const struct core_table *core_enter(struct core_run *run, uint64_t header,
+						  enum core_run_kind kind,
+						  struct wire_thread **slot)
+{
+	const unsigned words = EVENT_WORDS_RUN_START + EVENT_WORDS_RUN_END;
+	const struct core_table *table = fast_table(header);
+	struct wire_thread *t = *slot;
+
+	if (unlikely(!t || !core_page.fast_threads || !table || t->head + words > t->limit))
+		return core_enter_slowly(run, header, kind, slot);
+	join_run(t, run, header, CORE_RECORDED);
+	write_start(t, run, task_word(header, table), kind, fast_ticks());
+	return table;
+}
+
+/* What the state word says when a run is over: its bits from COMPLETE on are the event's flags. */
+ALWAYS_INLINE unsigned end_flags(uint64_t state)
+{
+	return state >> 1 & (EF_END_COMPLETE | EF_END_NOTIFIED | EF_END_WANTED | EF_END_CANCELLED);
+}
+_Static_assert(EF_END_COMPLETE == TOKIO_COMPLETE >> 1 && EF_END_NOTIFIED == TOKIO_NOTIFIED >> 1 &&
+		       EF_END_WANTED == TOKIO_JOIN_INTEREST >> 1 &&
+		       EF_END_CANCELLED == TOKIO_CANCELLED >> 1,
+	       "flags of RUN_END lie as in Tokio's state word");
+
+/* Writes the end of a run whose start is in the ring: room for it was kept. */
+ALWAYS_INLINE void write_end(struct wire_thread *t, unsigned flags, uint64_t now)
+{
+	uint64_t limit = t->limit, head = t->head, *at = word_at(t, head);
+
+	t->limit = 0;
+	barrier();
+	at[0] = EVENT_WORD0(EV_RUN_END, flags, now);
+	publish(t, head + EVENT_WORDS_RUN_END, limit + EVENT_WORDS_RUN_END);
+}
+
+ALWAYS_INLINE bool drop_reference(uint64_t header)
+{
+	uint64_t state = __atomic_fetch_sub((uint64_t *)header, TOKIO_REF, __ATOMIC_ACQ_REL);
+
+	return unlikely(state / TOKIO_REF == 1);
+}
+
+/* mine is the thread's slot now: another one than at the start after a fork inside the run. */
+ALWAYS_INLINE bool core_leave(struct core_run *run, struct wire_thread *t,
+			      const struct core_table *table, const struct wire_thread *mine)
+{
+	uint64_t header = run->header;
+
+	if (unlikely(!t || t != mine || !core_page.fast_threads || run->bits != CORE_RECORDED))
+		return core_leave_slowly(run, t, table);
+	t->run = (uint64_t)run->outer;
+	write_end(t, end_flags(load(header + TOKIO_STATE)), fast_ticks());
+	return drop_reference(header);
+}
+
+ALWAYS_INLINE unsigned wake_flags(uint64_t state)
+{
+	return unlikely(state & TOKIO_CANCELLED) ? EF_WAKE_ABORT : 0;
+}
+
+ALWAYS_INLINE uint64_t core_schedule(uint64_t header, struct wire_thread *t)
+{
+	const struct core_table *table = fast_table(header);
+	uint64_t *at, head, limit;
+
+	if (unlikely(!t || !core_page.fast_threads || !table ||
+		     t->head + EVENT_WORDS_WAKE > t->limit))
+		return core_schedule_slowly(header);
+	limit = t->limit;
+	head = t->head;
+	at = word_at(t, head);
+	t->limit = 0;
+	barrier();
+	at[1] = task_word(header, table);
+	at[0] = EVENT_WORD0(EV_WAKE, wake_flags(load(header + TOKIO_STATE)), fast_ticks());
+	publish(t, head + EVENT_WORDS_WAKE, limit);
+	return table->schedule;
+}
+
+ALWAYS_INLINE bool core_is_running(uint64_t header)
+{
+	return unlikely((load(header + TOKIO_STATE) & TOKIO_LIFE) == TOKIO_RUNNING);
+}
+
+#endif
