@@ -38,17 +38,15 @@ static const struct core_table *table_of(uint64_t header)
 
 /* ---- runs ---- */
 
-const struct core_table *core_enter_slowly(struct core_run *run, uint64_t header,
-					   enum core_run_kind kind, struct wire_thread **slot)
+struct core_entry core_enter_slowly(struct core_run *run, uint64_t header, enum core_run_kind kind)
 {
 	const unsigned words = EVENT_WORDS_RUN_START + EVENT_WORDS_RUN_END;
 	const struct core_table *table = table_of(header);
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p);
 
-	*slot = t;
 	if (!t)
-		return table;
+		return (struct core_entry){ table, 0 };
 	if (t->head + words > t->limit && (!t->limit || !make_room(p, t, words))) {
 		count_lost(t, EV_RUN_START);
 		join_run(t, run, header, 0);
@@ -56,7 +54,7 @@ const struct core_table *core_enter_slowly(struct core_run *run, uint64_t header
 		join_run(t, run, header, CORE_RECORDED);
 		write_start(t, run, task_word(header, table), kind, ticks_now(p));
 	}
-	return table;
+	return (struct core_entry){ table, t };
 }
 
 /* Tokio keeps a panic that it caught as the task's output, JoinError { payload, id }: three words
@@ -102,8 +100,9 @@ static bool has_panicked(const struct core_run *run, const struct core_table *ta
 	       holds_payload(run->header, table, t);
 }
 
-bool core_leave_slowly(struct core_run *run, struct wire_thread *t, const struct core_table *table)
+bool core_leave_slowly(struct core_run *run, struct core_entry e)
 {
+	struct wire_thread *t = e.slot;
 	struct core_page *p = &core_page;
 	uint64_t state;
 	unsigned flags;
@@ -114,7 +113,7 @@ bool core_leave_slowly(struct core_run *run, struct wire_thread *t, const struct
 		state = load(run->header + TOKIO_STATE);
 		flags = end_flags(state);
 		t->run = (uint64_t)run->outer;
-		if (has_panicked(run, table, t, state))
+		if (has_panicked(run, e.table, t, state))
 			flags |= EF_END_PANICKED;
 		if (run->bits & CORE_RECORDED)
 			write_end(t, flags, ticks_now(p));

@@ -97,17 +97,20 @@ enum core_run_kind { CORE_POLL, CORE_SHUTDOWN };
 /* The entry of a table, NULL: absent, or (make) no room for it. */
 struct core_table *core_table_find(uint64_t addr, bool make) HIDDEN;
 
+/* What a hook keeps of a run besides, in registers. */
+struct core_entry {
+	const struct core_table *table;
+	struct wire_thread *slot; /* NULL: nothing is recorded, no reference held */
+};
+
 /*
  * Around the runtime's own poll or shutdown, and in place of schedule: fast.h has the usual case,
- * these do any. enter finds the thread's slot (NULL: nothing is recorded, no reference held) and
- * returns the table. leave returns true when the caller must free the task by the table's dealloc:
+ * these do any. leave returns true when the caller must free the task by the table's dealloc:
  * ours was the last reference. schedule returns the function to go on with.
  */
-const struct core_table *core_enter_slowly(struct core_run *run, uint64_t header,
-					   enum core_run_kind kind,
-					   struct wire_thread **slot) CORE_SLOW;
-bool core_leave_slowly(struct core_run *run, struct wire_thread *slot,
-		       const struct core_table *table) CORE_SLOW;
+struct core_entry core_enter_slowly(struct core_run *run, uint64_t header,
+				    enum core_run_kind kind) CORE_SLOW;
+bool core_leave_slowly(struct core_run *run, struct core_entry e) CORE_SLOW;
 uint64_t core_schedule_slowly(uint64_t header) CORE_SLOW;
 
 /*

@@ -100,19 +100,17 @@ ALWAYS_INLINE void join_run(struct wire_thread *t, struct core_run *run, uint64_
 	t->run = (uint64_t)run;
 }
 
-ALWAYS_INLINE const struct core_table *core_enter(struct core_run *run, uint64_t header,
-						  enum core_run_kind kind,
-						  struct wire_thread **slot)
+ALWAYS_INLINE struct core_entry core_enter(struct core_run *run, uint64_t header,
+					   enum core_run_kind kind, struct wire_thread *t)
 {
 	const unsigned words = EVENT_WORDS_RUN_START + EVENT_WORDS_RUN_END;
 	const struct core_table *table = fast_table(header);
-	struct wire_thread *t = *slot;
 
 	if (unlikely(!t || !core_page.fast_threads || !table || t->head + words > t->limit))
-		return core_enter_slowly(run, header, kind, slot);
+		return core_enter_slowly(run, header, kind);
 	join_run(t, run, header, CORE_RECORDED);
 	write_start(t, run, task_word(header, table), kind, fast_ticks());
-	return table;
+	return (struct core_entry){ table, t };
 }
 
 /* What the state word says when a run is over: its bits from COMPLETE on are the event's flags. */
@@ -144,13 +142,14 @@ ALWAYS_INLINE bool drop_reference(uint64_t header)
 }
 
 /* mine is the thread's slot now: another one than at the start after a fork inside the run. */
-ALWAYS_INLINE bool core_leave(struct core_run *run, struct wire_thread *t,
-			      const struct core_table *table, const struct wire_thread *mine)
+ALWAYS_INLINE bool core_leave(struct core_run *run, struct core_entry e,
+			      const struct wire_thread *mine)
 {
+	struct wire_thread *t = e.slot;
 	uint64_t header = run->header;
 
 	if (unlikely(!t || t != mine || !core_page.fast_threads || run->bits != CORE_RECORDED))
-		return core_leave_slowly(run, t, table);
+		return core_leave_slowly(run, e);
 	t->run = (uint64_t)run->outer;
 	write_end(t, end_flags(load(header + TOKIO_STATE)), fast_ticks());
 	return drop_reference(header);

@@ -17,35 +17,36 @@ void hook_set_slot(struct wire_thread *t)
 	my_slot = t;
 }
 
-/* What a hook keeps of a run in registers; only core_run itself is for others to see. */
+/* A run and what goes with it; only core_run itself is seen by others, the rest stays in registers.
+ */
 struct frame {
 	struct core_run *run;
-	struct wire_thread *slot;
-	const struct core_table *table;
+	struct core_entry entry;
 };
 
 static inline __attribute__((always_inline)) void leave(struct frame *f)
 {
-	if (core_leave(f->run, f->slot, f->table, my_slot))
-		((void (*)(uint64_t))f->table->dealloc)(f->run->header);
+	if (core_leave(f->run, f->entry, my_slot))
+		((void (*)(uint64_t))f->entry.table->dealloc)(f->run->header);
 }
 
 void hook_poll(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
 	struct core_run run;
-	struct frame frame __attribute__((cleanup(leave))) = { .run = &run, .slot = my_slot };
+	struct frame frame
+		__attribute__((cleanup(leave))) = { &run,
+						    core_enter(&run, header, CORE_POLL, my_slot) };
 
-	frame.table = core_enter(&run, header, CORE_POLL, &frame.slot);
-	((hook_fn)frame.table->poll)(header, b, c, d, e, f);
+	((hook_fn)frame.entry.table->poll)(header, b, c, d, e, f);
 }
 
 void hook_shutdown(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
 	struct core_run run;
-	struct frame frame __attribute__((cleanup(leave))) = { .run = &run, .slot = my_slot };
+	struct frame frame __attribute__((
+		cleanup(leave))) = { &run, core_enter(&run, header, CORE_SHUTDOWN, my_slot) };
 
-	frame.table = core_enter(&run, header, CORE_SHUTDOWN, &frame.slot);
-	((hook_fn)frame.table->shutdown)(header, b, c, d, e, f);
+	((hook_fn)frame.entry.table->shutdown)(header, b, c, d, e, f);
 }
 
 void hook_schedule(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)

@@ -59,8 +59,8 @@ static uint64_t find_tid_off(void)
 }
 
 /* As the hooks do it. */
-static __thread struct wire_thread *mine, *slot;
-static const struct core_table *table;
+static __thread struct wire_thread *mine;
+static struct core_entry entry;
 
 static void claimed(struct wire_thread *t)
 {
@@ -69,19 +69,18 @@ static void claimed(struct wire_thread *t)
 
 static void enter(struct core_run *run, struct fake_task *task)
 {
-	slot = mine;
-	table = core_enter(run, (uint64_t)task, CORE_POLL, &slot);
+	entry = core_enter(run, (uint64_t)task, CORE_POLL, mine);
 }
 
 static bool leave(struct core_run *run)
 {
-	return core_leave(run, slot, table, mine);
+	return core_leave(run, entry, mine);
 }
 
 static int set_up(void **state)
 {
 	size_t size = WIRE_RINGS_OFF + (size_t)WIRE_MAX_THREADS * RING_WORDS * 8;
-	struct core_table *entry;
+	struct core_table *table;
 
 	region = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -100,8 +99,8 @@ static int set_up(void **state)
 	memset(core_page.cell_sizes, 0xff, sizeof(core_page.cell_sizes));
 	assert_int_equal(madvise(&core_page, sizeof(core_page), MADV_WIPEONFORK), 0);
 	memset(core_tables, 0, sizeof(core_tables));
-	entry = core_table_find((uint64_t)fake_table, true);
-	*entry = (struct core_table){ .poll = (uint64_t)fake_poll,
+	table = core_table_find((uint64_t)fake_table, true);
+	*table = (struct core_table){ .poll = (uint64_t)fake_poll,
 				      .dealloc = (uint64_t)fake_dealloc,
 				      .id_off = offsetof(struct fake_task, id),
 				      .stage_off = offsetof(struct fake_task, stage),
