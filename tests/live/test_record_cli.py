@@ -9,6 +9,7 @@ import signal
 import stat
 import struct
 import termios
+import time
 
 from live import (Failed, Skipped, check, children_of, nr_lost, same, sum_polls, test, total, truth,
                   user_tasks)
@@ -86,6 +87,16 @@ def duration(t):
 
 
 @test()
+def duration_ends_in_a_storm(t):
+    """A program that is in the middle of everything when --duration ends is not harmed."""
+    for ms in range(20, 200, 20):
+        cmd = [t.program("storm"), "2", "101", "20011", "2"]
+        r = t.record(*cmd, opts=["-q", "--duration", f"{ms}ms"], out=f"{ms}.data").ok()
+        same("polls of the program itself", total(r.out)["polls"], 2 * 101 * 20012)
+        check(sum_polls(t.report(f"{ms}.data")) > 0, "nothing was recorded before")
+
+
+@test()
 def max_size(t):
     """--max-size bounds the file; the program goes on to its end and the file reads."""
     r = t.record(t.program("storm"), "2", "101", "20011", "3", opts=["--max-size", "256K"]).ok()
@@ -134,6 +145,17 @@ class Terminal:
         os.write(self.near, key)
 
 
+def wait_taken(pid, sig, timeout=10):
+    """Until a signal is no longer pending: a second one of the same kind would fall together with it."""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        with open(f"/proc/{pid}/status", encoding="ascii") as f:
+            fields = dict(line.split(":", 1) for line in f if ":" in line)
+        if not (int(fields["ShdPnd"], 16) | int(fields["SigPnd"], 16)) >> (sig - 1) & 1:
+            return
+    raise Failed(f"signal {sig} is still pending after {timeout} s")
+
+
 @test()
 def one_ctrl_c(t):
     """The first Ctrl-C goes to CMD, once; the recording runs to CMD's own end."""
@@ -160,6 +182,7 @@ def two_ctrl_c(t):
     term.press(b"\n")
     term.wait_text('"who":"more"')
     check(term.p.popen.poll() is None, "futrace left at the first Ctrl-C")
+    wait_taken(term.p.pid, signal.SIGINT)
     term.press(b"\x03")
     term.p.wait(20)
     same("polls", sum_polls(t.report()) > 0, True)
@@ -310,7 +333,7 @@ def full_disk(t):
     """A disk that fills up while recording is said once; CMD runs to its end and the file reads."""
     mnt = t.path("mnt")
     os.mkdir(mnt)
-    script = (f"mount -t tmpfs -o size=128k none {mnt} && {t.futrace} record -o {mnt}/t.data -- "
+    script = (f"mount -t tmpfs -o size=32k none {mnt} && {t.futrace} record -o {mnt}/t.data -- "
               f"{t.program('storm')} 2 101 20011 1; rc=$?; cp {mnt}/t.data {t.path('t.data')}; exit $rc")
     r = t.run("unshare", "-m", "sh", "-c", script)
     if "unshare failed" in r.err or "mount:" in r.err:

@@ -80,5 +80,9 @@ fn main() {
 	let rt = b.enable_all().build().expect("runtime");
 	rt.block_on(root());
 	drop(rt);
-	println!(r#"{{"truth":"total","tasks":{},"polls":{}}}"#, TASKS.load(SeqCst), POLLS.load(SeqCst));
+	println!(
+		r#"{{"truth":"total","tasks":{},"polls":{}}}"#,
+		TASKS.load(SeqCst),
+		POLLS.load(SeqCst)
+	);
 }

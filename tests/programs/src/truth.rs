@@ -113,18 +113,22 @@ impl Rec {
 		}
 	}
 
+	/// All at once for `is_idle_after`, which must not see half of a new poll.
 	fn enter(&self) {
+		let mut last = self.last_poll.lock().unwrap();
 		if self.polls.fetch_add(1, SeqCst) == 0 {
 			self.seen_id.store(number(tokio::task::id()), SeqCst);
 		}
 		self.in_poll.store(true, SeqCst);
-		*self.last_poll.lock().unwrap() = Some(step());
+		*last = Some(step());
 	}
 
 	/// Polled `n` times at least, and the runtime has finished with the last of these polls.
 	pub fn is_idle_after(&self, n: u64) -> bool {
 		let last = self.last_poll.lock().unwrap();
-		let over = last.as_ref().is_some_and(|(steps, at)| steps.load(SeqCst) > *at);
+		let over = last
+			.as_ref()
+			.is_some_and(|(steps, at)| steps.load(SeqCst) > *at);
 		over && self.polls.load(SeqCst) >= n && !self.in_poll.load(SeqCst)
 	}
 
@@ -211,7 +215,10 @@ where
 	F::Output: Send + 'static,
 {
 	let rec = Rec::new(label, std::any::type_name::<Counted<F>>(), "task");
-	let handle = rt.spawn(Counted { inner, rec: rec.clone() });
+	let handle = rt.spawn(Counted {
+		inner,
+		rec: rec.clone(),
+	});
 	rec.id.store(number(handle.id()), SeqCst);
 	Task { rec, handle }
 }
@@ -281,7 +288,10 @@ pub fn runtime(args: &[String]) -> Runtime {
 		Some("ct") => Builder::new_current_thread(),
 		Some("mt") => {
 			let mut b = Builder::new_multi_thread();
-			b.worker_threads(args.get(1).map_or(2, |n| n.parse().expect("number of workers")));
+			b.worker_threads(
+				args.get(1)
+					.map_or(2, |n| n.parse().expect("number of workers")),
+			);
 			b
 		}
 		_ => {
@@ -289,7 +299,11 @@ pub fn runtime(args: &[String]) -> Runtime {
 			std::process::exit(2);
 		}
 	};
-	b.enable_all().max_blocking_threads(3).on_thread_park(|| drop(step())).build().expect("runtime")
+	b.enable_all()
+		.max_blocking_threads(3)
+		.on_thread_park(|| drop(step()))
+		.build()
+		.expect("runtime")
 }
 
 pub fn nr_tasks() -> usize {
@@ -302,7 +316,11 @@ pub fn is_prime(n: usize) -> bool {
 
 fn print_one(out: &mut impl Write, r: &Rec) -> std::io::Result<()> {
 	let (id, seen) = (r.id(), r.seen_id.load(SeqCst));
-	assert!(id != 0 && (seen == 0 || seen == id), "{}: id {id}, but polled as {seen}", r.label);
+	assert!(
+		id != 0 && (seen == 0 || seen == id),
+		"{}: id {id}, but polled as {seen}",
+		r.label
+	);
 	assert_eq!(seen == 0, r.polls.load(SeqCst) == 0);
 	let parent = r.parent.map_or("null".to_string(), |p| p.to_string());
 	let w = &r.wakes;
@@ -336,7 +354,13 @@ pub fn print() {
 		print_one(&mut out, r).expect("stdout");
 	}
 	let polls: u64 = all.iter().map(|r| r.polls.load(SeqCst)).sum();
-	writeln!(out, r#"{{"truth":"total","tasks":{},"polls":{}}}"#, all.len(), polls).expect("stdout");
+	writeln!(
+		out,
+		r#"{{"truth":"total","tasks":{},"polls":{}}}"#,
+		all.len(),
+		polls
+	)
+	.expect("stdout");
 	out.flush().expect("stdout");
 }
 
@@ -346,7 +370,10 @@ pub fn gettid() -> i32 {
 
 /// CPU time of the whole process.
 pub fn cpu_ns() -> u64 {
-	let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+	let mut t = libc::timespec {
+		tv_sec: 0,
+		tv_nsec: 0,
+	};
 	unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut t) };
 	t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }

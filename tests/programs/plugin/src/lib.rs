@@ -12,7 +12,9 @@ async fn root() {
 	for t in v {
 		t.await.expect("in plugin");
 	}
-	truth::spawn_blocking("closure", || ()).await.expect("closure");
+	truth::spawn_blocking("closure", || ())
+		.await
+		.expect("closure");
 }
 
 /// Runs eleven tasks on a runtime of its own, on `workers` workers or (0) in the caller's thread.
@@ -20,7 +22,11 @@ async fn root() {
 #[no_mangle]
 pub extern "C" fn plugin_run(workers: u32) -> u64 {
 	let n = workers.to_string();
-	let args = if workers == 0 { vec!["ct".into()] } else { vec!["mt".into(), n] };
+	let args = if workers == 0 {
+		vec!["ct".into()]
+	} else {
+		vec!["mt".into(), n]
+	};
 	truth::runtime(&args).block_on(root());
 	truth::nr_tasks() as u64
 }

@@ -78,13 +78,17 @@ async fn contended() {
 	});
 	held.recv().expect("held");
 	assert!(began.elapsed() < Duration::from_secs(30));
-	spawn("locks_in_poll", locks_in_poll(m)).await.expect("locks");
+	spawn("locks_in_poll", locks_in_poll(m))
+		.await
+		.expect("locks");
 	holder.join().expect("holder");
 }
 
 async fn root(nr_workers: usize) {
 	workers(nr_workers).await;
-	spawn("sleeps_in_poll", sleeps_in_poll(50)).await.expect("sleeps");
+	spawn("sleeps_in_poll", sleeps_in_poll(50))
+		.await
+		.expect("sleeps");
 	contended().await;
 	spawn("busy_in_poll", busy_in_poll(40)).await.expect("busy");
 	let together = Arc::new(Barrier::new(2));
@@ -108,7 +112,9 @@ async fn root(nr_workers: usize) {
 fn main() {
 	let args: Vec<String> = std::env::args().skip(1).collect();
 	let rt = truth::runtime(&args);
-	let nr_workers = args.get(1).map_or(1, |n| n.parse().expect("number of workers"));
+	let nr_workers = args
+		.get(1)
+		.map_or(1, |n| n.parse().expect("number of workers"));
 	rt.block_on(root(nr_workers));
 	std::thread::Builder::new()
 		.name("bystander".into())

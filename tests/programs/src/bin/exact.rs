@@ -28,7 +28,9 @@ async fn sleeper(ms: u64) {
 }
 
 async fn timed_out() {
-	assert!(timeout(Duration::from_millis(2), pending::<()>()).await.is_err());
+	assert!(timeout(Duration::from_millis(2), pending::<()>())
+		.await
+		.is_err());
 }
 
 async fn receiver(mut rx: mpsc::Receiver<u32>) {
@@ -231,7 +233,8 @@ async fn never() {
 	pending::<()>().await
 }
 
-/// Spawned and aborted inside one poll of a task: on one worker the victim is never polled.
+/// Spawned and aborted inside one poll of a task: with one worker the victim is never polled. (With more, the
+/// abort could fall between the call of the runtime's poll and its look at the state: one cannot see which.)
 async fn kills_its_child() {
 	let child = spawn("never", never());
 	child.abort();
@@ -276,7 +279,11 @@ impl Future for AbortedInPoll {
 	type Output = ();
 	fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
 		self.entered.send(()).expect("the aborter waits");
-		self.aborted.lock().unwrap().recv().expect("the aborter answers");
+		self.aborted
+			.lock()
+			.unwrap()
+			.recv()
+			.expect("the aborter answers");
 		Poll::Pending
 	}
 }
@@ -284,7 +291,13 @@ impl Future for AbortedInPoll {
 fn spawn_aborted_in_poll() -> (Task<()>, std::thread::JoinHandle<()>) {
 	let (entered, has_entered) = std_mpsc::channel();
 	let (tell, aborted) = std_mpsc::channel();
-	let t = spawn("aborted_in_poll", AbortedInPoll { entered, aborted: StdMutex::new(aborted) });
+	let t = spawn(
+		"aborted_in_poll",
+		AbortedInPoll {
+			entered,
+			aborted: StdMutex::new(aborted),
+		},
+	);
 	let (rec, handle) = t.aborter();
 	let thread = std::thread::spawn(move || {
 		has_entered.recv().expect("polled");
@@ -307,13 +320,43 @@ async fn holds(_d: SpawnsInDrop) {
 	pending::<()>().await
 }
 
-async fn aborts() {
-	for _ in 0..7 {
-		let t = spawn("never", never());
-		t.abort();
+/// Keeps its worker until the channel's other end is dropped.
+async fn holds_worker(entered: std_mpsc::Sender<()>, free: StdMutex<std_mpsc::Receiver<()>>) {
+	entered.send(()).expect("root waits");
+	assert!(free.lock().unwrap().recv().is_err());
+}
+
+/// While every worker is kept busy (and in `ct` while the root runs) nobody can poll what is spawned here.
+async fn aborted_before_first_poll(workers: usize) {
+	let (entered, has_entered) = std_mpsc::channel();
+	let (mut held, mut free) = (vec![], vec![]);
+	for _ in 0..workers {
+		let (tx, rx) = std_mpsc::channel();
+		free.push(tx);
+		held.push(spawn(
+			"holds_worker",
+			holds_worker(entered.clone(), StdMutex::new(rx)),
+		));
+	}
+	(0..workers).for_each(|_| has_entered.recv().expect("worker"));
+	let victims: Tasks = (0..7).map(|_| spawn("never", never())).collect();
+	victims.iter().for_each(|t| t.abort());
+	drop(free);
+	for t in victims {
+		assert_eq!(t.rec.polls.load(SeqCst), 0);
 		expect_cancelled(t).await;
 	}
-	spawn("kills_its_child", kills_its_child()).await.expect("parent");
+	for t in held {
+		t.await.expect("worker");
+	}
+}
+
+async fn aborts(workers: usize) {
+	if workers < 2 {
+		spawn("kills_its_child", kills_its_child())
+			.await
+			.expect("parent");
+	}
 	let idle: Tasks = (0..11).map(|_| spawn("never", never())).collect();
 	for t in idle {
 		wait_polls(&t.rec, 1).await;
@@ -323,7 +366,13 @@ async fn aborts() {
 	}
 	for _ in 0..5 {
 		let me = Slot::default();
-		let t = spawn("self_abort", SelfAbort { me: me.clone(), polled: false });
+		let t = spawn(
+			"self_abort",
+			SelfAbort {
+				me: me.clone(),
+				polled: false,
+			},
+		);
 		*me.lock().unwrap() = Some(t.aborter());
 		expect_cancelled(t).await;
 	}
@@ -388,7 +437,9 @@ async fn panics() {
 		spawn("catches", Catches { left: n }).await.expect("caught");
 	}
 	for n in 0..5 {
-		let e = spawn("panics_after", panics_after(n)).await.expect_err("panicked");
+		let e = spawn("panics_after", panics_after(n))
+			.await
+			.expect_err("panicked");
 		assert!(e.is_panic());
 	}
 	for n in 0..3 {
@@ -399,8 +450,12 @@ async fn panics() {
 			sleep(Duration::from_micros(200)).await;
 		}
 	}
-	assert!(spawn("catches_then_panics", catches_then_panics()).await.is_err());
-	assert!(spawn_blocking("blocking_panic", || panic!("not caught")).await.is_err());
+	assert!(spawn("catches_then_panics", catches_then_panics())
+		.await
+		.is_err());
+	assert!(spawn_blocking("blocking_panic", || panic!("not caught"))
+		.await
+		.is_err());
 }
 
 /// Three busy threads are all there are: a fourth closure stays queued and can be aborted.
@@ -429,7 +484,9 @@ async fn aborted_blocking() {
 
 async fn blocker(n: u32) {
 	for _ in 0..n {
-		spawn_blocking("closure", || std::hint::black_box(())).await.expect("closure");
+		spawn_blocking("closure", || std::hint::black_box(()))
+			.await
+			.expect("closure");
 	}
 }
 
@@ -439,8 +496,13 @@ async fn blocking() {
 		t.await.expect("blocker");
 	}
 	let rt = Handle::current();
-	let child = spawn_blocking("spawns", move || truth::spawn_on(&rt, "yielder", yielder(2)));
-	child.await.expect("closure").await.expect("spawned by a closure");
+	let child = spawn_blocking("spawns", move || {
+		truth::spawn_on(&rt, "yielder", yielder(2))
+	});
+	child.await
+		.expect("closure")
+		.await
+		.expect("spawned by a closure");
 	aborted_blocking().await;
 }
 
@@ -458,7 +520,8 @@ async fn join_set() {
 async fn foreign_thread() {
 	let rt = Handle::current();
 	let v: Tasks = std::thread::spawn(move || {
-		(0..7).map(|n| truth::spawn_on(&rt, "yielder", yielder(n))).collect()
+		(0..7).map(|n| truth::spawn_on(&rt, "yielder", yielder(n)))
+			.collect()
 	})
 	.join()
 	.expect("thread");
@@ -467,7 +530,8 @@ async fn foreign_thread() {
 	}
 }
 
-async fn root() {
+async fn root(workers: usize) {
+	aborted_before_first_poll(workers).await;
 	let mut v = vec![];
 	spawn_plain(&mut v);
 	spawn_channels(&mut v);
@@ -475,7 +539,7 @@ async fn root() {
 	let (done, mut wait) = mpsc::channel(16);
 	v.extend((0..5).map(|_| spawn("leaver", leaver(done.clone()))));
 	v.push(spawn("join_set", join_set()));
-	v.push(spawn("aborts", aborts()));
+	v.push(spawn("aborts", aborts(workers)));
 	v.push(spawn("panics", panics()));
 	v.push(spawn("blocking", blocking()));
 	foreign_thread().await;
@@ -493,14 +557,15 @@ async fn yields_forever() {
 }
 
 /// What is still there when the runtime goes: idle, runnable, never polled, queued closures.
-fn shutdown(rt: Runtime) {
+fn shutdown(rt: Runtime, workers: usize) {
 	let handle = rt.handle().clone();
 	let mut idle = vec![];
 	rt.block_on(async {
 		for _ in 0..11 {
 			idle.push(spawn("never", never()));
 		}
-		for _ in 0..3 {
+		// With more workers see the program `shutdown`.
+		for _ in 0..if workers < 2 { 3 } else { 0 } {
 			idle.push(spawn("yields_forever", yields_forever()));
 		}
 		for t in &idle {
@@ -508,10 +573,14 @@ fn shutdown(rt: Runtime) {
 		}
 	});
 	for _ in 0..5 {
-		drop(truth::spawn_blocking_on(&handle, "maybe_run", || std::hint::black_box(())));
+		drop(truth::spawn_blocking_on(&handle, "maybe_run", || {
+			std::hint::black_box(())
+		}));
 	}
-	for _ in 0..7 {
-		drop(truth::spawn_on(&handle, "never", never()));
+	if workers < 2 {
+		for _ in 0..7 {
+			drop(truth::spawn_on(&handle, "never", never()));
+		}
 	}
 	drop(rt);
 	for _ in 0..3 {
@@ -525,7 +594,8 @@ fn shutdown(rt: Runtime) {
 /// Counts that are prime do not come out right by chance.
 fn make_prime(rt: &Runtime) {
 	while !truth::is_prime(truth::nr_tasks()) {
-		rt.block_on(truth::spawn_on(rt.handle(), "filler", yielder(1))).expect("filler");
+		rt.block_on(truth::spawn_on(rt.handle(), "filler", yielder(1)))
+			.expect("filler");
 	}
 }
 
@@ -533,9 +603,12 @@ fn main() {
 	let args: Vec<String> = std::env::args().skip(1).collect();
 	std::panic::set_hook(Box::new(|_| ()));
 	let rt = truth::runtime(&args);
-	rt.block_on(root());
+	let workers = args
+		.get(1)
+		.map_or(0, |n| n.parse().expect("number of workers"));
+	rt.block_on(root(workers));
 	drop(rt);
-	shutdown(truth::runtime(&args));
+	shutdown(truth::runtime(&args), workers);
 	let rt = truth::runtime(&args);
 	make_prime(&rt);
 	drop(rt);

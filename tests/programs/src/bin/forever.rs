@@ -24,7 +24,10 @@ fn say(what: &str) {
 	let mut out = std::io::stdout().lock();
 	let (tasks, polls) = (TASKS.load(SeqCst), POLLS.load(SeqCst));
 	// Whoever read us may be gone; go on all the same.
-	let _ = writeln!(out, r#"{{"truth":"{what}","tasks":{tasks},"polls":{polls}}}"#);
+	let _ = writeln!(
+		out,
+		r#"{{"truth":"{what}","tasks":{tasks},"polls":{polls}}}"#
+	);
 	let _ = out.flush();
 }
 
@@ -40,7 +43,10 @@ async fn stream(end: Instant) {
 }
 
 fn main() {
-	let seconds: u64 = std::env::args().nth(1).and_then(|s| s.parse().ok()).unwrap_or(10);
+	let seconds: u64 = std::env::args()
+		.nth(1)
+		.and_then(|s| s.parse().ok())
+		.unwrap_or(10);
 	let rt = truth::runtime(&["mt".into(), "2".into()]);
 	rt.block_on(stream(Instant::now() + Duration::from_secs(seconds)));
 	drop(rt);

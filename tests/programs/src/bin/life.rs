@@ -26,7 +26,11 @@ fn note(t: &Task<()>) {
 fn say(who: &str) {
 	let mut out = std::io::stdout().lock();
 	let (tasks, polls) = (TASKS.load(SeqCst), POLLS.load(SeqCst));
-	writeln!(out, r#"{{"truth":"total","who":"{who}","tasks":{tasks},"polls":{polls}}}"#).expect("stdout");
+	writeln!(
+		out,
+		r#"{{"truth":"total","who":"{who}","tasks":{tasks},"polls":{polls}}}"#
+	)
+	.expect("stdout");
 	out.flush().expect("stdout");
 }
 
@@ -98,7 +102,9 @@ fn exec(left: u32) {
 	say("image");
 	if left > 0 {
 		let me = std::env::current_exe().expect("executable");
-		let e = Command::new(me).args(["exec", &(left - 1).to_string()]).exec();
+		let e = Command::new(me)
+			.args(["exec", &(left - 1).to_string()])
+			.exec();
 		panic!("exec: {e}");
 	}
 }
@@ -114,7 +120,11 @@ fn children() {
 			unsafe { c.pre_exec(|| Ok(())) };
 		}
 		let out = c.output().expect("child");
-		print!("child {}: {}", out.status, String::from_utf8_lossy(&out.stdout));
+		print!(
+			"child {}: {}",
+			out.status,
+			String::from_utf8_lossy(&out.stdout)
+		);
 	}
 	run("ct", 7);
 	say("parent");
@@ -162,7 +172,10 @@ fn close_fds() {
 
 /// Any file that grew or any descriptor opened in this process would fail or raise a signal.
 fn limits() {
-	let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+	let none = libc::rlimit {
+		rlim_cur: 0,
+		rlim_max: 0,
+	};
 	assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &none) }, 0);
 	run("ct", 11);
 	run("mt 2", 11);
@@ -172,7 +185,9 @@ fn limits() {
 
 fn threads() {
 	for _ in 0..50 {
-		let v: Vec<_> = (0..10).map(|i| std::thread::spawn(move || run("ct", 1 + i % 3))).collect();
+		let v: Vec<_> = (0..10)
+			.map(|i| std::thread::spawn(move || run("ct", 1 + i % 3)))
+			.collect();
 		v.into_iter().for_each(|t| t.join().expect("thread"));
 	}
 	say("threads");
@@ -187,13 +202,20 @@ fn runtimes() {
 
 /// Workers named by the runtime, one thread by libc, one by the kernel itself.
 fn names() {
-	let rt = Builder::new_multi_thread().worker_threads(2).thread_name("my worker").build().expect("runtime");
+	let rt = Builder::new_multi_thread()
+		.worker_threads(2)
+		.thread_name("my worker")
+		.build()
+		.expect("runtime");
 	rt.block_on(some_tasks(11));
 	drop(rt);
 	for by_libc in [true, false] {
 		let t = std::thread::spawn(move || unsafe {
 			match by_libc {
-				true => libc::pthread_setname_np(libc::pthread_self(), c"a\x1b[31mb\"\\c".as_ptr()),
+				true => libc::pthread_setname_np(
+					libc::pthread_self(),
+					c"a\x1b[31mb\"\\c".as_ptr(),
+				),
 				false => libc::prctl(libc::PR_SET_NAME, c"named by prctl".as_ptr()),
 			};
 			run("ct", 5);
@@ -218,10 +240,20 @@ fn signals() {
 		sa.sa_flags = libc::SA_ONSTACK | libc::SA_RESTART;
 		assert_eq!(libc::sigaction(libc::SIGALRM, &sa, std::ptr::null_mut()), 0);
 		let stack = Box::leak(vec![0u8; 64 * 1024].into_boxed_slice());
-		let ss = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: stack.len() };
+		let ss = libc::stack_t {
+			ss_sp: stack.as_mut_ptr().cast(),
+			ss_flags: 0,
+			ss_size: stack.len(),
+		};
 		assert_eq!(libc::sigaltstack(&ss, std::ptr::null_mut()), 0);
-		let ms = libc::timeval { tv_sec: 0, tv_usec: 1000 };
-		let every = libc::itimerval { it_interval: ms, it_value: ms };
+		let ms = libc::timeval {
+			tv_sec: 0,
+			tv_usec: 1000,
+		};
+		let every = libc::itimerval {
+			it_interval: ms,
+			it_value: ms,
+		};
 		libc::setitimer(libc::ITIMER_REAL, &every, std::ptr::null_mut());
 	}
 	let began = Instant::now();
@@ -238,7 +270,9 @@ fn signals() {
 
 /// The environment as this process sees it, by libc and by the kernel's copy, and as a child gets it.
 fn env(child: bool) {
-	let mut all: Vec<_> = std::env::vars_os().map(|(k, v)| format!("{k:?}={v:?}")).collect();
+	let mut all: Vec<_> = std::env::vars_os()
+		.map(|(k, v)| format!("{k:?}={v:?}"))
+		.collect();
 	all.sort();
 	all.iter().for_each(|e| println!("{e}"));
 	if child {
@@ -247,9 +281,16 @@ fn env(child: bool) {
 	run("mt 2", 3);
 	let me = std::env::current_exe().expect("executable");
 	let out = Command::new(me).arg("env-child").output().expect("child");
-	print!("-- child {}\n{}", out.status, String::from_utf8_lossy(&out.stdout));
+	print!(
+		"-- child {}\n{}",
+		out.status,
+		String::from_utf8_lossy(&out.stdout)
+	);
 	let sh = Command::new("/usr/bin/env").output().expect("env");
-	let mut lines: Vec<_> = String::from_utf8_lossy(&sh.stdout).lines().map(str::to_string).collect();
+	let mut lines: Vec<_> = String::from_utf8_lossy(&sh.stdout)
+		.lines()
+		.map(str::to_string)
+		.collect();
 	lines.sort();
 	println!("-- env\n{}", lines.join("\n"));
 	say("env");

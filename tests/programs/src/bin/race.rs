@@ -59,7 +59,13 @@ async fn root(wakers: Wakers) {
 	for i in 0..2003 {
 		v.push(spawn("requeues", Requeues { left: i % 13 }));
 		if i % 10 == 0 {
-			v.push(spawn("spammed", Spammed { wakers: wakers.clone(), polls: 0 }));
+			v.push(spawn(
+				"spammed",
+				Spammed {
+					wakers: wakers.clone(),
+					polls: 0,
+				},
+			));
 		}
 	}
 	for t in v {
@@ -79,7 +85,8 @@ fn main() {
 		.collect();
 	rt.block_on(root(wakers.clone()));
 	over.store(true, SeqCst);
-	spammers.into_iter().for_each(|t| t.join().expect("spammer"));
+	spammers.into_iter()
+		.for_each(|t| t.join().expect("spammer"));
 	wakers.lock().unwrap().clear();
 	drop(rt);
 	truth::print();

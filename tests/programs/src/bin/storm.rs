@@ -19,12 +19,18 @@ async fn round(tasks: u64, yields: u64) {
 }
 
 fn main() {
-	let a: Vec<u64> = std::env::args().skip(1).map(|x| x.parse().expect("a number")).collect();
+	let a: Vec<u64> = std::env::args()
+		.skip(1)
+		.map(|x| x.parse().expect("a number"))
+		.collect();
 	let &[workers, tasks, yields, repeats] = a.as_slice() else {
 		eprintln!("usage: storm WORKERS TASKS YIELDS REPEATS");
 		std::process::exit(2);
 	};
-	let rt = Builder::new_multi_thread().worker_threads(workers as usize).build().expect("runtime");
+	let rt = Builder::new_multi_thread()
+		.worker_threads(workers as usize)
+		.build()
+		.expect("runtime");
 	let polls = tasks * (yields + 1);
 	let mut best = f64::MAX;
 	for _ in 0..repeats {

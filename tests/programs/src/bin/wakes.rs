@@ -46,7 +46,10 @@ struct Sleeps {
 impl Future for Sleeps {
 	type Output = ();
 	fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-		assert!(self.slot.lock().unwrap().is_none(), "polled without being woken");
+		assert!(
+			self.slot.lock().unwrap().is_none(),
+			"polled without being woken"
+		);
 		if self.left == 0 {
 			return Poll::Ready(());
 		}
@@ -58,11 +61,24 @@ impl Future for Sleeps {
 
 fn spawn_sleeper(label: &'static str, times: u64) -> (Task<()>, Slot) {
 	let slot = Slot::default();
-	(spawn(label, Sleeps { slot: slot.clone(), left: times }), slot)
+	(
+		spawn(
+			label,
+			Sleeps {
+				slot: slot.clone(),
+				left: times,
+			},
+		),
+		slot,
+	)
 }
 
 fn wake(slot: &Slot, times: u64) {
-	let w = slot.lock().unwrap().take().expect("idle, so it has left its waker");
+	let w = slot
+		.lock()
+		.unwrap()
+		.take()
+		.expect("idle, so it has left its waker");
 	(0..times).for_each(|_| w.wake_by_ref());
 }
 
@@ -146,7 +162,9 @@ async fn by_join() {
 				while me.get().is_none_or(|r| !r.is_idle_after(1)) {
 					yields(1).await;
 				}
-				me.get().unwrap().wakes.from_task(truth::current().expect("a task"));
+				me.get().unwrap()
+					.wakes
+					.from_task(truth::current().expect("a task"));
 			});
 			let rec = child.rec.clone();
 			child.await.expect("child");
@@ -167,7 +185,9 @@ async fn by_closure() {
 				while p.get().is_none_or(|r| !r.is_idle_after(1)) {
 					std::thread::yield_now();
 				}
-				p.get().unwrap().wakes.from_task(truth::current().expect("a task"));
+				p.get().unwrap()
+					.wakes
+					.from_task(truth::current().expect("a task"));
 			});
 			closure.await.expect("closure");
 		});
