@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -51,6 +52,7 @@ static int (*real_ppoll)(struct pollfd *, nfds_t, const struct timespec *, const
 static int (*real_select)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
 static int (*real_nanosleep)(const struct timespec *, struct timespec *);
 static int (*real_clock_nanosleep)(clockid_t, int, const struct timespec *, struct timespec *);
+static int (*real_prctl)(int, long, long, long, long);
 static int (*real_pthread_setname_np)(pthread_t, const char *);
 static _Unwind_Reason_Code (*real_raise)(struct _Unwind_Exception *);
 
@@ -88,6 +90,7 @@ void interpose_init(void)
 	real_select = agent_next("select");
 	real_nanosleep = agent_next("nanosleep");
 	real_clock_nanosleep = agent_next("clock_nanosleep");
+	real_prctl = agent_next("prctl");
 	real_pthread_setname_np = agent_next("pthread_setname_np");
 	real_raise = agent_next("_Unwind_RaiseException");
 }
@@ -235,6 +238,23 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 	rc = real_pthread_setname_np(thread, name);
 	if (rc == 0 && pthread_equal(thread, pthread_self()))
 		core_thread_name(name);
+	return rc;
+}
+
+EXPORT int prctl(int option, ...)
+{
+	long a[4];
+	va_list ap;
+	int rc;
+
+	va_start(ap, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	NEXT(real_prctl, "prctl");
+	rc = real_prctl(option, a[0], a[1], a[2], a[3]);
+	if (option == PR_SET_NAME && rc == 0)
+		core_thread_name((const char *)a[0]);
 	return rc;
 }
 

@@ -48,7 +48,8 @@ def causes_by_events(dump, ids):
     """The same counts, made from the single events: id -> {cause: count}, id -> last task that woke it.
 
     A task that wakes stands on its thread's stack of runs. The runtime's own tasks (a worker's loop) are no
-    tasks of the program; a thread that runs tasks is a worker, any other a foreign thread.
+    tasks of the program; a thread that runs tasks is a worker, any other a foreign thread. A wake that came
+    while its task ran is no transition yet: the task may complete in that very run.
     """
     stacks, workers, counts, wakers = {}, set(), {}, {}
     events = list(read_events(dump))
@@ -61,7 +62,7 @@ def causes_by_events(dump, ids):
             stack.append(task)
         elif kind == "run-end" and stack:
             stack.pop()
-        elif kind == "wake":
+        elif kind == "wake" and "running" not in flags:
             by = next((i for i in reversed(stack) if i in ids), None)
             if "abort" in flags:
                 cause = "abort"
