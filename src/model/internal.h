@@ -46,7 +46,23 @@ struct task {
 	bool is_run_woken;  /* woken from elsewhere while it ran, by `waker` */
 	bool saw_shutdown;  /* while it ran the runtime went away */
 	bool saw_finished;  /* … and found it complete */
+	bool is_shutdown_blind; /* a shutdown runs it, and found no sign that it was queued */
 	struct waker waker;
+	struct rival *rival; /* NULL, but for a blink */
+};
+
+/*
+ * A poll that began while a shutdown runs the task. One of them took the task, the other one found it taken and did
+ * nothing; the first end among the two tells which. A task gets it only then: it is rare.
+ */
+struct rival {
+	struct run_ref run;
+	uint64_t start;
+	uint64_t loss;			      /* model.loss then */
+	uint64_t blocked_ns, max_blocked_ns; /* of the shutdown since then */
+	bool was_notified, was_run_woken;     /* of the task, then */
+	struct waker waker;
+	uint8_t flags;
 };
 
 struct task_list {
@@ -61,6 +77,7 @@ struct frame {
 		task; /* NULL: superseded by a later run of the task, or a run that changes nothing */
 	struct model_key key;
 	uint8_t flags;
+	bool is_void; /* it found the task taken and did nothing */
 };
 
 struct thread {
@@ -76,6 +93,7 @@ struct type {
 	uint32_t runtime;
 	enum trace_task_kind kind;
 	bool is_named, is_helper;
+	uint8_t places; /* MODEL_IN_WORKER, MODEL_OUTSIDE: where its tasks ran */
 	uint64_t spawn_bytes; /* of its allocations, 0 when not known */
 };
 

@@ -138,6 +138,8 @@ void task_forget(struct model *m, struct task *t)
 
 void task_table_release(struct model *m)
 {
+	for (struct task *t = m->live.first; t; t = t->next)
+		free(t->rival);
 	vec_each (chunk, &m->chunks)
 		free(*chunk);
 	vec_release(&m->chunks);

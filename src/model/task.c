@@ -9,8 +9,7 @@
 /* All time up to now belongs to `state`, unless events were lost since this task's latest one. */
 static void settle(struct model *m, struct task *t, enum model_state state)
 {
-	/* A run is recorded whole or lost whole: one that is open is certain. */
-	if (t->loss != m->loss && state != MODEL_RUNNING)
+	if (t->loss != m->loss)
 		state = MODEL_UNKNOWN;
 	t->pub.ns[state] += m->now - t->since;
 	t->since = m->now;
@@ -29,12 +28,12 @@ static void woken(struct model *m, struct task *t, uint64_t time, const struct w
 						   .has_waker = w->has_key });
 }
 
+static const struct waker self_waker = { .cause = MODEL_BY_SELF, .thread = MODEL_NO_THREAD };
+
 /* The wake that made the task run again although none was seen since its latest run. */
 static void woken_unseen(struct model *m, struct task *t)
 {
-	static const struct waker self = { .cause = MODEL_BY_SELF, .thread = MODEL_NO_THREAD };
-
-	woken(m, t, t->since, t->is_run_woken ? &t->waker : &self);
+	woken(m, t, t->since, t->is_run_woken ? &t->waker : &self_waker);
 }
 
 static struct frame *frame_at(struct model *m, struct run_ref run)
@@ -42,19 +41,22 @@ static struct frame *frame_at(struct model *m, struct run_ref run)
 	return &m->threads.v[run.thread].stack.v[run.depth];
 }
 
-/* The time of the open run up to now is busy; the run is over unless the recording is. */
-static void close_run(struct model *m, struct task *t, bool is_open)
+/* The time of the open run up to `end` is busy; the run is over unless the recording is. */
+static void close_run(struct model *m, struct task *t, uint64_t end, bool is_open)
 {
 	const struct frame *f = frame_at(m, t->run);
-	uint64_t ns = m->now - t->run_start;
+	uint64_t ns = end - t->run_start;
 
-	settle(m, t, MODEL_RUNNING);
+	/* a run is recorded whole or lost whole: one that is open is certain */
+	t->pub.ns[MODEL_RUNNING] += end - t->since;
+	t->since = end;
+	t->loss = m->loss;
 	if (!t->run_flags && ns > t->pub.max_poll_ns)
 		t->pub.max_poll_ns = ns;
 	if (m->wants_runs && !is_helper(m, t->pub.key.type))
 		tell_run(m, &(struct model_run){ .task = &t->pub,
 						 .start_ns = t->run_start,
-						 .end_ns = m->now,
+						 .end_ns = end,
 						 .blocked_ns = MIN(f->blocked_ns, ns),
 						 .thread = t->run.thread,
 						 .flags = t->run_flags,
@@ -69,7 +71,7 @@ static void supersede(struct model *m, struct task *t)
 {
 	bool was_lost = t->loss != m->loss;
 
-	close_run(m, t, false);
+	close_run(m, t, m->now, false);
 	frame_at(m, t->run)->task = NULL;
 	if (!t->is_notified && !was_lost)
 		woken_unseen(m, t);
@@ -83,6 +85,7 @@ static void settle_pending(struct model *m, struct task *t, uint8_t flags)
 
 	if (was_queued && t->loss == m->loss)
 		woken_unseen(m, t);
+	t->is_shutdown_blind = !was_queued;
 	settle(m, t, was_queued ? MODEL_SCHEDULED : MODEL_IDLE);
 }
 
@@ -93,15 +96,128 @@ static void unend(struct model *m, struct task *t)
 	t->state = TASK_PENDING;
 }
 
-static void begin_run(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
+static void own(struct task *t, struct run_ref run, uint64_t start, uint8_t flags)
 {
 	t->state = TASK_RUNNING;
 	t->run = run;
-	t->run_start = m->now;
+	t->run_start = start;
 	t->run_flags = flags;
-	t->is_notified = t->is_run_woken = false;
 	if (!flags)
 		t->pub.polls++;
+}
+
+static void begin_run(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
+{
+	own(t, run, m->now, flags);
+	t->is_notified = t->is_run_woken = false;
+}
+
+/* The shutdown that met a run finds the task free now. */
+static void begin_shutdown(struct model *m, struct task *t)
+{
+	struct run_ref run = t->shutdown;
+
+	t->shutdown = RUN_REF_NONE;
+	begin_run(m, t, run, t->shutdown_flags);
+}
+
+static bool has_shutdown(const struct task *t)
+{
+	return t->shutdown.thread != MODEL_NO_THREAD;
+}
+
+/* A shutdown cannot drop a future that runs; if that run is in fact over, it takes its place. */
+static void meet_shutdown(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
+{
+	if (has_shutdown(t))
+		frame_at(m, t->shutdown)->task = NULL;
+	t->shutdown = run;
+	t->shutdown_flags = flags;
+	t->saw_shutdown = true;
+}
+
+static void add_blocked(struct task *t, uint64_t ns, uint64_t max_ns)
+{
+	t->pub.blocked_ns += ns;
+	t->pub.max_blocked_ns = MAX(t->pub.max_blocked_ns, max_ns);
+}
+
+static void begin_rival(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
+{
+	t->rival = xcalloc(1, sizeof(*t->rival));
+	*t->rival = (struct rival){
+		.run = run,
+		.flags = flags,
+		.start = m->now,
+		.loss = m->loss,
+		.was_notified = t->is_notified,
+		.was_run_woken = t->is_run_woken,
+		.waker = t->waker,
+	};
+	/* wakes from now on belong behind it */
+	t->is_notified = t->is_run_woken = false;
+}
+
+/* It found the task taken: as if it had not been. */
+static void forget_rival(struct model *m, struct task *t)
+{
+	struct rival *r = t->rival;
+	struct frame *f = frame_at(m, r->run);
+
+	f->task = NULL;
+	f->is_void = true;
+	add_blocked(t, r->blocked_ns, r->max_blocked_ns);
+	t->is_notified |= r->was_notified;
+	if (r->was_run_woken) {
+		t->is_run_woken = true;
+		t->waker = r->waker;
+	}
+	t->rival = NULL;
+	free(r);
+}
+
+/*
+ * It polls the future, and has since it began. The shutdown found the task running and only marked it; or it has yet
+ * to look.
+ */
+static void believe_rival(struct model *m, struct task *t)
+{
+	struct rival *r = t->rival;
+	const struct frame *f = frame_at(m, r->run);
+	struct run_ref shutdown = t->run;
+	uint8_t shutdown_flags = t->run_flags;
+	bool was_lost = t->loss != r->loss;
+
+	close_run(m, t, r->start, false);
+	t->loss = r->loss;
+	if (t->is_shutdown_blind && !r->was_notified && !was_lost)
+		woken(m, t, r->start, r->was_run_woken ? &r->waker : &self_waker);
+	own(t, r->run, r->start, r->flags);
+	add_blocked(t, f->blocked_ns, f->max_blocked_ns);
+	t->saw_shutdown = true;
+	if (has_shutdown(t))
+		frame_at(m, shutdown)->task = NULL;
+	else
+		meet_shutdown(m, t, shutdown, shutdown_flags);
+	t->rival = NULL;
+	free(r);
+}
+
+/* A poll begins while a run is open. Returns true when it waits for the shutdown to tell which of them counts. */
+static bool overlap(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
+{
+	/* it was queued again since, so the poll before was one */
+	if (t->rival)
+		believe_rival(m, t);
+	if (!(t->run_flags & EF_RUN_SHUTDOWN)) {
+		supersede(m, t);
+		if (!has_shutdown(t))
+			return false;
+		begin_shutdown(m, t);
+		t->is_shutdown_blind = false;
+	}
+	begin_rival(m, t, run, flags);
+	return true;
 }
 
 void task_run_start(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
@@ -111,23 +227,21 @@ void task_run_start(struct model *m, struct task *t, struct run_ref run, uint8_t
 	switch (t->state) {
 	case TASK_RUNNING:
 		if (flags & EF_RUN_SHUTDOWN) {
-			/* It cannot drop a future that runs; if that run is in fact over, it takes its place. */
-			if (t->shutdown.thread != MODEL_NO_THREAD)
-				frame_at(m, t->shutdown)->task = NULL;
-			t->shutdown = run;
-			t->shutdown_flags = flags;
-			t->saw_shutdown = true;
+			meet_shutdown(m, t, run, flags);
 			return;
 		}
-		supersede(m, t);
+		if (overlap(m, t, run, flags))
+			return;
 		break;
 	case TASK_SCHEDULED:
+		t->is_shutdown_blind = false;
 		settle(m, t, MODEL_SCHEDULED);
 		break;
 	case TASK_PENDING:
 		settle_pending(m, t, flags);
 		break;
 	default:
+		t->is_shutdown_blind = false;
 		settle(m, t, MODEL_UNKNOWN);
 	}
 	begin_run(m, t, run, flags);
@@ -152,7 +266,7 @@ static enum model_end end_reason(const struct task *t, uint8_t flags)
 
 static void end_task(struct model *m, struct task *t, uint8_t flags)
 {
-	if (t->shutdown.thread != MODEL_NO_THREAD)
+	if (has_shutdown(t))
 		frame_at(m, t->shutdown)->task = NULL;
 	t->shutdown = RUN_REF_NONE;
 	t->pub.end = end_reason(t, flags);
@@ -163,20 +277,61 @@ static void end_task(struct model *m, struct task *t, uint8_t flags)
 	m->reap_at = MIN(m->reap_at, m->now + MODEL_GRACE_NS);
 }
 
+/* Tokio clears NOTIFIED when it begins to poll, and CANCELLED is there once the shutdown took the task. */
+static bool found_taken(uint8_t flags)
+{
+	return (flags & EF_END_NOTIFIED) && (flags & EF_END_CANCELLED) &&
+	       !(flags & EF_END_PANICKED);
+}
+
+/* One whose drop panicked did drop; otherwise it took a task that was queued, and NOTIFIED stays for ever. */
+static bool did_take(uint8_t flags)
+{
+	return (flags & EF_END_PANICKED) ||
+	       ((flags & EF_END_COMPLETE) && (flags & EF_END_NOTIFIED));
+}
+
+/* A shutdown or its rival ends. Returns true when that is all there is to it. */
+static bool decide(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
+{
+	if (is_same_run(run, t->rival->run)) {
+		if (!found_taken(flags)) {
+			believe_rival(m, t);
+			return false;
+		}
+		forget_rival(m, t);
+		return true;
+	}
+	if (!is_same_run(run, t->run))
+		return false;
+	if (did_take(flags)) {
+		forget_rival(m, t);
+		return false;
+	}
+	believe_rival(m, t);
+	if (is_same_run(run, t->shutdown))
+		t->shutdown = RUN_REF_NONE;
+	return true;
+}
+
 void task_run_end(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
 {
+	if (unlikely(t->rival) && decide(m, t, run, flags))
+		return;
 	if (is_same_run(run, t->shutdown)) {
 		t->shutdown = RUN_REF_NONE;
 		return;
 	}
-	close_run(m, t, false);
+	close_run(m, t, m->now, false);
 	t->run = RUN_REF_NONE;
 	if (flags & (EF_END_COMPLETE | EF_END_PANICKED)) {
 		end_task(m, t, flags);
-	} else if (t->shutdown.thread != MODEL_NO_THREAD) {
-		run = t->shutdown;
-		t->shutdown = RUN_REF_NONE;
-		begin_run(m, t, run, t->shutdown_flags);
+	} else if (has_shutdown(t)) {
+		/* it was queued again, and the shutdown took it from there */
+		if (t->is_run_woken && !t->is_notified)
+			woken_unseen(m, t);
+		t->is_shutdown_blind = !t->is_notified && !t->is_run_woken;
+		begin_shutdown(m, t);
 	} else {
 		t->state = t->is_notified ? TASK_SCHEDULED : TASK_PENDING;
 	}
@@ -186,6 +341,10 @@ void task_run_vanished(struct model *m, struct task *t, struct run_ref run)
 {
 	bool was_owner = is_same_run(run, t->run);
 
+	if (t->rival && is_same_run(run, t->rival->run)) {
+		forget_rival(m, t);
+		return;
+	}
 	task_run_end(m, t, run, 0);
 	if (was_owner && t->state != TASK_RUNNING)
 		t->state = TASK_UNKNOWN;
@@ -224,8 +383,12 @@ void task_blocked(struct task *t, struct run_ref run, uint64_t from, uint64_t to
 	if (t->state != TASK_RUNNING || !is_same_run(run, t->run))
 		return;
 	ns = to - MAX(from, t->run_start);
-	t->pub.blocked_ns += ns;
-	t->pub.max_blocked_ns = MAX(t->pub.max_blocked_ns, ns);
+	if (t->rival) {
+		t->rival->blocked_ns += ns;
+		t->rival->max_blocked_ns = MAX(t->rival->max_blocked_ns, ns);
+		return;
+	}
+	add_blocked(t, ns, ns);
 }
 
 static void tell_and_forget(struct model *m, struct task *t)
@@ -250,8 +413,11 @@ void task_finish(struct model *m)
 	while (m->live.first) {
 		struct task *t = m->live.first;
 
+		/* nobody can tell any more; a shutdown that only marks a task is over at once */
+		if (t->rival)
+			forget_rival(m, t);
 		if (t->state == TASK_RUNNING) {
-			close_run(m, t, true);
+			close_run(m, t, m->now, true);
 		} else if (t->state == TASK_PENDING) {
 			if (t->is_run_woken && t->loss == m->loss)
 				woken_unseen(m, t);

@@ -140,7 +140,7 @@ static void count_run(struct model *m, struct thread *thr, const struct frame *f
 	thr->pub.blocked_ns += f->blocked_ns;
 	thr->pub.nr_blocks += f->nr_blocks;
 	thr->pub.max_blocked_ns = MAX(thr->pub.max_blocked_ns, f->max_blocked_ns);
-	thr->pub.polls += !f->flags;
+	thr->pub.polls += !f->flags && !f->is_void;
 	if (!thread_current(m, thr, &outer))
 		thr->pub.busy_ns += m->now - f->start;
 }
@@ -155,9 +155,9 @@ void thread_run_end(struct model *m, struct thread *thr, uint8_t flags)
 		m->totals.nr_stray++;
 		return;
 	}
+	if (top(thr)->task)
+		task_run_end(m, top(thr)->task, run, flags);
 	f = *top(thr);
-	if (f.task)
-		task_run_end(m, f.task, run, flags);
 	thr->stack.nr--;
 	count_run(m, thr, &f);
 }
@@ -197,10 +197,11 @@ void thread_stop(struct model *m, struct thread *thr)
 	thr->is_asleep = false;
 	while (thr->stack.nr) {
 		struct run_ref run = { thr->pub.thread, thr->stack.nr - 1 };
-		struct frame f = *top(thr);
+		struct frame f;
 
-		if (f.task)
-			task_run_vanished(m, f.task, run);
+		if (top(thr)->task)
+			task_run_vanished(m, top(thr)->task, run);
+		f = *top(thr);
 		thr->stack.nr--;
 		count_run(m, thr, &f);
 		m->totals.nr_stray++;

@@ -47,11 +47,12 @@ class Run:
         self.end = self.end_seq = None
         self.end_flags = set()
         self.vanished = False
+        self.idle_call = False  # it found its task taken by a shutdown, and did nothing
         self.sleeps = []  # (from, to, number of the event that ended it)
 
     @property
     def is_poll(self):
-        return not self.flags
+        return not self.flags and not self.idle_call
 
 
 class Thread:
@@ -232,6 +233,9 @@ class Life:
         self.state, self.owner, self.shutdown = "unknown", None, None
         self.notified, self.hint = False, None
         self.saw_shutdown = self.saw_finished = False
+        self.rival = None  # a poll that began while a shutdown is the owner
+        self.before_rival = None  # (notified, hint) when it began
+        self.queue_unseen = False  # nothing told that the owner, a shutdown, found the task queued
 
     def add(self, seq, what, *rest):
         getattr(self, "ev_" + what)(seq, what, *rest)
@@ -269,44 +273,101 @@ class Life:
         self.first_start = self.first_start or (seq, addr)
         if self.ended is not None:
             self.ended, self.state = None, "pending"
-        lost = lost_between(self.s.loss, self.mark_seq, seq)
         if self.owner and "shutdown" in run.flags:
             self.shutdown, self.saw_shutdown = run, True
-            return
-        if self.owner:
-            self.close_poll(seq)
-            if not self.notified:
-                self.infer_wake(lost)
-        elif self.state == "pending":
+        elif self.owner:
+            self.start_over(seq, run)
+        else:
+            self.start_free(seq, run)
+
+    def start_free(self, seq, run):
+        lost = lost_between(self.s.loss, self.mark_seq, seq)
+        unseen = False
+        if self.state == "pending":
             queued = self.hint or "shutdown" not in run.flags
             if queued:
                 self.infer_wake(lost)
             self.spend("sched" if queued else "idle", seq)
+            unseen = not queued
         else:
             self.spend(self.state, seq)
-        self.own(run, seq, run.flags)
+        self.own(run, seq, run.flags, unseen)
 
-    def own(self, run, seq, flags):
+    def start_over(self, seq, run):
+        """A poll begins although another run is open."""
+        if self.rival:  # both cannot have come from one place in the queue: that one was real
+            self.rival_was_real()
+        if "shutdown" not in self.owner_flags:
+            lost = lost_between(self.s.loss, self.mark_seq, seq)
+            self.close_poll(seq)
+            if not self.notified:
+                self.infer_wake(lost)
+            if not self.shutdown:
+                self.own(run, seq, run.flags)
+                return
+            waiting, self.shutdown = self.shutdown, None
+            self.own(waiting, seq, waiting.flags)
+        self.rival, self.before_rival = run, (self.notified, self.hint)
+        self.notified, self.hint = False, None
+
+    def rival_was_void(self):
+        self.rival.idle_call, self.rival = True, None
+        notified, hint = self.before_rival
+        self.notified = self.notified or notified
+        self.hint = hint or self.hint
+
+    def rival_was_real(self):
+        """Goes back to where the rival began, and lets it be the owner from there."""
+        after = self.notified, self.hint
+        lost = lost_between(self.s.loss, self.mark_seq, self.rival.seq)
+        rival, shutdown, self.rival = self.rival, self.owner, None
+        unseen = self.queue_unseen
+        self.close_poll(rival.seq)
+        self.notified, self.hint = self.before_rival
+        if unseen and not self.notified:
+            self.infer_wake(lost)
+        self.own(rival, rival.seq, rival.flags)
+        self.notified, self.hint = after
+        self.saw_shutdown = True
+        self.shutdown = self.shutdown or shutdown
+
+    def own(self, run, seq, flags, queue_unseen=False):
         self.owner, self.owner_from, self.owner_flags = run, self.time(seq), flags
-        self.owner_seq = seq
+        self.owner_seq, self.queue_unseen = seq, queue_unseen
         self.notified, self.hint = False, None
         self.polls += not flags
 
     def ev_end(self, seq, _, type_, run):
+        flags = run.end_flags
+        if self.rival is run:
+            if run.vanished or {"notified", "cancelled"} <= flags and "panicked" not in flags:
+                self.rival_was_void()
+            else:
+                self.rival_was_real()
+        elif self.rival and self.owner is run:
+            if "panicked" in flags or {"complete", "notified"} <= flags:
+                self.rival_was_void()
+            else:
+                self.rival_was_real()
         if run is self.shutdown:
             self.shutdown = None
         elif run is self.owner:
-            self.close_poll(seq)
-            self.owner = None
-            if run.end_flags & {"complete", "panicked"}:
-                self.finish(run, seq)
-            elif self.shutdown:
-                run, self.shutdown = self.shutdown, None
-                self.own(run, seq, run.flags)
-            else:
-                self.state = "sched" if self.notified else "pending"
-                if run.vanished:
-                    self.state = "unknown"
+            self.end_owner(seq, run)
+
+    def end_owner(self, seq, run):
+        self.close_poll(seq)
+        self.owner = None
+        if run.end_flags & {"complete", "panicked"}:
+            self.finish(run, seq)
+        elif self.shutdown:
+            run, self.shutdown = self.shutdown, None
+            if self.hint and not self.notified:
+                self.infer_wake(False)
+            self.own(run, seq, run.flags, not self.notified and not self.hint)
+        else:
+            self.state = "sched" if self.notified else "pending"
+            if run.vanished:
+                self.state = "unknown"
 
     def finish(self, run, seq):
         self.ended, self.state, self.shutdown = self.time(seq), "ended", None
@@ -345,6 +406,8 @@ class Life:
             return
         seq = len(self.s.events)
         lost = lost_between(self.s.loss, self.mark_seq, seq) or self.s.lost_at_end
+        if self.rival:
+            self.rival_was_void()
         if self.owner:
             self.close_poll(seq)
             return

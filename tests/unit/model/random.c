@@ -21,7 +21,7 @@ static struct event random_event(uint64_t *rnd, uint64_t time, bool is_lossy)
 		.time = time,
 		.thread = r % 4,
 		.kind = kinds[(r >> 8) % (ARRAY_SIZE(kinds) - (is_lossy ? 0 : 2))],
-		.flags = (r >> 16) % 4 ? 0 : (r >> 20) % 16,
+		.flags = (r >> 16) % 4 ? 0 : (r >> 18) % 32,
 		.type = (r >> 24) % (NR_TYPES + 1),
 		.task = 1 + (r >> 32) % 40,
 	};

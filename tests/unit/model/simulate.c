@@ -28,6 +28,7 @@ struct simulation {
 	unsigned depth[NR_THREADS];
 	bool is_asleep[NR_THREADS];
 	uint64_t time, next_id;
+	uint64_t contested; /* a shutdown of this task began of late: somebody may poll it now */
 };
 
 static struct event anything(void)
@@ -40,10 +41,25 @@ static struct event anything(void)
 
 	if (ev.kind == EV_LOST && rnd(4))
 		ev.kind = EV_RUN_END;
-	ev.flags = rnd(4) ? 0 : rnd(16);
+	ev.flags = rnd(4) ? 0 : rnd(32);
 	ev.type = rnd(NR_TYPES + 1);
 	ev.task = 1 + rnd(NR_IDS);
 	return ev;
+}
+
+/* What a state word says after a run, a shutdown, or a poll of a task that was taken. */
+static uint8_t end_flags(void)
+{
+	static const uint8_t flags[] = {
+		EF_END_COMPLETE,
+		EF_END_COMPLETE | EF_END_CANCELLED,
+		EF_END_COMPLETE | EF_END_CANCELLED | EF_END_NOTIFIED,
+		EF_END_COMPLETE | EF_END_CANCELLED | EF_END_NOTIFIED,
+		EF_END_CANCELLED | EF_END_NOTIFIED,
+		EF_END_NOTIFIED,
+	};
+
+	return rnd(8) ? flags[rnd(ARRAY_SIZE(flags))] : rnd(32);
 }
 
 /* A type goes with an id, threads do one thing at a time. */
@@ -51,6 +67,8 @@ static struct event sensible(const struct simulation *s, unsigned thread)
 {
 	struct event ev = { .kind = EV_RUN_START, .task = s->next_id - rnd(MIN(s->next_id, 20)) };
 
+	if (s->contested && rnd(2))
+		ev.task = s->contested;
 	ev.type = ev.task % 7 == 0 ? STRIPPED : ev.task % 5 == 0 ? LOCAL : ASYNC;
 	if (s->is_asleep[thread])
 		ev.kind = EV_AWAKE;
@@ -73,9 +91,9 @@ static struct event sensible(const struct simulation *s, unsigned thread)
 			break;
 		}
 	if (ev.kind == EV_RUN_END)
-		ev.flags = rnd(4) ? 0 : EF_END_COMPLETE | (rnd(3) ? 0 : rnd(16));
+		ev.flags = rnd(2) ? 0 : end_flags();
 	if (ev.kind == EV_RUN_START)
-		ev.flags = rnd(12) ? 0 : 1 << rnd(3);
+		ev.flags = rnd(8) ? 0 : 1 << rnd(3);
 	return ev;
 }
 
@@ -96,6 +114,10 @@ static void step(struct simulation *s, bool is_absurd)
 		ev.b = rnd(8) ? 128 : 256;
 	else if (ev.kind == EV_LOST)
 		ev.b = rnd(3);
+	if (ev.kind == EV_RUN_START && ev.flags & EF_RUN_SHUTDOWN)
+		s->contested = ev.task;
+	else if (!rnd(8))
+		s->contested = 0;
 	if (ev.kind == EV_RUN_START)
 		s->depth[thread]++;
 	else if (ev.kind == EV_RUN_END && s->depth[thread])
