@@ -155,7 +155,28 @@ static void put_worker(void *sink, const struct model_thread *t)
 
 static const struct model_ops json_ops = { .task = put_task, .thread = put_worker };
 
-/* The schedulers that its tasks were seen on: "multi_thread+current_thread". */
+/* "multi_thread+current_thread" */
+static void add_flavour(struct strbuf *text, const char *flavour)
+{
+	if (flavour[0] && !strstr(text->s, flavour))
+		strbuf_addf(text, "%s%s", text->len ? "+" : "", flavour);
+}
+
+/* Where no name tells: tasks of a multi-threaded runtime run in the main loop of a worker, all others elsewhere. */
+static void infer_flavour(struct json_sink *s, uint32_t runtime, struct strbuf *text)
+{
+	unsigned places = 0;
+
+	for (uint32_t i = 0; i < s->r->nr_types; i++)
+		if (s->r->types[i].runtime == runtime && s->r->types[i].kind == TRACE_TASK)
+			places |= model_type_get_places(s->r->model, i);
+	if (places & MODEL_IN_WORKER)
+		add_flavour(text, "multi_thread");
+	if (places & MODEL_OUTSIDE)
+		add_flavour(text, "current_thread");
+}
+
+/* The schedulers that its tasks were seen on. */
 static void put_flavour(struct json_sink *s, uint32_t runtime)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -163,11 +184,11 @@ static void put_flavour(struct json_sink *s, uint32_t runtime)
 	for (uint32_t i = 0; i < s->r->nr_types; i++) {
 		const struct trace_type *type = &s->r->types[i];
 
-		if (!s->is_type_used[i] || type->runtime != runtime || !type->scheduler[0] ||
-		    type->kind == TRACE_BLOCKING || strstr(text.s, type->scheduler))
-			continue;
-		strbuf_addf(&text, "%s%s", text.len ? "+" : "", type->scheduler);
+		if (s->is_type_used[i] && type->runtime == runtime && type->kind != TRACE_BLOCKING)
+			add_flavour(&text, type->scheduler);
 	}
+	if (!text.len && !strcmp(s->r->runtimes[runtime].name, "tokio"))
+		infer_flavour(s, runtime, &text);
 	json_str(&s->json, "flavour", text.len ? text.s : NULL);
 	strbuf_release(&text);
 }

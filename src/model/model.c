@@ -188,6 +188,11 @@ bool model_type_is_helper(const struct model *m, uint16_t type)
 	return is_helper(m, type);
 }
 
+unsigned model_type_get_places(const struct model *m, uint16_t type)
+{
+	return type < m->types.nr ? m->types.v[type].places : 0;
+}
+
 uint64_t model_get_duration(const struct model *m)
 {
 	return m->duration;

@@ -131,6 +131,10 @@ void model_finish(struct model *m, uint64_t duration_ns, const uint64_t *lost);
 const struct model_totals *model_get_totals(const struct model *m);
 /* The runtime's own task, as its kind says or as it turned out. */
 bool model_type_is_helper(const struct model *m, uint16_t type);
+/* Where tasks of the type ran: right inside a worker's main loop, or not. Dropping is not running. */
+#define MODEL_IN_WORKER 1
+#define MODEL_OUTSIDE	2
+unsigned model_type_get_places(const struct model *m, uint16_t type);
 uint64_t model_get_duration(const struct model *m); /* after model_finish */
 
 const char *model_end_name(enum model_end end);

@@ -99,6 +99,17 @@ static void learn_kind(struct model *m, struct thread *thr, const struct frame *
 		note_kind(m, thr, outer);
 }
 
+/* Where the run that begins stands. A task of another task's runtime is outside of its worker. */
+static void note_place(struct model *m, const struct thread *thr, const struct frame *f)
+{
+	const struct frame *outer = top(thr);
+	bool is_in_worker = outer && is_helper(m, outer->key.type) &&
+			    outer->key.runtime == f->key.runtime;
+
+	if (f->key.type < m->types.nr && !(f->flags & (EF_RUN_SHUTDOWN | EF_RUN_FINISHED)))
+		m->types.v[f->key.type].places |= is_in_worker ? MODEL_IN_WORKER : MODEL_OUTSIDE;
+}
+
 void thread_run_start(struct model *m, struct thread *thr, const struct event *ev)
 {
 	struct run_ref run = { thr->pub.thread, thr->stack.nr };
@@ -111,6 +122,7 @@ void thread_run_start(struct model *m, struct thread *thr, const struct event *e
 	thr->is_asleep = false; /* if it was, its waking up was lost, and so is how long it slept */
 	if (!thr->ran_worker || (run.depth == 1 && !is_helper(m, thr->stack.v[0].key.type)))
 		learn_kind(m, thr, &f);
+	note_place(m, thr, &f);
 	if (ev->flags & EF_RUN_FINISHED) {
 		if (t && t->state == TASK_RUNNING && (ev->flags & EF_RUN_SHUTDOWN))
 			t->saw_finished = true;

@@ -73,6 +73,7 @@ class Stream:
         self.duration = max([duration] + [e.time for e in events[-1:]])
         self.learnt = {n: -1 for n, t in types.items() if t["kind"] == "helper"}
         self.threads, self.lives, self.reaped = {}, {}, []
+        self.places = collections.defaultdict(set)  # of the tasks of a runtime, "in" a worker or "out"
         self.spawns = collections.defaultdict(list)  # by address
         self.loss, self.spawn_loss = [], []
         self.lost = collections.Counter()
@@ -127,6 +128,7 @@ class Stream:
         life = self.live(key, ev)
         type_ = life.type if life else ev.type
         self.learn(ev, thr, key, type_)
+        self.note_place(ev, thr, key, type_)
         run = Run(ev, key, type_, thr.stack[-1] if thr.stack else None)
         thr.stack.append(run)
         thr.runs.append(run)
@@ -135,6 +137,14 @@ class Stream:
                 life.add(ev.seq, "finished", type_, run)
             return
         self.life(key, ev).add(ev.seq, "start", type_, run, ev.addr)
+
+    def note_place(self, ev, thr, key, type_):
+        if type_ not in self.types or self.type_of(type_)["kind"] != "task":
+            return
+        if not ev.flags & {"shutdown", "finished"}:
+            outer = thr.stack[-1] if thr.stack else None
+            inside = outer and self.is_helper(outer.type, ev.seq) and outer.key[1] == key[1]
+            self.places[key[1]].add("in" if inside else "out")
 
     def on_run_end(self, ev, thr):
         thr.sleep_from = None
@@ -529,6 +539,18 @@ def expected_workers(s):
     return workers
 
 
+def expected_flavours(s, report):
+    """Where no name of a scheduler is known: by where the tasks ran."""
+    named = {t["runtime_id"] for t in report["types"] if t["scheduler"]}
+    flavours = {}
+    for r in report["runtimes"]:
+        places = s.places[r["id"]]
+        names = ["multi_thread"] * ("in" in places) + ["current_thread"] * ("out" in places)
+        if r["id"] not in named and r["name"] == "tokio":
+            flavours[r["id"]] = "+".join(names) or None
+    return flavours
+
+
 def sort_key(t):
     return (t["id"], -1 if t["runtime_id"] is None else t["runtime_id"], t["spawn_ns"])
 
@@ -575,6 +597,8 @@ def check(futrace, path):
         parts = sum(h[k] for k in ("busy_ns", "sched_ns", "idle_ns", "unknown_ns"))
         if end - h["spawn_ns"] != parts:
             out.append(f"task {h['id']}: its life is {end - h['spawn_ns']}, its parts {parts}")
+    compare("flavours", {r["id"]: r["flavour"] for r in report["runtimes"]},
+            expected_flavours(s, report), out)
     workers = expected_workers(s)
     have_workers = {w["tid"]: w for w in report["workers"]}
     if have_workers.keys() != workers.keys():
