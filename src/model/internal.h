@@ -13,6 +13,11 @@
  * shows up some nanoseconds behind the end. Longer keeps more memory warm for nothing.
  */
 #define MODEL_GRACE_NS UINT64_C(1000000)
+/*
+ * The same for a task that a shutdown took from a queue although nobody was seen to put it there: whoever did has yet
+ * to stamp the wake, and may have lost its CPU before. There are few of them.
+ */
+#define MODEL_LATE_GRACE_NS UINT64_C(1000000000)
 
 /* Of a task, now. PENDING is decided by what comes next: idle if a wake, scheduled if a run. */
 enum task_state { TASK_RUNNING, TASK_SCHEDULED, TASK_PENDING, TASK_UNKNOWN, TASK_ENDED };
@@ -33,7 +38,7 @@ struct waker {
 struct task {
 	struct model_task pub;
 	struct task *prev,
-		*next;	    /* model.live in order of sighting, or model.ended in order of end */
+		*next;	    /* model.live in order of sighting, or .ended or .late in order of end */
 	uint64_t since;	    /* pub.ns is complete up to here */
 	uint64_t loss;	    /* model.loss at its latest event */
 	uint64_t run_start; /* TASK_RUNNING: of the latest-started run */
@@ -44,9 +49,11 @@ struct task {
 	bool is_addr_known; /* its spawn was looked for */
 	bool is_notified;   /* TASK_RUNNING: a wake came that belongs behind this run */
 	bool is_run_woken;  /* woken from elsewhere while it ran, by `waker` */
-	bool saw_shutdown;  /* while it ran the runtime went away */
+	bool saw_shutdown;  /* the runtime goes away */
 	bool saw_finished;  /* … and found it complete */
-	bool is_shutdown_blind; /* a shutdown runs it, and found no sign that it was queued */
+	bool is_shutdown_blind; /* a shutdown runs or ran it, and no sign was seen that it was queued */
+	bool is_taken;		/* TASK_ENDED: … but it was. No wake can change that any more */
+	bool is_late;		/* TASK_ENDED: in model.late */
 	struct waker waker;
 	struct rival *rival; /* NULL, but for a blink */
 };
@@ -126,7 +133,7 @@ struct model {
 	size_t nr_tasks, nr_slots;
 	struct task *free_tasks;
 	VEC(struct task *) chunks;
-	struct task_list live, ended;
+	struct task_list live, ended, late;
 
 	VEC(struct thread) threads;
 	VEC(struct type) types;
@@ -155,8 +162,8 @@ void task_run_end(struct model *m, struct task *t, struct run_ref run, uint8_t f
 void task_run_vanished(struct model *m, struct task *t, struct run_ref run); /* no end was seen */
 void task_wake(struct model *m, struct task *t, const struct waker *w, uint8_t flags);
 void task_blocked(struct task *t, struct run_ref run, uint64_t from, uint64_t to);
-void task_reap(struct model *m, uint64_t before); /* tell the sinks of those that ended before */
-void task_finish(struct model *m);		  /* … and of all others */
+void task_reap(struct model *m);   /* tell the sinks of those that ended long enough ago */
+void task_finish(struct model *m); /* … and of all others */
 
 /* spawn.c: allocations waiting to become tasks */
 void spawn_seen(struct model *m, const struct event *ev);
@@ -185,6 +192,11 @@ void tell_task(struct model *m, const struct model_task *task);
 static inline bool is_helper(const struct model *m, uint16_t type)
 {
 	return type < m->types.nr && m->types.v[type].is_helper;
+}
+
+static inline struct task_list *list_of(struct model *m, const struct task *t)
+{
+	return t->state != TASK_ENDED ? &m->live : t->is_late ? &m->late : &m->ended;
 }
 
 static inline bool is_same_task(const struct model_key *a, const struct model_key *b)

@@ -74,7 +74,9 @@ static void feed_wake(struct model *m, const struct thread *thr, const struct ev
 {
 	struct model_key key = key_of(m, ev);
 	struct task *t = task_find(m, &key);
-	struct waker w = thread_waker(m, thr, &key, ev->flags);
+	/* what looks like an abort may be the mark that a shutdown left */
+	uint8_t flags = t && t->saw_shutdown ? ev->flags & ~EF_WAKE_ABORT : ev->flags;
+	struct waker w = thread_waker(m, thr, &key, flags);
 
 	if (!t) {
 		/* Such a wake is stamped late and may come when the task is over and forgotten. */
@@ -82,7 +84,7 @@ static void feed_wake(struct model *m, const struct thread *thr, const struct ev
 			return;
 		t = task_new(m, &key);
 	}
-	task_wake(m, t, &w, ev->flags);
+	task_wake(m, t, &w, flags);
 }
 
 /* Lost sleeps and names leave the lives of tasks certain; lost runs and wakes, or what is not known, do not. */
@@ -159,7 +161,7 @@ void model_feed(struct model *m, const struct event *evs, size_t nr)
 		}
 		m->now = MAX(m->now, ev->time);
 		if (unlikely(m->now > m->reap_at))
-			task_reap(m, m->now - MODEL_GRACE_NS);
+			task_reap(m);
 		feed_one(m, thr, ev);
 	}
 }

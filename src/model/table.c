@@ -131,7 +131,7 @@ void task_forget(struct model *m, struct task *t)
 {
 	remove_slot(m, probe(m, t->pub.key.id, t->pub.key.runtime));
 	m->nr_tasks--;
-	unlink_task(t->state == TASK_ENDED ? &m->ended : &m->live, t);
+	unlink_task(list_of(m, t), t);
 	t->next = m->free_tasks;
 	m->free_tasks = t;
 }

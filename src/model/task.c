@@ -91,9 +91,10 @@ static void settle_pending(struct model *m, struct task *t, uint8_t flags)
 
 static void unend(struct model *m, struct task *t)
 {
-	task_move(&m->ended, &m->live, t);
+	task_move(list_of(m, t), &m->live, t);
 	t->pub.end = MODEL_ALIVE;
 	t->state = TASK_PENDING;
+	t->is_taken = t->is_late = false;
 }
 
 static void own(struct task *t, struct run_ref run, uint64_t start, uint8_t flags)
@@ -102,6 +103,8 @@ static void own(struct task *t, struct run_ref run, uint64_t start, uint8_t flag
 	t->run = run;
 	t->run_start = start;
 	t->run_flags = flags;
+	if (flags & EF_RUN_SHUTDOWN)
+		t->saw_shutdown = true;
 	if (!flags)
 		t->pub.polls++;
 }
@@ -264,19 +267,6 @@ static enum model_end end_reason(const struct task *t, uint8_t flags)
 	return t->saw_shutdown ? MODEL_DROPPED : MODEL_CANCELLED;
 }
 
-static void end_task(struct model *m, struct task *t, uint8_t flags)
-{
-	if (has_shutdown(t))
-		frame_at(m, t->shutdown)->task = NULL;
-	t->shutdown = RUN_REF_NONE;
-	t->pub.end = end_reason(t, flags);
-	t->pub.end_ns = m->now;
-	t->pub.is_wanted = flags & EF_END_WANTED;
-	t->state = TASK_ENDED;
-	task_move(&m->live, &m->ended, t);
-	m->reap_at = MIN(m->reap_at, m->now + MODEL_GRACE_NS);
-}
-
 /* Tokio clears NOTIFIED when it begins to poll, and CANCELLED is there once the shutdown took the task. */
 static bool found_taken(uint8_t flags)
 {
@@ -289,6 +279,27 @@ static bool did_take(uint8_t flags)
 {
 	return (flags & EF_END_PANICKED) ||
 	       ((flags & EF_END_COMPLETE) && (flags & EF_END_NOTIFIED));
+}
+
+static uint64_t reap_time(const struct task *t)
+{
+	return t->pub.end_ns + (t->is_late ? MODEL_LATE_GRACE_NS : MODEL_GRACE_NS);
+}
+
+static void end_task(struct model *m, struct task *t, uint8_t flags)
+{
+	if (has_shutdown(t))
+		frame_at(m, t->shutdown)->task = NULL;
+	t->shutdown = RUN_REF_NONE;
+	t->pub.end = end_reason(t, flags);
+	t->pub.end_ns = m->now;
+	t->pub.is_wanted = flags & EF_END_WANTED;
+	t->state = TASK_ENDED;
+	t->is_taken = (t->run_flags & EF_RUN_SHUTDOWN) && did_take(flags);
+	t->is_shutdown_blind &= !t->is_notified;
+	t->is_late = t->is_taken && t->is_shutdown_blind;
+	task_move(&m->live, list_of(m, t), t);
+	m->reap_at = MIN(m->reap_at, reap_time(t));
 }
 
 /* A shutdown or its rival ends. Returns true when that is all there is to it. */
@@ -360,6 +371,13 @@ void task_wake(struct model *m, struct task *t, const struct waker *w, uint8_t f
 		}
 		return;
 	}
+	if (t->state == TASK_ENDED && t->is_taken) {
+		/* stamped late: this is how it came to be queued */
+		if (t->is_shutdown_blind)
+			woken(m, t, t->run_start, w);
+		t->is_shutdown_blind = false;
+		return;
+	}
 	if (t->state == TASK_ENDED)
 		unend(m, t);
 	t->is_run_woken = false;
@@ -400,16 +418,25 @@ static void tell_and_forget(struct model *m, struct task *t)
 	task_forget(m, t);
 }
 
-void task_reap(struct model *m, uint64_t before)
+/* Returns when the next one is due. */
+static uint64_t reap(struct model *m, struct task_list *list, uint64_t now)
 {
-	while (m->ended.first && m->ended.first->pub.end_ns < before)
-		tell_and_forget(m, m->ended.first);
-	m->reap_at = m->ended.first ? m->ended.first->pub.end_ns + MODEL_GRACE_NS : UINT64_MAX;
+	while (list->first && reap_time(list->first) < now)
+		tell_and_forget(m, list->first);
+	return list->first ? reap_time(list->first) : UINT64_MAX;
+}
+
+void task_reap(struct model *m)
+{
+	uint64_t ended = reap(m, &m->ended, m->now), late = reap(m, &m->late, m->now);
+
+	m->reap_at = MIN(ended, late);
 }
 
 void task_finish(struct model *m)
 {
-	task_reap(m, UINT64_MAX);
+	reap(m, &m->ended, UINT64_MAX);
+	reap(m, &m->late, UINT64_MAX);
 	while (m->live.first) {
 		struct task *t = m->live.first;
 

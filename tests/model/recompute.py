@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 GRACE_NS = 1_000_000
+LATE_GRACE_NS = 1_000_000_000
 HARMLESS = {"sleep", "awake", "panic", "thread-start", "thread-stop", "thread-name"}
 LINE = re.compile(r"\s*(\d+)\.(\d{9})\s+(\d+)\s+(\S+)\s+(\S+)(.*)$")
 WORD = re.compile(r"(\w+)=(\S+)")
@@ -168,9 +169,10 @@ class Stream:
             cause = "worker"
         else:
             cause = "thread"
-        if "abort" in ev.flags:
+        life = self.live(key, ev)
+        if "abort" in ev.flags and not (life and life.saw_shutdown):
             cause = "abort"
-        if "running" in ev.flags and not self.live(key, ev):
+        if "running" in ev.flags and not life:
             return
         self.life(key, ev).add(ev.seq, "wake", ev.type, cause, "running" in ev.flags)
 
@@ -210,7 +212,7 @@ class Stream:
     # A key can come again when its task ended long ago.
     def live(self, key, ev):
         life = self.lives.get(key)
-        over = life and life.ended is not None and ev.time > life.ended + GRACE_NS
+        over = life and life.ended is not None and ev.time > life.ended + life.grace
         return None if over else life
 
     def life(self, key, ev):
@@ -225,6 +227,11 @@ class Stream:
 def lost_between(losses, a, b):
     i = bisect.bisect_right(losses, a)
     return i < len(losses) and losses[i] < b
+
+
+def took_it(flags):
+    """Of the end of a shutdown."""
+    return "panicked" in flags or {"complete", "notified"} <= flags
 
 
 class Life:
@@ -245,6 +252,7 @@ class Life:
         self.saw_shutdown = self.saw_finished = False
         self.rival = None  # a poll that began while a shutdown is the owner
         self.before_rival = None  # (notified, hint) when it began
+        self.taken, self.grace = False, GRACE_NS  # ended by a shutdown that took it from the queue
         self.queue_unseen = False  # nothing told that the owner, a shutdown, found the task queued
 
     def add(self, seq, what, *rest):
@@ -346,6 +354,7 @@ class Life:
         self.owner_seq, self.queue_unseen = seq, queue_unseen
         self.notified, self.hint = False, None
         self.polls += not flags
+        self.saw_shutdown = self.saw_shutdown or "shutdown" in flags
 
     def ev_end(self, seq, _, type_, run):
         flags = run.end_flags
@@ -355,7 +364,7 @@ class Life:
             else:
                 self.rival_was_real()
         elif self.rival and self.owner is run:
-            if "panicked" in flags or {"complete", "notified"} <= flags:
+            if took_it(flags):
                 self.rival_was_void()
             else:
                 self.rival_was_real()
@@ -383,6 +392,9 @@ class Life:
         self.ended, self.state, self.shutdown = self.time(seq), "ended", None
         self.end_seq = seq
         flags = run.end_flags
+        self.taken = "shutdown" in self.owner_flags and took_it(flags)
+        self.queue_unseen = self.queue_unseen and not self.notified
+        self.grace = LATE_GRACE_NS if self.taken and self.queue_unseen else GRACE_NS
         self.wanted = "wanted" in flags
         if "panicked" in flags:
             self.reason = "panicked"
@@ -399,6 +411,10 @@ class Life:
         if running:
             if (self.owner or self.state == "pending") and not self.hint:
                 self.hint = cause
+            return
+        if self.ended is not None and self.taken:
+            self.wakes[cause] += self.queue_unseen
+            self.queue_unseen = False
             return
         if self.ended is not None:
             self.ended, self.state = None, "pending"
@@ -463,7 +479,7 @@ def tell_seq(s, life):
     """When the model told the task: helpers that were unmasked later were tasks until then."""
     if life.ended is None:
         return len(s.events)
-    return bisect.bisect_right(s.times, life.ended + GRACE_NS)
+    return bisect.bisect_right(s.times, life.ended + life.grace)
 
 
 def expected_tasks(s):
