@@ -43,9 +43,12 @@ struct task {
 	uint64_t loss;	    /* model.loss at its latest event */
 	uint64_t run_start; /* TASK_RUNNING: of the latest-started run */
 	struct run_ref run; /* TASK_RUNNING: that run, which alone may end the task */
+	uint64_t run_blocked_ns, max_run_blocked_ns; /* TASK_RUNNING: asleep in that run */
 	struct run_ref shutdown; /* a shutdown that came while another run was open */
+	uint64_t shutdown_start, shutdown_loss; /* when, and model.loss then */
 	uint8_t state;		 /* enum task_state */
 	uint8_t run_flags, shutdown_flags;
+	uint8_t over_flags; /* TASK_RUNNING: what a shutdown that ended meanwhile saw of its end */
 	bool is_addr_known; /* its spawn was looked for */
 	bool is_notified;   /* TASK_RUNNING: a wake came that belongs behind this run */
 	bool is_run_woken;  /* woken from elsewhere while it ran, by `waker` */
@@ -66,7 +69,7 @@ struct rival {
 	struct run_ref run;
 	uint64_t start;
 	uint64_t loss;			      /* model.loss then */
-	uint64_t blocked_ns, max_blocked_ns; /* of the shutdown since then */
+	uint64_t blocked_ns, max_blocked_ns; /* of the shutdown, since then */
 	bool was_notified, was_run_woken;     /* of the task, then */
 	struct waker waker;
 	uint8_t flags;

@@ -44,20 +44,21 @@ static struct frame *frame_at(struct model *m, struct run_ref run)
 /* The time of the open run up to `end` is busy; the run is over unless the recording is. */
 static void close_run(struct model *m, struct task *t, uint64_t end, bool is_open)
 {
-	const struct frame *f = frame_at(m, t->run);
 	uint64_t ns = end - t->run_start;
 
 	/* a run is recorded whole or lost whole: one that is open is certain */
 	t->pub.ns[MODEL_RUNNING] += end - t->since;
 	t->since = end;
 	t->loss = m->loss;
+	t->pub.blocked_ns += t->run_blocked_ns;
+	t->pub.max_blocked_ns = MAX(t->pub.max_blocked_ns, t->max_run_blocked_ns);
 	if (!t->run_flags && ns > t->pub.max_poll_ns)
 		t->pub.max_poll_ns = ns;
 	if (m->wants_runs && !is_helper(m, t->pub.key.type))
 		tell_run(m, &(struct model_run){ .task = &t->pub,
 						 .start_ns = t->run_start,
 						 .end_ns = end,
-						 .blocked_ns = MIN(f->blocked_ns, ns),
+						 .blocked_ns = t->run_blocked_ns,
 						 .thread = t->run.thread,
 						 .flags = t->run_flags,
 						 .is_open = is_open });
@@ -103,6 +104,8 @@ static void own(struct task *t, struct run_ref run, uint64_t start, uint8_t flag
 	t->run = run;
 	t->run_start = start;
 	t->run_flags = flags;
+	t->over_flags = 0;
+	t->run_blocked_ns = t->max_run_blocked_ns = 0;
 	if (flags & EF_RUN_SHUTDOWN)
 		t->saw_shutdown = true;
 	if (!flags)
@@ -136,13 +139,15 @@ static void meet_shutdown(struct model *m, struct task *t, struct run_ref run, u
 		frame_at(m, t->shutdown)->task = NULL;
 	t->shutdown = run;
 	t->shutdown_flags = flags;
+	t->shutdown_start = m->now;
+	t->shutdown_loss = m->loss;
 	t->saw_shutdown = true;
 }
 
 static void add_blocked(struct task *t, uint64_t ns, uint64_t max_ns)
 {
-	t->pub.blocked_ns += ns;
-	t->pub.max_blocked_ns = MAX(t->pub.max_blocked_ns, max_ns);
+	t->run_blocked_ns += ns;
+	t->max_run_blocked_ns = MAX(t->max_run_blocked_ns, max_ns);
 }
 
 static void begin_rival(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
@@ -197,13 +202,31 @@ static void believe_rival(struct model *m, struct task *t)
 		woken(m, t, r->start, r->was_run_woken ? &r->waker : &self_waker);
 	own(t, r->run, r->start, r->flags);
 	add_blocked(t, f->blocked_ns, f->max_blocked_ns);
-	t->saw_shutdown = true;
-	if (has_shutdown(t))
-		frame_at(m, shutdown)->task = NULL;
-	else
-		meet_shutdown(m, t, shutdown, shutdown_flags);
+	meet_shutdown(m, t, shutdown, shutdown_flags);
 	t->rival = NULL;
 	free(r);
+}
+
+/*
+ * The poll that was open when the shutdown began had not yet got the task, and never will: until then it was queued, and
+ * from there on the shutdown's.
+ */
+static void forget_poll(struct model *m, struct task *t)
+{
+	struct frame *f = frame_at(m, t->run);
+
+	f->task = NULL;
+	f->is_void = true;
+	t->pub.polls -= !t->run_flags;
+	t->pub.ns[t->loss == t->shutdown_loss ? MODEL_SCHEDULED : MODEL_UNKNOWN] +=
+		t->shutdown_start - t->since;
+	t->since = t->shutdown_start;
+	t->loss = t->shutdown_loss;
+	own(t, t->shutdown, t->shutdown_start, t->shutdown_flags);
+	f = frame_at(m, t->shutdown);
+	add_blocked(t, f->blocked_ns, f->max_blocked_ns);
+	t->shutdown = RUN_REF_NONE;
+	t->is_shutdown_blind = false;
 }
 
 /* A poll begins while a run is open. Returns true when it waits for the shutdown to tell which of them counts. */
@@ -303,7 +326,7 @@ static void end_task(struct model *m, struct task *t, uint8_t flags)
 }
 
 /* A shutdown or its rival ends. Returns true when that is all there is to it. */
-static bool decide(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
+static bool decide_rival(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
 {
 	if (is_same_run(run, t->rival->run)) {
 		if (!found_taken(flags)) {
@@ -320,19 +343,46 @@ static bool decide(struct model *m, struct task *t, struct run_ref run, uint8_t 
 		return false;
 	}
 	believe_rival(m, t);
-	if (is_same_run(run, t->shutdown))
-		t->shutdown = RUN_REF_NONE;
+	t->shutdown = RUN_REF_NONE;
+	return true;
+}
+
+/*
+ * A poll, or the shutdown that met it, ends. A wake since then is only possible if the poll is over, so it was one.
+ * Returns true when that is all there is to it.
+ */
+static bool decide_poll(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
+{
+	bool is_shutdown = is_same_run(run, t->shutdown);
+	bool is_void = is_shutdown ? did_take(flags) && !(flags & EF_END_PANICKED) :
+				     found_taken(flags);
+
+	if (is_void && !t->is_notified) {
+		forget_poll(m, t);
+		return !is_shutdown;
+	}
+	if (!is_shutdown)
+		return false;
+	/* the poll's own end may have been looked at before */
+	t->over_flags = flags & (EF_END_COMPLETE | EF_END_CANCELLED | EF_END_PANICKED);
+	t->shutdown = RUN_REF_NONE;
 	return true;
 }
 
 void task_run_end(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
 {
-	if (unlikely(t->rival) && decide(m, t, run, flags))
-		return;
+	if (unlikely(t->rival)) {
+		if (decide_rival(m, t, run, flags))
+			return;
+	} else if (unlikely(has_shutdown(t)) && !(t->run_flags & EF_RUN_SHUTDOWN)) {
+		if (decide_poll(m, t, run, flags))
+			return;
+	}
 	if (is_same_run(run, t->shutdown)) {
 		t->shutdown = RUN_REF_NONE;
 		return;
 	}
+	flags |= t->over_flags;
 	close_run(m, t, m->now, false);
 	t->run = RUN_REF_NONE;
 	if (flags & (EF_END_COMPLETE | EF_END_PANICKED)) {
@@ -357,7 +407,7 @@ void task_run_vanished(struct model *m, struct task *t, struct run_ref run)
 		return;
 	}
 	task_run_end(m, t, run, 0);
-	if (was_owner && t->state != TASK_RUNNING)
+	if (was_owner && t->state != TASK_RUNNING && t->state != TASK_ENDED)
 		t->state = TASK_UNKNOWN;
 }
 

@@ -234,6 +234,11 @@ def took_it(flags):
     return "panicked" in flags or {"complete", "notified"} <= flags
 
 
+def found_taken(flags):
+    """Of the end of a poll."""
+    return {"notified", "cancelled"} <= flags and "panicked" not in flags
+
+
 class Life:
     """One task, from the list of all that concerns it."""
 
@@ -346,12 +351,21 @@ class Life:
             self.infer_wake(lost)
         self.own(rival, rival.seq, rival.flags)
         self.notified, self.hint = after
-        self.saw_shutdown = True
-        self.shutdown = self.shutdown or shutdown
+        self.shutdown, self.saw_shutdown = shutdown, True
+
+    def owner_was_void(self):
+        """The shutdown that began while a poll was open had the task before the poll had."""
+        hint, shutdown, self.shutdown = self.hint, self.shutdown, None
+        self.owner.idle_call = True
+        self.polls -= not self.owner_flags
+        self.spend("sched", shutdown.seq)
+        self.own(shutdown, shutdown.seq, shutdown.flags)
+        self.hint = hint
 
     def own(self, run, seq, flags, queue_unseen=False):
         self.owner, self.owner_from, self.owner_flags = run, self.time(seq), flags
         self.owner_seq, self.queue_unseen = seq, queue_unseen
+        self.over_flags = set()
         self.notified, self.hint = False, None
         self.polls += not flags
         self.saw_shutdown = self.saw_shutdown or "shutdown" in flags
@@ -359,7 +373,7 @@ class Life:
     def ev_end(self, seq, _, type_, run):
         flags = run.end_flags
         if self.rival is run:
-            if run.vanished or {"notified", "cancelled"} <= flags and "panicked" not in flags:
+            if run.vanished or found_taken(flags):
                 self.rival_was_void()
             else:
                 self.rival_was_real()
@@ -368,16 +382,24 @@ class Life:
                 self.rival_was_void()
             else:
                 self.rival_was_real()
+        elif self.owner and self.shutdown and "shutdown" not in self.owner_flags:
+            if run is self.shutdown and not self.notified and took_it(flags) and "panicked" not in flags:
+                self.owner_was_void()
+            elif run is self.owner and not self.notified and found_taken(flags):
+                self.owner_was_void()
+            elif run is self.shutdown:
+                self.over_flags = flags & {"complete", "cancelled", "panicked"}
         if run is self.shutdown:
             self.shutdown = None
         elif run is self.owner:
             self.end_owner(seq, run)
 
     def end_owner(self, seq, run):
+        flags = run.end_flags | self.over_flags
         self.close_poll(seq)
         self.owner = None
-        if run.end_flags & {"complete", "panicked"}:
-            self.finish(run, seq)
+        if flags & {"complete", "panicked"}:
+            self.finish(flags, seq)
         elif self.shutdown:
             run, self.shutdown = self.shutdown, None
             if self.hint and not self.notified:
@@ -388,10 +410,9 @@ class Life:
             if run.vanished:
                 self.state = "unknown"
 
-    def finish(self, run, seq):
+    def finish(self, flags, seq):
         self.ended, self.state, self.shutdown = self.time(seq), "ended", None
         self.end_seq = seq
-        flags = run.end_flags
         self.taken = "shutdown" in self.owner_flags and took_it(flags)
         self.queue_unseen = self.queue_unseen and not self.notified
         self.grace = LATE_GRACE_NS if self.taken and self.queue_unseen else GRACE_NS
