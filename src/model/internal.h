@@ -38,15 +38,15 @@ struct waker {
 struct task {
 	struct model_task pub;
 	struct task *prev,
-		*next;	    /* model.live in order of sighting, or .ended or .late in order of end */
-	uint64_t since;	    /* pub.ns is complete up to here */
-	uint64_t loss;	    /* model.loss at its latest event */
+		*next;	/* model.live in order of sighting, or .ended or .late in order of end */
+	uint64_t since; /* pub.ns is complete up to here */
+	uint64_t loss;	/* model.loss at its latest event */
 	uint64_t run_start; /* TASK_RUNNING: of the latest-started run */
 	struct run_ref run; /* TASK_RUNNING: that run, which alone may end the task */
 	uint64_t run_blocked_ns, max_run_blocked_ns; /* TASK_RUNNING: asleep in that run */
 	struct run_ref shutdown; /* a shutdown that came while another run was open */
 	uint64_t shutdown_start, shutdown_loss; /* when, and model.loss then */
-	uint8_t state;		 /* enum task_state */
+	uint8_t state;				/* enum task_state */
 	uint8_t run_flags, shutdown_flags;
 	uint8_t over_flags; /* TASK_RUNNING: what a shutdown that ended meanwhile saw of its end */
 	bool is_addr_known; /* its spawn was looked for */
@@ -68,9 +68,9 @@ struct task {
 struct rival {
 	struct run_ref run;
 	uint64_t start;
-	uint64_t loss;			      /* model.loss then */
+	uint64_t loss;			     /* model.loss then */
 	uint64_t blocked_ns, max_blocked_ns; /* of the shutdown, since then */
-	bool was_notified, was_run_woken;     /* of the task, then */
+	bool was_notified, was_run_woken;    /* of the task, then */
 	struct waker waker;
 	uint8_t flags;
 };
@@ -103,7 +103,7 @@ struct type {
 	uint32_t runtime;
 	enum trace_task_kind kind;
 	bool is_named, is_helper;
-	uint8_t places; /* MODEL_IN_WORKER, MODEL_OUTSIDE: where its tasks ran */
+	uint8_t places;	      /* MODEL_IN_WORKER, MODEL_OUTSIDE: where its tasks ran */
 	uint64_t spawn_bytes; /* of its allocations, 0 when not known */
 };
 

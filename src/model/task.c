@@ -325,11 +325,21 @@ static void end_task(struct model *m, struct task *t, uint8_t flags)
 	m->reap_at = MIN(m->reap_at, reap_time(t));
 }
 
-/* A shutdown or its rival ends. Returns true when that is all there is to it. */
+/* The shutdown that met a poll ends, and the poll goes on; but its own end may have been looked at before. */
+static void leave_to_poll(struct task *t, uint8_t flags)
+{
+	t->over_flags = flags & (EF_END_COMPLETE | EF_END_CANCELLED | EF_END_PANICKED);
+	t->shutdown = RUN_REF_NONE;
+}
+
+/*
+ * A shutdown or its rival ends. A wake since the poll began is only possible if the poll is over, so it was one.
+ * Returns true when that is all there is to it.
+ */
 static bool decide_rival(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
 {
 	if (is_same_run(run, t->rival->run)) {
-		if (!found_taken(flags)) {
+		if (!found_taken(flags) || t->is_notified) {
 			believe_rival(m, t);
 			return false;
 		}
@@ -338,35 +348,29 @@ static bool decide_rival(struct model *m, struct task *t, struct run_ref run, ui
 	}
 	if (!is_same_run(run, t->run))
 		return false;
-	if (did_take(flags)) {
+	if (did_take(flags) && !t->is_notified) {
 		forget_rival(m, t);
 		return false;
 	}
 	believe_rival(m, t);
-	t->shutdown = RUN_REF_NONE;
+	leave_to_poll(t, flags);
 	return true;
 }
 
-/*
- * A poll, or the shutdown that met it, ends. A wake since then is only possible if the poll is over, so it was one.
- * Returns true when that is all there is to it.
- */
+/* The same of a poll, or of the shutdown that met it. */
 static bool decide_poll(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
 {
 	bool is_shutdown = is_same_run(run, t->shutdown);
-	bool is_void = is_shutdown ? did_take(flags) && !(flags & EF_END_PANICKED) :
-				     found_taken(flags);
+	bool is_void =
+		is_shutdown ? did_take(flags) && !(flags & EF_END_PANICKED) : found_taken(flags);
 
 	if (is_void && !t->is_notified) {
 		forget_poll(m, t);
 		return !is_shutdown;
 	}
-	if (!is_shutdown)
-		return false;
-	/* the poll's own end may have been looked at before */
-	t->over_flags = flags & (EF_END_COMPLETE | EF_END_CANCELLED | EF_END_PANICKED);
-	t->shutdown = RUN_REF_NONE;
-	return true;
+	if (is_shutdown)
+		leave_to_poll(t, flags);
+	return is_shutdown;
 }
 
 void task_run_end(struct model *m, struct task *t, struct run_ref run, uint8_t flags)

@@ -103,8 +103,8 @@ static void learn_kind(struct model *m, struct thread *thr, const struct frame *
 static void note_place(struct model *m, const struct thread *thr, const struct frame *f)
 {
 	const struct frame *outer = top(thr);
-	bool is_in_worker = outer && is_helper(m, outer->key.type) &&
-			    outer->key.runtime == f->key.runtime;
+	bool is_in_worker =
+		outer && is_helper(m, outer->key.type) && outer->key.runtime == f->key.runtime;
 
 	if (f->key.type < m->types.nr && !(f->flags & (EF_RUN_SHUTDOWN | EF_RUN_FINISHED)))
 		m->types.v[f->key.type].places |= is_in_worker ? MODEL_IN_WORKER : MODEL_OUTSIDE;

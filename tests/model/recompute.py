@@ -371,21 +371,22 @@ class Life:
         self.saw_shutdown = self.saw_shutdown or "shutdown" in flags
 
     def ev_end(self, seq, _, type_, run):
-        flags = run.end_flags
+        flags, woken = run.end_flags, self.notified  # woken: only if the poll is over
         if self.rival is run:
-            if run.vanished or found_taken(flags):
+            if run.vanished or found_taken(flags) and not woken:
                 self.rival_was_void()
             else:
                 self.rival_was_real()
         elif self.rival and self.owner is run:
-            if took_it(flags):
+            if took_it(flags) and not woken:
                 self.rival_was_void()
             else:
                 self.rival_was_real()
+                self.over_flags = flags & {"complete", "cancelled", "panicked"}
         elif self.owner and self.shutdown and "shutdown" not in self.owner_flags:
-            if run is self.shutdown and not self.notified and took_it(flags) and "panicked" not in flags:
+            if run is self.shutdown and took_it(flags) and not woken and "panicked" not in flags:
                 self.owner_was_void()
-            elif run is self.owner and not self.notified and found_taken(flags):
+            elif run is self.owner and found_taken(flags) and not woken:
                 self.owner_was_void()
             elif run is self.shutdown:
                 self.over_flags = flags & {"complete", "cancelled", "panicked"}

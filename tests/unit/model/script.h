@@ -120,6 +120,9 @@ static inline const struct model_task *told_find(struct told *told, uint64_t id)
 	{                                                                     \
 		.time = t, .thread = th, .kind = EV_LOST, .a = EV_##k, .b = n \
 	}
-#define COMPLETE EF_END_COMPLETE
+#define SHUTDOWN(t, th, id) START(t, th, id, ASYNC, EF_RUN_SHUTDOWN)
+#define COMPLETE	    EF_END_COMPLETE
+#define CANCELLED	    (COMPLETE | EF_END_CANCELLED)
+#define TAKEN		    (CANCELLED | EF_END_NOTIFIED)
 
 #endif

@@ -135,7 +135,6 @@ static void test_loss_at_end(void **state)
 /* Every way to end, and that the flags of an earlier run decide nothing. */
 static void test_ends(void **state)
 {
-	enum { CANCELLED = COMPLETE | EF_END_CANCELLED };
 	static const enum model_end expected[] = {
 		[1] = MODEL_COMPLETED, [2] = MODEL_CANCELLED, [3] = MODEL_DROPPED,
 		[4] = MODEL_PANICKED,  [5] = MODEL_CANCELLED, [6] = MODEL_COMPLETED,
@@ -209,7 +208,6 @@ static void test_wake_before_end_stamp(void **state)
 /* A runtime that shuts down meets a running task, or one whose end stamp is late. */
 static void test_shutdown_overlap(void **state)
 {
-	enum { CANCELLED = COMPLETE | EF_END_CANCELLED };
 	struct told told;
 
 	PLAY(&told, 1000, POLL(10, 0, 1), START(20, 1, 1, ASYNC, EF_RUN_SHUTDOWN), END(22, 1, 0),
@@ -220,6 +218,182 @@ static void test_shutdown_overlap(void **state)
 	assert_int_equal(told_find(&told, 2)->end, MODEL_DROPPED);
 	assert_life(told_find(&told, 2), 20, 0, 0, 0);
 	assert_int_equal(told_find(&told, 2)->polls, 1);
+	told_release(&told);
+}
+
+/* A shutdown took a queued task; a worker that popped it calls it for nothing, and that ends first. */
+static void test_rival_ends_first(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, POLL(10, 0, 1), END(20, 0, 0), WAKE(25, 0, 1, 0), SHUTDOWN(30, 1, 1),
+	     POLL(32, 0, 1), EV(33, 0, SLEEP), EV(34, 1, SLEEP), EV(35, 0, AWAKE), EV(37, 1, AWAKE),
+	     END(38, 0, EF_END_CANCELLED | EF_END_NOTIFIED), END(40, 1, TAKEN));
+	t = told_find(&told, 1);
+	assert_life(t, 10 + 10, 5, 5, 0);
+	assert_int_equal(t->polls, 1);
+	assert_int_equal(t->end, MODEL_DROPPED);
+	assert_int_equal(t->end_ns, 40);
+	assert_int_equal(t->blocked_ns, 3);
+	assert_int_equal(told.wakes.nr, 1);
+	assert_int_equal(told.runs.nr, 2);
+	assert_int_equal(told.threads.v[0].polls, 1);
+	told_release(&told);
+}
+
+/* … or the shutdown does; the call for nothing may have looked cancelled, or be open when the recording ends. */
+static void test_rival_ends_second(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, POLL(10, 0, 1), END(20, 0, 0), WAKE(25, 0, 1, 0), SHUTDOWN(30, 1, 1),
+	     START(32, 0, 1, ASYNC, EF_RUN_DROP), END(40, 1, TAKEN), END(45, 0, TAKEN),
+	     SHUTDOWN(50, 1, 2), POLL(52, 0, 2), END(60, 1, TAKEN), SHUTDOWN(70, 1, 3),
+	     POLL(72, 2, 3));
+	t = told_find(&told, 1);
+	assert_life(t, 10 + 10, 5, 5, 0);
+	assert_int_equal(t->polls, 1);
+	assert_int_equal(t->end, MODEL_DROPPED);
+	assert_int_equal(told_find(&told, 2)->polls, 0);
+	assert_int_equal(told_find(&told, 2)->end, MODEL_DROPPED);
+	assert_life(told_find(&told, 2), 10, 0, 0, 0);
+	assert_int_equal(told_find(&told, 3)->polls, 0);
+	assert_int_equal(told_find(&told, 3)->end, MODEL_ALIVE);
+	assert_life(told_find(&told, 3), 930, 0, 0, 0);
+	assert_int_equal(told.threads.v[0].polls, 1);
+	assert_int_equal(told.threads.v[2].polls, 0);
+	told_release(&told);
+}
+
+/* The shutdown found the poll running and only marked the task, whoever ends first. */
+static void test_rival_is_real(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, SHUTDOWN(10, 1, 1), POLL(12, 0, 1), EV(13, 0, SLEEP), EV(14, 1, SLEEP),
+	     EV(15, 0, AWAKE), EV(17, 1, AWAKE), END(20, 0, CANCELLED), END(25, 1, CANCELLED),
+	     SHUTDOWN(110, 1, 2), POLL(112, 0, 2), END(114, 1, EF_END_CANCELLED),
+	     END(120, 0, CANCELLED),
+	     /* woken by itself in the poll before: seen only now */
+	     POLL(210, 0, 3), END(220, 0, 0), SHUTDOWN(230, 1, 3), POLL(232, 0, 3),
+	     END(234, 1, EF_END_CANCELLED), END(240, 0, CANCELLED));
+	t = told_find(&told, 1);
+	assert_life(t, 10, 0, 0, 0);
+	assert_int_equal(t->polls, 1);
+	assert_int_equal(t->max_poll_ns, 8);
+	assert_int_equal(t->blocked_ns, 2);
+	assert_int_equal(t->end, MODEL_DROPPED);
+	t = told_find(&told, 2);
+	assert_life(t, 10, 0, 0, 0);
+	assert_int_equal(t->polls, 1);
+	assert_int_equal(t->end, MODEL_DROPPED);
+	assert_int_equal(told_find(&told, 3)->wakes[MODEL_BY_SELF], 1);
+	assert_int_equal(told.wakes.nr, 1);
+	assert_int_equal(told_find(&told, 3)->polls, 2);
+	told_release(&told);
+}
+
+/* A real poll that ends before the shutdown looks at all: not cancelled yet, or panicked. */
+static void test_rival_before_shutdown_looks(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, SHUTDOWN(10, 1, 1), POLL(12, 0, 1), END(20, 0, EF_END_NOTIFIED),
+	     END(30, 1, TAKEN), SHUTDOWN(110, 1, 2), POLL(112, 0, 2),
+	     END(120, 0, TAKEN | EF_END_PANICKED), END(130, 1, TAKEN),
+	     /* polled twice: the first one was no call for nothing */
+	     SHUTDOWN(210, 1, 3), POLL(212, 0, 3), POLL(220, 2, 3), END(230, 1, TAKEN),
+	     END(240, 2, TAKEN), END(250, 0, 0));
+	t = told_find(&told, 1);
+	assert_life(t, 20, 0, 0, 0);
+	assert_int_equal(t->polls, 1);
+	assert_int_equal(t->end, MODEL_DROPPED);
+	assert_int_equal(t->end_ns, 30);
+	t = told_find(&told, 2);
+	assert_int_equal(t->polls, 1);
+	assert_int_equal(t->end, MODEL_PANICKED);
+	assert_int_equal(t->end_ns, 120);
+	t = told_find(&told, 3);
+	assert_life(t, 20, 0, 0, 0);
+	assert_int_equal(t->polls, 1);
+	assert_int_equal(t->max_poll_ns, 8);
+	assert_int_equal(t->end, MODEL_DROPPED);
+	told_release(&told);
+}
+
+/* The ends are missing: a poll that vanishes was none, one whose shutdown vanishes was. */
+static void test_rival_vanishes(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, SHUTDOWN(10, 1, 1), POLL(12, 0, 1), EV(14, 0, THREAD_STOP),
+	     END(20, 1, TAKEN), SHUTDOWN(30, 1, 2), POLL(32, 2, 2), EV(34, 1, THREAD_STOP),
+	     END(40, 2, CANCELLED));
+	assert_int_equal(told_find(&told, 1)->polls, 0);
+	assert_int_equal(told_find(&told, 1)->end, MODEL_DROPPED);
+	assert_life(told_find(&told, 1), 10, 0, 0, 0);
+	assert_int_equal(told_find(&told, 2)->polls, 1);
+	assert_int_equal(told_find(&told, 2)->end, MODEL_DROPPED);
+	assert_life(told_find(&told, 2), 10, 0, 0, 0);
+	told_release(&told);
+}
+
+/* The call began first, but the shutdown had the task before it. */
+static void test_poll_finds_task_taken(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, SPAWN(1, 0, 0x1000), POLL(10, 0, 1), SHUTDOWN(15, 1, 1), EV(16, 1, SLEEP),
+	     EV(18, 1, AWAKE), END(20, 1, TAKEN), END(30, 0, TAKEN), SPAWN(101, 0, 0x2000),
+	     POLL(110, 0, 2), SHUTDOWN(115, 1, 2), END(117, 0, EF_END_CANCELLED | EF_END_NOTIFIED),
+	     END(120, 1, TAKEN));
+	for (uint64_t id = 1; id <= 2; id++) {
+		t = told_find(&told, id);
+		assert_life(t, 5, 14, 0, 0);
+		assert_int_equal(t->polls, 0);
+		assert_int_equal(t->max_poll_ns, 0);
+		assert_int_equal(t->end, MODEL_DROPPED);
+	}
+	assert_int_equal(told_find(&told, 1)->blocked_ns, 2);
+	assert_int_equal(told.threads.v[0].polls, 0);
+	told_release(&told);
+
+	/* Woken since: that poll was over, and only its stamp is late. The same where its end was looked at early. */
+	PLAY(&told, 1000, POLL(10, 0, 1), WAKE(12, 2, 1, 0), SHUTDOWN(15, 1, 1), END(20, 1, TAKEN),
+	     END(30, 0, 0), POLL(110, 0, 2), SHUTDOWN(115, 1, 2), END(120, 1, CANCELLED),
+	     END(130, 0, 0));
+	for (uint64_t id = 1; id <= 2; id++) {
+		t = told_find(&told, id);
+		assert_life(t, 20, 0, 0, 0);
+		assert_int_equal(t->polls, 1);
+		assert_int_equal(t->end, MODEL_DROPPED);
+	}
+	told_release(&told);
+}
+
+/* A shutdown takes a task from the queue before the wake that put it there is stamped. */
+static void test_wake_after_taken(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 100000000, START(1, 0, 90, LAUNCH, 0), POLL(10, 0, 1), END(20, 0, 0),
+	     SHUTDOWN(30, 1, 1), END(40, 1, TAKEN), WAKE(5000040, 0, 1, EF_WAKE_ABORT),
+	     WAKE(5000041, 0, 1, EF_WAKE_ABORT), START(5000050, 0, 1, ASYNC, EF_RUN_FINISHED),
+	     END(5000060, 0, TAKEN));
+	assert_int_equal(told.tasks.nr, 1);
+	t = told_find(&told, 1);
+	assert_int_equal(t->end, MODEL_DROPPED);
+	assert_int_equal(t->end_ns, 40);
+	/* the mark of the shutdown is no abort */
+	assert_int_equal(t->wakes[MODEL_BY_WORKER], 1);
+	assert_int_equal(told.wakes.nr, 1);
+	assert_int_equal(told.wakes.v[0].time_ns, 30);
 	told_release(&told);
 }
 
@@ -320,6 +494,13 @@ int main(void)
 		cmocka_unit_test(test_retraction),
 		cmocka_unit_test(test_wake_before_end_stamp),
 		cmocka_unit_test(test_shutdown_overlap),
+		cmocka_unit_test(test_rival_ends_first),
+		cmocka_unit_test(test_rival_ends_second),
+		cmocka_unit_test(test_rival_is_real),
+		cmocka_unit_test(test_rival_before_shutdown_looks),
+		cmocka_unit_test(test_rival_vanishes),
+		cmocka_unit_test(test_poll_finds_task_taken),
+		cmocka_unit_test(test_wake_after_taken),
 		cmocka_unit_test(test_shutdown_of_idle),
 		cmocka_unit_test(test_spawn),
 		cmocka_unit_test(test_spawn_after_wake),

@@ -58,6 +58,42 @@ static void test_stripped_launch(void **state)
 	told_release(&told);
 }
 
+static unsigned places(const struct event *evs, size_t nr, uint16_t type)
+{
+	struct model *m = model_new(script_types, NR_TYPES);
+	unsigned places;
+
+	model_feed(m, evs, nr);
+	places = model_type_get_places(m, type);
+	model_free(m);
+	return places;
+}
+
+/* Tasks run in a worker's main loop, known or unmasked by them, or outside; dropping them says nothing. */
+static void test_places(void **state)
+{
+	static const struct event evs[] = {
+		START(1, 0, 90, LAUNCH, 0),
+		START(2, 0, 1, ASYNC, 0),
+		START(3, 0, 2, STRIPPED_TASK, 0), /* a runtime inside a task */
+		END(4, 0, 0),
+		END(5, 0, COMPLETE),
+		START(6, 0, 3, OTHER_COPY, 0), /* not its worker */
+		SHUTDOWN(7, 1, 4),
+		END(8, 1, COMPLETE),
+		START(9, 2, 91, STRIPPED, 0),
+		START(10, 2, 5, STRIPPED_TASK, 0),
+	};
+
+	assert_int_equal(places(evs, 1, ASYNC), 0);
+	assert_int_equal(places(evs, ARRAY_SIZE(evs), ASYNC), MODEL_IN_WORKER);
+	assert_int_equal(places(evs, 4, STRIPPED_TASK), MODEL_OUTSIDE);
+	assert_int_equal(places(evs, ARRAY_SIZE(evs), STRIPPED_TASK),
+			 MODEL_IN_WORKER | MODEL_OUTSIDE);
+	assert_int_equal(places(evs, ARRAY_SIZE(evs), OTHER_COPY), MODEL_OUTSIDE);
+	assert_int_equal(places(evs, ARRAY_SIZE(evs), EVENT_TYPE_NONE), 0);
+}
+
 /* A closure with a name that runs a runtime of its own stays a task; busy time counts once. */
 static void test_nested_runtime(void **state)
 {
@@ -108,6 +144,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_asleep_and_blocked),
 		cmocka_unit_test(test_stripped_launch),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_nested_runtime),
 		cmocka_unit_test(test_broken_streams),
 	};
