@@ -208,8 +208,8 @@ static void believe_rival(struct model *m, struct task *t)
 }
 
 /*
- * The poll that was open when the shutdown began had not yet got the task, and never will: until then it was queued, and
- * from there on the shutdown's.
+ * The poll that was open when the shutdown began had not yet got the task, and never will: until then it was queued,
+ * and from there on the shutdown's.
  */
 static void forget_poll(struct model *m, struct task *t)
 {

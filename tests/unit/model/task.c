@@ -307,7 +307,11 @@ static void test_rival_before_shutdown_looks(void **state)
 	     END(120, 0, TAKEN | EF_END_PANICKED), END(130, 1, TAKEN),
 	     /* polled twice: the first one was no call for nothing */
 	     SHUTDOWN(210, 1, 3), POLL(212, 0, 3), POLL(220, 2, 3), END(230, 1, TAKEN),
-	     END(240, 2, TAKEN), END(250, 0, 0));
+	     END(240, 2, TAKEN), END(250, 0, 0),
+	     /* woken since it began: only possible when it is over */
+	     SHUTDOWN(310, 1, 4), POLL(312, 0, 4), WAKE(314, 2, 4, 0), END(320, 0, TAKEN),
+	     END(330, 1, TAKEN));
+	assert_int_equal(told_find(&told, 4)->polls, 1);
 	t = told_find(&told, 1);
 	assert_life(t, 20, 0, 0, 0);
 	assert_int_equal(t->polls, 1);
