@@ -66,11 +66,11 @@ ALWAYS_INLINE unsigned start_flags(uint64_t state, enum core_run_kind kind)
 {
 	unsigned flags = kind == CORE_SHUTDOWN ? EF_RUN_SHUTDOWN : 0;
 
-	if (likely(!(state & (TOKIO_COMPLETE | TOKIO_CANCELLED))))
+	if (likely(!(state & (TOKIO_RUNNING | TOKIO_COMPLETE | TOKIO_CANCELLED))))
 		return flags;
-	if (state & TOKIO_COMPLETE)
+	if (state & TOKIO_COMPLETE || (!flags && state & TOKIO_RUNNING))
 		return flags | EF_RUN_FINISHED;
-	return flags ? flags : EF_RUN_DROP;
+	return flags || !(state & TOKIO_CANCELLED) ? flags : EF_RUN_DROP;
 }
 
 /* Enters a run; writes its start at head, for which and for whose end there is room. */

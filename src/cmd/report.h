@@ -19,7 +19,8 @@ struct report {
 
 /* Reads the whole trace through the model. */
 void report_read(struct report *r);
-/* After that: per kind what was lost, as the LOST events or the end of the recording tell. Returns the sum. */
+/* After that: per kind what was lost, as the LOST events or the end of the recording tell. Returns
+ * the sum. */
 uint64_t report_lost(const struct report *r, uint64_t lost[EV_MAX]);
 /* "type#7" where the name is not known. The answer lies in buf or in the trace. */
 const char *report_type_name(const struct report *r, uint16_t type, char buf[32]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The report as JSON. Tasks are written as they end and kept nowhere, so the sums follow behind them.
- * Names and meanings are a contract: see futrace-report(1).
+ * The report as JSON. Tasks are written as they end and kept nowhere, so the sums follow behind
+ * them. Names and meanings are a contract: see futrace-report(1).
  */
 #include <stdio.h>
 #include <string.h>
@@ -162,7 +162,8 @@ static void add_flavour(struct strbuf *text, const char *flavour)
 		strbuf_addf(text, "%s%s", text->len ? "+" : "", flavour);
 }
 
-/* Where no name tells: tasks of a multi-threaded runtime run in the main loop of a worker, all others elsewhere. */
+/* Where no name tells: tasks of a multi-threaded runtime run in the main loop of a worker, all
+ * others elsewhere. */
 static void infer_flavour(struct json_sink *s, uint32_t runtime, struct strbuf *text)
 {
 	unsigned places = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* The report for people: what was recorded and what was not, then a table by future type, 100 columns wide. */
+/* The report for people: what was recorded and what was not, then a table by future type, 100
+ * columns wide. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A sink that adds up tasks by future type. Several tables of one type (one for each scheduler or crate) are one
- * row; tables without a name are rows of their own.
+ * A sink that adds up tasks by future type. Several tables of one type (one for each scheduler or
+ * crate) are one row; tables without a name are rows of their own.
  */
 #ifndef MODEL_BY_TYPE_H
 #define MODEL_BY_TYPE_H

@@ -8,14 +8,15 @@
 #include "model/model.h"
 
 /*
- * How long an ended task is kept, in ns of the recording. The clock may be read a little before the state word is
- * looked at; if another worker runs the task in between, the COMPLETE seen was that later run's, which then
- * shows up some nanoseconds behind the end. Longer keeps more memory warm for nothing.
+ * How long an ended task is kept, in ns of the recording. The clock may be read a little before the
+ * state word is looked at; if another worker runs the task in between, the COMPLETE seen was that
+ * later run's, which then shows up some nanoseconds behind the end. Longer keeps more memory warm
+ * for nothing.
  */
 #define MODEL_GRACE_NS UINT64_C(1000000)
 /*
- * The same for a task that a shutdown took from a queue although nobody was seen to put it there: whoever did has yet
- * to stamp the wake, and may have lost its CPU before. There are few of them.
+ * The same for a task that a shutdown took from a queue although nobody was seen to put it there:
+ * whoever did has yet to stamp the wake, and may have lost its CPU before. There are few of them.
  */
 #define MODEL_LATE_GRACE_NS UINT64_C(1000000000)
 
@@ -54,7 +55,8 @@ struct task {
 	bool is_run_woken;  /* woken from elsewhere while it ran, by `waker` */
 	bool saw_shutdown;  /* the runtime goes away */
 	bool saw_finished;  /* … and found it complete */
-	bool is_shutdown_blind; /* a shutdown runs or ran it, and no sign was seen that it was queued */
+	bool is_shutdown_blind; /* a shutdown runs or ran it, and no sign was seen that it was
+				   queued */
 	bool is_taken;		/* TASK_ENDED: … but it was. No wake can change that any more */
 	bool is_late;		/* TASK_ENDED: in model.late */
 	struct waker waker;
@@ -62,8 +64,9 @@ struct task {
 };
 
 /*
- * A poll that began while a shutdown runs the task. One of them took the task, the other one found it taken and did
- * nothing; the first end among the two tells which. A task gets it only then: it is rare.
+ * A poll that began while a shutdown runs the task. One of them took the task, the other one found
+ * it taken and did nothing; the first end among the two tells which. A task gets it only then: it
+ * is rare.
  */
 struct rival {
 	struct run_ref run;
@@ -83,8 +86,8 @@ struct task_list {
 struct frame {
 	uint64_t start;
 	uint64_t blocked_ns, max_blocked_ns, nr_blocks;
-	struct task *
-		task; /* NULL: superseded by a later run of the task, or a run that changes nothing */
+	struct task *task; /* NULL: superseded by a later run of the task, or a run that changes
+			      nothing */
 	struct model_key key;
 	uint8_t flags;
 	bool is_void; /* it found the task taken and did nothing */

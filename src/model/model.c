@@ -87,7 +87,8 @@ static void feed_wake(struct model *m, const struct thread *thr, const struct ev
 	task_wake(m, t, &w, flags);
 }
 
-/* Lost sleeps and names leave the lives of tasks certain; lost runs and wakes, or what is not known, do not. */
+/* Lost sleeps and names leave the lives of tasks certain; lost runs and wakes, or what is not
+ * known, do not. */
 static void note_loss(struct model *m, uint64_t kind)
 {
 	switch (kind) {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Events in, tasks out: one streaming pass that turns the events of a recording into tasks, polls, wakes and
- * threads. Everything that analyses or exports is a *sink* of this one model: a table of functions that are called
- * as things become certain. Nothing that is finished is kept, so memory grows with live tasks, threads and
- * types, not with events.
+ * Events in, tasks out: one streaming pass that turns the events of a recording into tasks, polls,
+ * wakes and threads. Everything that analyses or exports is a *sink* of this one model: a table of
+ * functions that are called as things become certain. Nothing that is finished is kept, so memory
+ * grows with live tasks, threads and types, not with events.
  *
- * Words. A *run* is one call into a task, from RUN_START to RUN_END; a run that calls the future's poll is a *poll*,
- * the others drop the future (cancelled at entry, or the runtime goes away). Runs nest on a thread. A *helper* is a
- * task of the runtime itself (a worker's main loop): it makes its thread a worker and is otherwise invisible.
+ * Words. A *run* is one call into a task, from RUN_START to RUN_END; a run that calls the future's
+ * poll is a *poll*, the others drop the future (cancelled at entry, or the runtime goes away). Runs
+ * nest on a thread. A *helper* is a task of the runtime itself (a worker's main loop): it makes its
+ * thread a worker and is otherwise invisible.
  *
- * Invariant: for every task spawn_ns … end_ns (or the end of the recording) is the sum of its ns[], exactly.
+ * Invariant: for every task spawn_ns … end_ns (or the end of the recording) is the sum of its ns[],
+ * exactly.
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -51,8 +53,9 @@ struct model_task {
 	struct model_key key;
 	enum trace_task_kind kind;
 	bool spawn_exact; /* the spawn itself was seen; otherwise spawn_ns is the first sighting */
-	bool has_parent; /* parent is valid; with spawn_exact and without this, no task spawned it */
-	bool is_wanted;	 /* at the end somebody held its JoinHandle; only when ended */
+	bool has_parent;  /* parent is valid; with spawn_exact and without this, no task spawned it
+			   */
+	bool is_wanted;	  /* at the end somebody held its JoinHandle; only when ended */
 	enum model_end end;
 	uint32_t spawn_thread; /* MODEL_NO_THREAD when unknown */
 	struct model_key parent;
@@ -124,14 +127,15 @@ void model_add_sink(struct model *m, const struct model_ops *ops, void *sink);
 /* In order of time; what runs backwards is clamped. */
 void model_feed(struct model *m, const struct event *evs, size_t nr);
 /*
- * The recording ended at duration_ns. lost: per kind all that was lost, NULL when not known beyond what the LOST
- * events told. Call it once, after the last event.
+ * The recording ended at duration_ns. lost: per kind all that was lost, NULL when not known beyond
+ * what the LOST events told. Call it once, after the last event.
  */
 void model_finish(struct model *m, uint64_t duration_ns, const uint64_t *lost);
 const struct model_totals *model_get_totals(const struct model *m);
 /* The runtime's own task, as its kind says or as it turned out. */
 bool model_type_is_helper(const struct model *m, uint16_t type);
-/* Where tasks of the type ran: right inside a worker's main loop, or not. Dropping is not running. */
+/* Where tasks of the type ran: right inside a worker's main loop, or not. Dropping is not running.
+ */
 #define MODEL_IN_WORKER 1
 #define MODEL_OUTSIDE	2
 unsigned model_type_get_places(const struct model *m, uint16_t type);

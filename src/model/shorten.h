@@ -5,9 +5,9 @@
 #include "base/strbuf.h"
 
 /*
- * Appends the type name in at most `width` columns, and safe for a terminal: leading modules go first
- * (a::b::c::f<x::y::T> -> c::f<y::T> -> f<T>), then all but the first of
- * several candidates (a | b | c -> a | +2), then the middle.
+ * Appends the type name in at most `width` columns, and safe for a terminal: leading modules go
+ * first (a::b::c::f<x::y::T> -> c::f<y::T> -> f<T>), then all but the first of several candidates
+ * (a | b | c -> a | +2), then the middle.
  */
 void shorten_type(struct strbuf *out, const char *name, size_t width);
 

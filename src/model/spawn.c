@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A task's allocation is seen before anything else of it, but has no id yet. It waits here, by address, until the
- * first run of a task at that address. Foreign allocations of the same shape wait too, until
- * the address is used again.
+ * A task's allocation is seen before anything else of it, but has no id yet. It waits here, by
+ * address, until the first run of a task at that address. Foreign allocations of the same shape
+ * wait too, until the address is used again.
  */
 #include "model/internal.h"
 
@@ -33,8 +33,8 @@ void spawn_seen(struct model *m, const struct event *ev)
 }
 
 /*
- * After a loss the address may have been used again unseen. All allocations of one table have one size, so
- * a differing one is not this task's.
+ * After a loss the address may have been used again unseen. All allocations of one table have one
+ * size, so a differing one is not this task's.
  */
 static bool is_credible(const struct model *m, const struct spawn *sp, const struct task *t,
 			const struct type *type)

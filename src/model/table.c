@@ -6,7 +6,8 @@
 
 #define CHUNK_TASKS 256
 
-/* Runtimes count their ids up, and tasks born together run together: four neighbours share a cache line. */
+/* Runtimes count their ids up, and tasks born together run together: four neighbours share a cache
+ * line. */
 static size_t home(const struct model *m, uint64_t id, uint32_t runtime)
 {
 	uint64_t group = map_hash((id >> 2) + (uint64_t)runtime * UINT64_C(0xd6e8feb86659fd93));

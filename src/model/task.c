@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The life of a task as a machine of four states and one doubt. When a run ends, nobody says whether the task now
- * waits or was woken while it ran and is queued again. It is PENDING until the next event: a wake means
- * that it was idle, a run that it had re-queued itself.
+ * The life of a task as a machine of four states and one doubt. When a run ends, nobody says
+ * whether the task now waits or was woken while it ran and is queued again. It is PENDING until the
+ * next event: a wake means that it was idle, a run that it had re-queued itself.
  */
 #include "model/internal.h"
 
@@ -65,8 +65,9 @@ static void close_run(struct model *m, struct task *t, uint64_t end, bool is_ope
 }
 
 /*
- * A run begins while another is open: the hook of the earlier one has not yet stamped its end, although the runtime
- * let the task go. Its end is clipped to this start, and it has no say any more.
+ * A run begins while another is open: the hook of the earlier one has not yet stamped its end,
+ * although the runtime let the task go. Its end is clipped to this start, and it has no say any
+ * more.
  */
 static void supersede(struct model *m, struct task *t)
 {
@@ -185,8 +186,8 @@ static void forget_rival(struct model *m, struct task *t)
 }
 
 /*
- * It polls the future, and has since it began. The shutdown found the task running and only marked it; or it has yet
- * to look.
+ * It polls the future, and has since it began. The shutdown found the task running and only marked
+ * it; or it has yet to look.
  */
 static void believe_rival(struct model *m, struct task *t)
 {
@@ -208,8 +209,8 @@ static void believe_rival(struct model *m, struct task *t)
 }
 
 /*
- * The poll that was open when the shutdown began had not yet got the task, and never will: until then it was queued,
- * and from there on the shutdown's.
+ * The poll that was open when the shutdown began had not yet got the task, and never will: until
+ * then it was queued, and from there on the shutdown's.
  */
 static void forget_poll(struct model *m, struct task *t)
 {
@@ -229,7 +230,8 @@ static void forget_poll(struct model *m, struct task *t)
 	t->is_shutdown_blind = false;
 }
 
-/* A poll begins while a run is open. Returns true when it waits for the shutdown to tell which of them counts. */
+/* A poll begins while a run is open. Returns true when it waits for the shutdown to tell which of
+ * them counts. */
 static bool overlap(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
 {
 	/* it was queued again since, so the poll before was one */
@@ -274,8 +276,9 @@ void task_run_start(struct model *m, struct task *t, struct run_ref run, uint8_t
 }
 
 /*
- * A dying runtime marks even complete tasks as cancelled, so that mark says nothing once such a mark was seen
- * coming. Whether a future returned or was cancelled in its last poll cannot be told apart here.
+ * A dying runtime marks even complete tasks as cancelled, so that mark says nothing once such a
+ * mark was seen coming. Whether a future returned or was cancelled in its last poll cannot be told
+ * apart here.
  */
 static enum model_end end_reason(const struct task *t, uint8_t flags)
 {
@@ -290,14 +293,16 @@ static enum model_end end_reason(const struct task *t, uint8_t flags)
 	return t->saw_shutdown ? MODEL_DROPPED : MODEL_CANCELLED;
 }
 
-/* Tokio clears NOTIFIED when it begins to poll, and CANCELLED is there once the shutdown took the task. */
+/* Tokio clears NOTIFIED when it begins to poll, and CANCELLED is there once the shutdown took the
+ * task. */
 static bool found_taken(uint8_t flags)
 {
 	return (flags & EF_END_NOTIFIED) && (flags & EF_END_CANCELLED) &&
 	       !(flags & EF_END_PANICKED);
 }
 
-/* One whose drop panicked did drop; otherwise it took a task that was queued, and NOTIFIED stays for ever. */
+/* One whose drop panicked did drop; otherwise it took a task that was queued, and NOTIFIED stays
+ * for ever. */
 static bool did_take(uint8_t flags)
 {
 	return (flags & EF_END_PANICKED) ||
@@ -325,7 +330,8 @@ static void end_task(struct model *m, struct task *t, uint8_t flags)
 	m->reap_at = MIN(m->reap_at, reap_time(t));
 }
 
-/* The shutdown that met a poll ends, and the poll goes on; but its own end may have been looked at before. */
+/* The shutdown that met a poll ends, and the poll goes on; but its own end may have been looked at
+ * before. */
 static void leave_to_poll(struct task *t, uint8_t flags)
 {
 	t->over_flags = flags & (EF_END_COMPLETE | EF_END_CANCELLED | EF_END_PANICKED);
@@ -333,8 +339,8 @@ static void leave_to_poll(struct task *t, uint8_t flags)
 }
 
 /*
- * A shutdown or its rival ends. A wake since the poll began is only possible if the poll is over, so it was one.
- * Returns true when that is all there is to it.
+ * A shutdown or its rival ends. A wake since the poll began is only possible if the poll is over,
+ * so it was one. Returns true when that is all there is to it.
  */
 static bool decide_rival(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
 {
@@ -418,7 +424,8 @@ void task_run_vanished(struct model *m, struct task *t, struct run_ref run)
 void task_wake(struct model *m, struct task *t, const struct waker *w, uint8_t flags)
 {
 	if (flags & EF_WAKE_RUNNING) {
-		/* Only the first one makes it runnable, and only if no proper transition follows. */
+		/* Only the first one makes it runnable, and only if no proper transition follows.
+		 */
 		if ((t->state == TASK_RUNNING || t->state == TASK_PENDING) && !t->is_run_woken) {
 			t->is_run_woken = true;
 			t->waker = *w;

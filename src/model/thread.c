@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A thread is a stack of open runs, and awake or asleep. What the kernel holds it for inside a task's run is that
- * task's fault ("blocked"); everywhere else it just sleeps. A worker of the multi-threaded runtime lives inside one
- * long run of a helper task, which counts as being outside.
+ * A thread is a stack of open runs, and awake or asleep. What the kernel holds it for inside a
+ * task's run is that task's fault ("blocked"); everywhere else it just sleeps. A worker of the
+ * multi-threaded runtime lives inside one long run of a helper task, which counts as being outside.
  */
 #include "model/internal.h"
 
@@ -86,7 +86,8 @@ static void note_kind(const struct model *m, struct thread *thr, const struct mo
 		thr->ran_worker = true;
 }
 
-/* What the run that begins says about its thread. Shutdowns run wherever a runtime happens to be dropped. */
+/* What the run that begins says about its thread. Shutdowns run wherever a runtime happens to be
+ * dropped. */
 static void learn_kind(struct model *m, struct thread *thr, const struct frame *f)
 {
 	const struct model_key *outer = thr->stack.nr ? &thr->stack.v[0].key : &f->key;

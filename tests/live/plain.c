@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* A program without any async runtime: prints its arguments, exits with the number in the first one. */
+/* A program without any async runtime: prints its arguments, exits with the number in the first
+ * one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Proves on random streams, orderly and absurd ones, that every life adds up to the nanosecond, that every task is
- * told once, and that tasks, threads and runs agree with each other.
+ * Proves on random streams, orderly and absurd ones, that every life adds up to the nanosecond,
+ * that every task is told once, and that tasks, threads and runs agree with each other.
  */
 #include "unit.h"
 
@@ -119,7 +119,8 @@ static void check_stream(const events *evs, uint64_t duration)
 	told_release(&told);
 }
 
-/* STRIPPED closures turn into helpers midway, after runs of theirs were told: they have a test of their own. */
+/* STRIPPED closures turn into helpers midway, after runs of theirs were told: they have a test of
+ * their own. */
 static void drop_stripped(events *evs)
 {
 	vec_each (ev, evs)

@@ -71,7 +71,8 @@ static void test_woken_while_running(void **state)
 	assert_int_equal(told.wakes.v[0].waker.id, 2);
 	told_release(&told);
 
-	/* Seen as running, but it had let go meanwhile: the transition that follows is the only one. */
+	/* Seen as running, but it had let go meanwhile: the transition that follows is the only
+	 * one. */
 	PLAY(&told, 1000, POLL(10, 0, 1), WAKE(15, 1, 1, EF_WAKE_RUNNING), END(20, 0, 0),
 	     WAKE(30, 1, 1, 0), POLL(50, 0, 1), END(60, 0, COMPLETE));
 	t = told_find(&told, 1);
@@ -221,7 +222,8 @@ static void test_shutdown_overlap(void **state)
 	told_release(&told);
 }
 
-/* A shutdown took a queued task; a worker that popped it calls it for nothing, and that ends first. */
+/* A shutdown took a queued task; a worker that popped it calls it for nothing, and that ends first.
+ */
 static void test_rival_ends_first(void **state)
 {
 	struct told told;
@@ -242,7 +244,8 @@ static void test_rival_ends_first(void **state)
 	told_release(&told);
 }
 
-/* … or the shutdown does; the call for nothing may have looked cancelled, or be open when the recording ends. */
+/* … or the shutdown does; the call for nothing may have looked cancelled, or be open when the
+ * recording ends. */
 static void test_rival_ends_second(void **state)
 {
 	struct told told;
@@ -367,7 +370,8 @@ static void test_poll_finds_task_taken(void **state)
 	assert_int_equal(told.threads.v[0].polls, 0);
 	told_release(&told);
 
-	/* Woken since: that poll was over, and only its stamp is late. The same where its end was looked at early. */
+	/* Woken since: that poll was over, and only its stamp is late. The same where its end was
+	 * looked at early. */
 	PLAY(&told, 1000, POLL(10, 0, 1), WAKE(12, 2, 1, 0), SHUTDOWN(15, 1, 1), END(20, 1, TAKEN),
 	     END(30, 0, 0), POLL(110, 0, 2), SHUTDOWN(115, 1, 2), END(120, 1, CANCELLED),
 	     END(130, 0, 0));

@@ -12,7 +12,8 @@ static const struct model_thread *thread(struct told *told, uint32_t index)
 	return NULL;
 }
 
-/* Asleep in a worker's main loop is asleep; asleep in a task is that task's blocking, and busy time. */
+/* Asleep in a worker's main loop is asleep; asleep in a task is that task's blocking, and busy
+ * time. */
 static void test_asleep_and_blocked(void **state)
 {
 	struct told told;
@@ -39,7 +40,8 @@ static void test_asleep_and_blocked(void **state)
 	told_release(&told);
 }
 
-/* Without names, a blocking closure that tasks run inside is a worker, and so are its like that had none. */
+/* Without names, a blocking closure that tasks run inside is a worker, and so are its like that had
+ * none. */
 static void test_stripped_launch(void **state)
 {
 	struct told told;
@@ -69,7 +71,8 @@ static unsigned places(const struct event *evs, size_t nr, uint16_t type)
 	return places;
 }
 
-/* Tasks run in a worker's main loop, known or unmasked by them, or outside; dropping them says nothing. */
+/* Tasks run in a worker's main loop, known or unmasked by them, or outside; dropping them says
+ * nothing. */
 static void test_places(void **state)
 {
 	static const struct event evs[] = {
@@ -116,7 +119,8 @@ static void test_nested_runtime(void **state)
 	told_release(&told);
 }
 
-/* Ends without a start, threads that die inside a run, holes in the file: counted, nothing breaks. */
+/* Ends without a start, threads that die inside a run, holes in the file: counted, nothing breaks.
+ */
 static void test_broken_streams(void **state)
 {
 	struct told told;
