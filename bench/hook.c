@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * What the agent's hooks cost by themselves, on tasks and a table of our own, in CPU time: a run, a
+ * wake, both; beside two bare stamps with a store each. Back to back, so the stamps themselves
+ * (rdtsc) are the floor: in a program they overlap with the runtime's own work. `hook ROUNDS`
+ * prints the cheapest of ROUNDS, one line each.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/fast.h"
+
+#define RING_WORDS (UINT64_C(1) << 21)
+#define NR_TASKS   100
+#define NR_CALLS   500000
+
+struct fake_task {
+	uint64_t state, next, vtable, owner, scheduler, id, stage[8], trailer[4];
+} __attribute__((aligned(128)));
+
+static struct wire_lobby lobby = { .stale_ticks = INT64_MAX };
+static uint64_t fake_table[10];
+static struct fake_task tasks[NR_TASKS];
+static struct wire_thread *mine;
+
+static void claimed(struct wire_thread *t)
+{
+	mine = t;
+}
+
+static uint64_t find_tid_off(void)
+{
+	uint32_t tid = syscall(SYS_gettid);
+	uint64_t tp, off = 0;
+
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	while (*(uint32_t *)(tp + off) != tid)
+		off += 4;
+	return off;
+}
+
+static int set_up(void)
+{
+	size_t size = WIRE_RINGS_OFF + WIRE_MAX_THREADS * RING_WORDS * 8;
+	struct wire_region *region = mmap(NULL, size, PROT_READ | PROT_WRITE,
+					  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (region == MAP_FAILED)
+		return -1;
+	core_page = (struct core_page){ .threads = region->threads,
+					.fast_threads = region->threads,
+					.rings = (uint64_t *)((char *)region + WIRE_RINGS_OFF),
+					.ring_words = RING_WORDS,
+					.segment_words = wire_segment_words(RING_WORDS),
+					.tid_off = find_tid_off(),
+					.clock = WIRE_CLOCK_TSC,
+					.claimed = claimed,
+					.region = region,
+					.lobby = &lobby };
+	*core_table_find((uint64_t)fake_table, true) =
+		(struct core_table){ .id_off = offsetof(struct fake_task, id),
+				     .stage_off = offsetof(struct fake_task, stage),
+				     .trailer_off = offsetof(struct fake_task, trailer),
+				     .addr = (uint64_t)fake_table };
+	for (int i = 0; i < NR_TASKS; i++)
+		tasks[i] = (struct fake_task){ .state = 0xcc,
+					       .vtable = (uint64_t)fake_table,
+					       .id = i + 1 };
+	core_awake(core_sleep(0)); /* the first event takes the slot */
+	return 0;
+}
+
+uint64_t bare_ring[1 << 13]; /* not static: the stores must not be dropped */
+
+static void bare(struct fake_task *task)
+{
+	static unsigned at;
+
+	bare_ring[at++ % (1 << 13)] = __builtin_ia32_rdtsc();
+	bare_ring[at++ % (1 << 13)] = __builtin_ia32_rdtsc();
+}
+
+static void run(struct fake_task *task)
+{
+	struct core_run r;
+	struct core_entry entry = core_enter(&r, (uint64_t)task, CORE_POLL, mine);
+
+	core_leave(&r, entry, mine);
+}
+
+static void wake(struct fake_task *task)
+{
+	core_schedule((uint64_t)task, mine);
+}
+
+static void run_and_wake(struct fake_task *task)
+{
+	run(task);
+	wake(task);
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static double measure(void (*call)(struct fake_task *), int rounds)
+{
+	double best = 1e9;
+
+	while (rounds-- > 0) {
+		uint64_t start = cpu_ns();
+		double ns;
+
+		for (int i = 0; i < NR_CALLS; i++) {
+			call(&tasks[i % NR_TASKS]);
+			if (i % 1024 == 0) /* a tool that keeps up */
+				__atomic_store_n(&mine->tail, mine->head, __ATOMIC_RELEASE);
+		}
+		ns = (double)(cpu_ns() - start) / NR_CALLS;
+		best = ns < best ? ns : best;
+	}
+	return best;
+}
+
+int main(int argc, char **argv)
+{
+	int rounds = argc > 1 ? atoi(argv[1]) : 20;
+
+	if (set_up() < 0) {
+		perror("hook: cannot map a ring");
+		return 1;
+	}
+	printf("two stamps, two stores  %.1f ns\n", measure(bare, rounds));
+	printf("run                     %.1f ns\n", measure(run, rounds));
+	printf("wake                    %.1f ns\n", measure(wake, rounds));
+	printf("run and wake            %.1f ns\n", measure(run_and_wake, rounds));
+	if (mine->lost[EV_RUN_START] || mine->lost[EV_WAKE]) {
+		fprintf(stderr, "hook: events were lost: the figures are wrong\n");
+		return 1;
+	}
+	return 0;
+}
