@@ -4,7 +4,8 @@
  * takes beyond the header is the runtime's affair. A hook finds the function it replaced through
  * the header's own table pointer.
  *
- * Built with -fexceptions: a panic may unwind through a run, and the run must end all the same.
+ * Built with -fexceptions: a panic may unwind through a run, and the run must end all the same. The
+ * names begin with futrace_ because the program's backtraces show them.
  */
 #include "agent/agent.h"
 #include "agent/fast.h"
@@ -30,7 +31,7 @@ static inline __attribute__((always_inline)) void leave(struct frame *f)
 		((void (*)(uint64_t))f->entry.table->dealloc)(f->run->header);
 }
 
-void hook_poll(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
+void futrace_hook_poll(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
 	struct core_run run;
 	struct frame frame
@@ -40,7 +41,8 @@ void hook_poll(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, 
 	((hook_fn)frame.entry.table->poll)(header, b, c, d, e, f);
 }
 
-void hook_shutdown(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
+void futrace_hook_shutdown(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+			   uint64_t f)
 {
 	struct core_run run;
 	struct frame frame __attribute__((
@@ -49,7 +51,8 @@ void hook_shutdown(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t
 	((hook_fn)frame.entry.table->shutdown)(header, b, c, d, e, f);
 }
 
-void hook_schedule(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
+void futrace_hook_schedule(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+			   uint64_t f)
 {
 	hook_fn schedule = (hook_fn)core_schedule(header, my_slot);
 

@@ -104,9 +104,9 @@ static bool patch_task_table(const struct wire_table *t, uint64_t *words, uint64
 	entry->trailer_off = t->trailer_off;
 	entry->type_word = EVENT_WORD1(0, t->type);
 	__atomic_store_n(&entry->addr, (uint64_t)words, __ATOMIC_RELEASE);
-	write_slot(words + t->slot_poll, hook_poll);
-	write_slot(words + t->slot_schedule, hook_schedule);
-	write_slot(words + t->slot_shutdown, hook_shutdown);
+	write_slot(words + t->slot_poll, futrace_hook_poll);
+	write_slot(words + t->slot_schedule, futrace_hook_schedule);
+	write_slot(words + t->slot_shutdown, futrace_hook_shutdown);
 	return true;
 }
 
@@ -133,7 +133,7 @@ static bool is_hooked(const struct wire_table *t, const uint64_t *words, uint64_
 {
 	struct core_table *entry;
 
-	if (t->kind != WIRE_TABLE_TOKIO || words[t->slot_poll] != (uint64_t)hook_poll)
+	if (t->kind != WIRE_TABLE_TOKIO || words[t->slot_poll] != (uint64_t)futrace_hook_poll)
 		return false;
 	entry = core_table_find((uint64_t)words, false);
 	if (!entry || entry->poll != planned(t, t->slot_poll, base))
