@@ -22,7 +22,9 @@ struct fake_task {
 	uint64_t state, next, vtable, owner, scheduler, id, stage[8], trailer[4];
 } __attribute__((aligned(128)));
 
-static struct wire_lobby lobby = { .stale_ticks = INT64_MAX };
+static struct wire_lobby lobby = {
+	.stale_ticks = INT64_MAX, .ring_words = RING_WORDS, .small_words = 512, .nr_big = 1
+};
 static uint64_t fake_table[10];
 static struct fake_task tasks[NR_TASKS];
 static struct wire_thread *mine;
@@ -45,17 +47,13 @@ static uint64_t find_tid_off(void)
 
 static int set_up(void)
 {
-	size_t size = WIRE_RINGS_OFF + WIRE_MAX_THREADS * RING_WORDS * 8;
-	struct wire_region *region = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	struct wire_region *region = mmap(NULL, wire_region_size(&lobby), PROT_READ | PROT_WRITE,
 					  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (region == MAP_FAILED)
 		return -1;
 	core_page = (struct core_page){ .threads = region->threads,
 					.fast_threads = region->threads,
-					.rings = (uint64_t *)((char *)region + WIRE_RINGS_OFF),
-					.ring_words = RING_WORDS,
-					.segment_words = wire_segment_words(RING_WORDS),
 					.tid_off = find_tid_off(),
 					.clock = WIRE_CLOCK_TSC,
 					.claimed = claimed,

@@ -19,14 +19,15 @@
 /* preload.c */
 void agent_objects_changed(
 	void) HIDDEN; /* dlopen was called: look before the next thing of interest */
-void agent_look_for_objects(void) HIDDEN; /* cheap when nothing changed */
+void agent_look_for_objects(bool always) HIDDEN; /* cheap when nothing changed */
 void agent_slot_claimed(struct wire_thread *t) HIDDEN;
 struct env_entry {
 	const char *preload, *ctl; /* "LD_PRELOAD=…" and "FUTRACE_CTL=…" as they were, NULL: not to
 				      be given on */
 };
 extern struct env_entry agent_env HIDDEN;
-extern int agent_pid HIDDEN; /* of the process that is traced, 0: none */
+extern int agent_pid HIDDEN;	  /* of the process that is traced, 0: none */
+extern bool agent_follows HIDDEN; /* children are traced too */
 
 /* patch.c: hooks the tables of a plan in a loaded object and tells how many it did. */
 struct patch_object {
@@ -58,6 +59,9 @@ extern const hook_fn hook_wake[CORE_MAX_WAKERS] HIDDEN, hook_wake_by_ref[CORE_MA
 struct _Unwind_Exception;
 unsigned unwind_count_handlers(struct _Unwind_Exception *exception,
 			       const struct core_run *run) HIDDEN;
+
+/* image.c: can the program at path, or the interpreter that it names, be given the agent? */
+bool image_takes_agent(const char *path, const char *agent) HIDDEN;
 
 /* interpose.c, exec.c */
 void interpose_init(void) HIDDEN;

@@ -40,19 +40,18 @@ static const struct core_table *table_of(uint64_t header)
 
 struct core_entry core_enter_slowly(struct core_run *run, uint64_t header, enum core_run_kind kind)
 {
-	const unsigned words = EVENT_WORDS_RUN_START + EVENT_WORDS_RUN_END;
 	const struct core_table *table = table_of(header);
 	struct core_page *p = &core_page;
-	struct wire_thread *t = self(p);
+	struct wire_thread *t = self(p, EV_RUN_START);
+	uint64_t limit;
 
 	if (!t)
 		return (struct core_entry){ table, 0 };
-	if (t->head + words > t->limit && (!t->limit || !make_room(p, t, words))) {
-		count_lost(t, EV_RUN_START);
-		join_run(t, run, header, 0);
-	} else {
+	if (reserve(p, t, EV_RUN_START, EVENT_WORDS_RUN_START, EVENT_WORDS_RUN_END, &limit)) {
 		join_run(t, run, header, CORE_RECORDED);
-		write_start(t, run, task_word(header, table), kind, ticks_now(p));
+		write_start(t, header, task_word(header, table), kind, ticks_now(p), limit);
+	} else {
+		join_run(t, run, header, 0);
 	}
 	return (struct core_entry){ table, t };
 }
@@ -129,7 +128,7 @@ uint64_t core_schedule_slowly(uint64_t header)
 {
 	const struct core_table *table = table_of(header);
 	struct core_page *p = &core_page;
-	struct wire_thread *t = self(p);
+	struct wire_thread *t = self(p, EV_WAKE);
 
 	if (t)
 		put2(p, t, EV_WAKE, wake_flags(load(header + TOKIO_STATE)),
@@ -140,7 +139,7 @@ uint64_t core_schedule_slowly(uint64_t header)
 void core_wake_running(uint64_t header)
 {
 	struct core_page *p = &core_page;
-	struct wire_thread *t = self(p);
+	struct wire_thread *t = self(p, EV_WAKE);
 	const struct core_table *table = table_of(header);
 
 	if (!t || !table || (t->run && ((struct core_run *)t->run)->header == header))
@@ -156,7 +155,7 @@ void core_spawn(uint64_t addr, uint64_t size)
 
 	if (!p->threads || !(p->cell_sizes[unit / 64] & UINT64_C(1) << unit % 64))
 		return;
-	t = self(p);
+	t = self(p, EV_SPAWN);
 	if (t)
 		put3(p, t, EV_SPAWN, addr, size);
 }
@@ -164,7 +163,7 @@ void core_spawn(uint64_t addr, uint64_t size)
 struct wire_thread *core_sleep(unsigned flags)
 {
 	struct core_page *p = &core_page;
-	struct wire_thread *t = self(p);
+	struct wire_thread *t = self(p, EV_SLEEP);
 
 	if (t)
 		put1(p, t, EV_SLEEP, flags);
@@ -181,7 +180,7 @@ void core_awake(struct wire_thread *t)
 
 struct core_run *core_current_run(void)
 {
-	struct wire_thread *t = self(&core_page);
+	struct wire_thread *t = self(&core_page, 0);
 
 	return t ? (struct core_run *)t->run : 0;
 }
@@ -189,7 +188,7 @@ struct core_run *core_current_run(void)
 void core_panic(uint64_t data, uint64_t vtable, bool escapes)
 {
 	struct core_page *p = &core_page;
-	struct wire_thread *t = self(p);
+	struct wire_thread *t = self(p, EV_PANIC);
 	uint64_t *payload;
 
 	if (!t)
@@ -205,7 +204,7 @@ void core_panic(uint64_t data, uint64_t vtable, bool escapes)
 void core_thread_name(const char name[16])
 {
 	struct core_page *p = &core_page;
-	struct wire_thread *t = self(p);
+	struct wire_thread *t = self(p, 0);
 	uint64_t words[2] = { 0, 0 };
 
 	if (!t)

@@ -47,20 +47,28 @@ struct core_waker {
 struct core_page {
 	struct wire_thread *threads;	  /* NULL: off */
 	struct wire_thread *fast_threads; /* the same, NULL where the clock is not the TSC */
-	uint64_t *rings;
-	uint64_t ring_words, segment_words;
 	uint64_t base_ticks;
 	uint64_t tid_off; /* of the thread id, from the thread pointer */
 	uint32_t clock;	  /* enum wire_clock */
 	uint32_t pad;
 	uint64_t (*read_clock)(void); /* for WIRE_CLOCK_MONOTONIC */
-	/* told of each new slot, on its thread; may be NULL */
+	/* told of each new slot, on its thread, or (NULL) that there was none for it; may be NULL
+	 */
 	void (*claimed)(struct wire_thread *t);
 	struct wire_region *region;
 	const struct wire_lobby *lobby;
 	/* sizes that tasks may have, in units of 128 bytes: a Bloom filter of one hash */
 	uint64_t cell_sizes[16];
 } __attribute__((aligned(WIRE_PAGE)));
+
+/* Has the tool made a round of late? Signed: its heartbeat may be younger than our look at the
+ * clock. */
+static inline bool core_is_tool_alive(const struct wire_lobby *l, uint64_t ticks)
+{
+	int64_t age = ticks - __atomic_load_n(&l->heartbeat_ticks, __ATOMIC_RELAXED);
+
+	return age < (int64_t)l->stale_ticks;
+}
 
 extern struct core_page core_page HIDDEN;
 extern struct core_waker core_wakers[CORE_MAX_WAKERS] HIDDEN;

@@ -2,13 +2,16 @@
 /*
  * A process that becomes another program is still the process that was asked for (wrapper scripts,
  * cargo's proxies): the agent goes along. Our variables were taken out of the environment so that
- * children do not inherit them; exec in the traced process itself puts them back. A child between
- * fork or vfork and exec has another pid, and gets none.
+ * children do not inherit them; exec in the traced process itself puts them back, and with --follow
+ * every exec and spawn does. A child between fork or vfork and exec has another pid.
  */
 #include "agent/agent.h"
 
 #include <errno.h>
+#include <spawn.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,17 +21,60 @@
 static int (*real_execve)(const char *, char *const[], char *const[]);
 static int (*real_execvpe)(const char *, char *const[], char *const[]);
 static int (*real_fexecve)(int, char *const[], char *const[]);
+typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
+		     const posix_spawnattr_t *, char *const[], char *const[]);
+static spawn_fn *real_posix_spawn, *real_posix_spawnp;
 
 void exec_init(void)
 {
 	real_execve = agent_next("execve");
 	real_execvpe = agent_next("execvpe");
 	real_fexecve = agent_next("fexecve");
+	real_posix_spawn = agent_next("posix_spawn");
+	real_posix_spawnp = agent_next("posix_spawnp");
 }
 
-static bool is_traced_process(void)
+static bool is_traced(bool is_child)
 {
-	return agent_pid && agent_env.ctl && agent_env.preload && getpid() == agent_pid;
+	if (!agent_env.ctl || !agent_env.preload)
+		return false;
+	return agent_follows || (!is_child && agent_pid && getpid() == agent_pid);
+}
+
+/* The file that PATH finds, as execvp would; "" when none. */
+static void find_in_path(const char *file, char to[4096])
+{
+	const char *dirs = getenv("PATH");
+
+	if (strchr(file, '/')) {
+		snprintf(to, 4096, "%s", file);
+		return;
+	}
+	for (const char *dir = dirs ? dirs : "/bin:/usr/bin"; dir; dir = strchr(dir, ':')) {
+		size_t len;
+
+		dir += *dir == ':';
+		len = strcspn(dir, ":");
+		snprintf(to, 4096, "%.*s/%s", len ? (int)len : 1, len ? dir : ".", file);
+		if (access(to, X_OK) == 0)
+			return;
+	}
+	*to = '\0';
+}
+
+static bool takes_agent(const char *file, bool search)
+{
+	const char *ours = agent_env.preload + strlen("LD_PRELOAD=");
+	size_t len = strcspn(ours, ":");
+	char path[4096], agent[4096];
+
+	if (len >= sizeof(agent))
+		return false;
+	memcpy(agent, ours, len);
+	agent[len] = '\0';
+	if (search)
+		find_in_path(file, path);
+	return image_takes_agent(search ? path : file, agent);
 }
 
 struct new_env {
@@ -70,14 +116,15 @@ static void write_preload(char *to, const char *theirs)
 }
 
 /* No malloc: other threads' locks may be held for ever in what is left of a process here. */
-static void make_env(struct new_env *n, char *const envp[])
+static void make_env(struct new_env *n, char *const envp[], const char *file, bool search,
+		     bool is_child)
 {
 	const char *theirs = NULL;
 	size_t nr = 0, k = 0;
 	char **entries;
 
 	*n = (struct new_env){ .envp = envp };
-	if (!is_traced_process())
+	if (!is_traced(is_child) || !takes_agent(file, search))
 		return;
 	for (; envp && envp[nr]; nr++)
 		if (has_name(envp[nr], "LD_PRELOAD"))
@@ -116,7 +163,7 @@ EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 
 	if (!real_execve)
 		exec_init();
-	make_env(&n, envp);
+	make_env(&n, envp, path, false, false);
 	return failed(&n, real_execve(path, argv, n.envp));
 }
 
@@ -126,17 +173,19 @@ EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 
 	if (!real_execvpe)
 		exec_init();
-	make_env(&n, envp);
+	make_env(&n, envp, file, true, false);
 	return failed(&n, real_execvpe(file, argv, n.envp));
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
+	char path[64];
 	struct new_env n;
 
 	if (!real_fexecve)
 		exec_init();
-	make_env(&n, envp);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	make_env(&n, envp, path, false, false);
 	return failed(&n, real_fexecve(fd, argv, n.envp));
 }
 
@@ -150,42 +199,108 @@ EXPORT int execvp(const char *file, char *const argv[])
 	return execvpe(file, argv, environ);
 }
 
-/* The variadic ones: arguments up to NULL, for execle the environment behind it. */
-#define MAX_ARGS 1024
-#define COLLECT(argv, first, ap)                         \
-	char *argv[MAX_ARGS] = { (char *)(first) };      \
-	do {                                             \
-		int i_ = 0;                              \
-		va_start(ap, first);                     \
-		while (argv[i_] && i_ < MAX_ARGS - 2)    \
-			argv[++i_] = va_arg(ap, char *); \
-		argv[i_] = NULL;                         \
-	} while (0)
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	struct new_env n;
+
+	if (!real_posix_spawn)
+		exec_init();
+	make_env(&n, envp, path, false, true);
+	return failed(&n, real_posix_spawn(pid, path, actions, attr, argv, n.envp));
+}
+
+EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	struct new_env n;
+
+	if (!real_posix_spawnp)
+		exec_init();
+	make_env(&n, envp, file, true, true);
+	return failed(&n, real_posix_spawnp(pid, file, actions, attr, argv, n.envp));
+}
+
+/* ---- the variadic ones ---- */
+
+/* Arguments up to NULL, as an array of our own: on the stack if they are few. */
+struct args {
+	char *few[64];
+	char **argv;
+	size_t size; /* of a mapping, 0: none */
+};
+
+/* The first argument and what follows it in ap; ap is then behind the NULL. False: no memory. */
+static bool collect(struct args *a, const char *first, va_list ap)
+{
+	va_list again;
+	size_t nr = 1;
+
+	va_copy(again, ap);
+	if (first)
+		while (va_arg(again, char *))
+			nr++;
+	va_end(again);
+	a->argv = a->few;
+	a->size = 0;
+	if (nr + 1 > sizeof(a->few) / sizeof(a->few[0])) {
+		a->size = (nr + 1) * sizeof(char *);
+		a->argv = mmap(NULL, a->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
+		if (a->argv == MAP_FAILED)
+			return false;
+	}
+	a->argv[0] = (char *)first;
+	for (size_t i = 1; first && i <= nr; i++)
+		a->argv[i] = va_arg(ap, char *);
+	return true;
+}
+
+static int release(const struct args *a, int rc)
+{
+	int saved = errno;
+
+	if (a->size)
+		munmap(a->argv, a->size);
+	errno = saved;
+	return rc;
+}
 
 EXPORT int execl(const char *path, const char *arg, ...)
 {
+	struct args a;
 	va_list ap;
-	COLLECT(argv, arg, ap);
+	bool ok;
 
+	va_start(ap, arg);
+	ok = collect(&a, arg, ap);
 	va_end(ap);
-	return execv(path, argv);
+	return ok ? release(&a, execv(path, a.argv)) : -1;
 }
 
 EXPORT int execlp(const char *file, const char *arg, ...)
 {
+	struct args a;
 	va_list ap;
-	COLLECT(argv, arg, ap);
+	bool ok;
 
+	va_start(ap, arg);
+	ok = collect(&a, arg, ap);
 	va_end(ap);
-	return execvp(file, argv);
+	return ok ? release(&a, execvp(file, a.argv)) : -1;
 }
 
 EXPORT int execle(const char *path, const char *arg, ...)
 {
+	char *const *envp = NULL;
+	struct args a;
 	va_list ap;
-	COLLECT(argv, arg, ap);
-	char *const *envp = va_arg(ap, char *const *);
+	bool ok;
 
+	va_start(ap, arg);
+	ok = collect(&a, arg, ap);
+	if (ok)
+		envp = va_arg(ap, char *const *);
 	va_end(ap);
-	return execve(path, argv, envp);
+	return ok ? release(&a, execve(path, a.argv, envp)) : -1;
 }

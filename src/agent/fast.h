@@ -73,14 +73,32 @@ ALWAYS_INLINE unsigned start_flags(uint64_t state, enum core_run_kind kind)
 	return flags || !(state & TOKIO_CANCELLED) ? flags : EF_RUN_DROP;
 }
 
-/* Enters a run; writes its start at head, for which and for whose end there is room. */
-ALWAYS_INLINE void write_start(struct wire_thread *t, struct core_run *run, uint64_t task,
-			       enum core_run_kind kind, uint64_t now)
+/*
+ * Puts the mark that an event is being written (limit = 0) and returns the limit that was. The mark
+ * comes first, then the look at head: a signal handler that comes in before it is done when we go
+ * on, one that comes in after it finds no room.
+ */
+ALWAYS_INLINE uint64_t mark(struct wire_thread *t)
 {
-	uint64_t limit = t->limit, head = t->head, *at = word_at(t, head), header = run->header;
+	uint64_t limit = t->limit;
 
 	t->limit = 0;
 	barrier();
+	return limit;
+}
+
+ALWAYS_INLINE void unmark(struct wire_thread *t, uint64_t limit)
+{
+	barrier();
+	t->limit = limit;
+}
+
+/* Writes the start of a run at head, for which and for whose end there is room. */
+ALWAYS_INLINE void write_start(struct wire_thread *t, uint64_t header, uint64_t task,
+			       enum core_run_kind kind, uint64_t now, uint64_t limit)
+{
+	uint64_t head = t->head, *at = word_at(t, head);
+
 	at[1] = task;
 	at[2] = header;
 	/* The state as late as can be: an abort or a shutdown from elsewhere may come between our
@@ -105,11 +123,17 @@ ALWAYS_INLINE struct core_entry core_enter(struct core_run *run, uint64_t header
 {
 	const unsigned words = EVENT_WORDS_RUN_START + EVENT_WORDS_RUN_END;
 	const struct core_table *table = fast_table(header);
+	uint64_t limit;
 
-	if (unlikely(!t || !core_page.fast_threads || !table || t->head + words > t->limit))
+	if (unlikely(!t || !core_page.fast_threads || !table))
 		return core_enter_slowly(run, header, kind);
+	limit = mark(t);
+	if (unlikely(t->head + words > limit)) {
+		unmark(t, limit);
+		return core_enter_slowly(run, header, kind);
+	}
 	join_run(t, run, header, CORE_RECORDED);
-	write_start(t, run, task_word(header, table), kind, fast_ticks());
+	write_start(t, header, task_word(header, table), kind, fast_ticks(), limit);
 	return (struct core_entry){ table, t };
 }
 
@@ -126,10 +150,8 @@ _Static_assert(EF_END_COMPLETE == TOKIO_COMPLETE >> 1 && EF_END_NOTIFIED == TOKI
 /* Writes the end of a run whose start is in the ring: room for it was kept. */
 ALWAYS_INLINE void write_end(struct wire_thread *t, unsigned flags, uint64_t now)
 {
-	uint64_t limit = t->limit, head = t->head, *at = word_at(t, head);
+	uint64_t limit = mark(t), head = t->head, *at = word_at(t, head);
 
-	t->limit = 0;
-	barrier();
 	at[0] = EVENT_WORD0(EV_RUN_END, flags, now);
 	publish(t, head + EVENT_WORDS_RUN_END, limit + EVENT_WORDS_RUN_END);
 }
@@ -165,14 +187,15 @@ ALWAYS_INLINE uint64_t core_schedule(uint64_t header, struct wire_thread *t)
 	const struct core_table *table = fast_table(header);
 	uint64_t *at, head, limit;
 
-	if (unlikely(!t || !core_page.fast_threads || !table ||
-		     t->head + EVENT_WORDS_WAKE > t->limit))
+	if (unlikely(!t || !core_page.fast_threads || !table))
 		return core_schedule_slowly(header);
-	limit = t->limit;
+	limit = mark(t);
 	head = t->head;
+	if (unlikely(head + EVENT_WORDS_WAKE > limit)) {
+		unmark(t, limit);
+		return core_schedule_slowly(header);
+	}
 	at = word_at(t, head);
-	t->limit = 0;
-	barrier();
 	at[1] = task_word(header, table);
 	at[0] = EVENT_WORD0(EV_WAKE, wake_flags(load(header + TOKIO_STATE)), fast_ticks());
 	publish(t, head + EVENT_WORDS_WAKE, limit);

@@ -104,7 +104,7 @@ EXPORT int posix_memalign(void **out, size_t align, size_t size)
 	NEXT(real_posix_memalign, "posix_memalign");
 	rc = real_posix_memalign(out, align, size);
 	if (align >= TASK_ALIGN && rc == 0) {
-		agent_look_for_objects();
+		agent_look_for_objects(false);
 		core_spawn((uint64_t)*out, size);
 	}
 	return rc;
@@ -117,7 +117,7 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 	NEXT(real_aligned_alloc, "aligned_alloc");
 	p = real_aligned_alloc(align, size);
 	if (align >= TASK_ALIGN && p) {
-		agent_look_for_objects();
+		agent_look_for_objects(false);
 		core_spawn((uint64_t)p, size);
 	}
 	return p;
@@ -262,7 +262,6 @@ EXPORT int prctl(int option, ...)
 HIDDEN void agent_before_dlopen(void)
 {
 	interpose_init();
-	agent_look_for_objects();
 	agent_objects_changed();
 }
 
@@ -271,6 +270,6 @@ HIDDEN void agent_before_dlsym(void)
 	int saved = errno;
 
 	interpose_init();
-	agent_look_for_objects();
+	agent_look_for_objects(true);
 	errno = saved;
 }

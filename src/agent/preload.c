@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,9 +21,11 @@
 static struct wire_lobby *lobby;
 static pthread_key_t slot_key;
 static bool has_slot_key;
-static uint32_t objects_dirty, objects_lock;
+static uint32_t objects_lock;
+static uint64_t last_dlopen_ns;
 
 struct env_entry agent_env;
+bool agent_follows;
 int agent_pid;
 
 /* The program's own syscall() is interposed; ours must not be seen. */
@@ -57,6 +60,14 @@ static void thread_gone(void *slot)
 
 void agent_slot_claimed(struct wire_thread *t)
 {
+	static __thread bool is_counted __attribute__((tls_model("initial-exec")));
+
+	if (!t && !is_counted) {
+		is_counted = true;
+		__atomic_fetch_add(&core_page.region->nr_unslotted, 1, __ATOMIC_RELAXED);
+	}
+	if (!t)
+		return;
 	hook_set_slot(t);
 	/* the first 32 keys of a process need no memory, and ours is made before main */
 	if (has_slot_key)
@@ -86,11 +97,9 @@ static void ring_doorbell(void)
 
 static bool tool_is_alive(void)
 {
-	uint64_t now =
-		core_page.clock == WIRE_CLOCK_TSC ? __builtin_ia32_rdtsc() : read_monotonic();
+	bool is_tsc = core_page.clock == WIRE_CLOCK_TSC;
 
-	return now - __atomic_load_n(&lobby->heartbeat_ticks, __ATOMIC_RELAXED) <
-	       lobby->stale_ticks;
+	return core_is_tool_alive(lobby, is_tsc ? __builtin_ia32_rdtsc() : read_monotonic());
 }
 
 /* Waits for the tool's answer, a bounded time and only as long as the tool lives. */
@@ -108,12 +117,12 @@ static bool wait_for_answer(struct wire_object *o)
 	return true;
 }
 
-static void copy_build_id(struct wire_object *o, const struct dl_phdr_info *info)
+static void copy_build_id(struct wire_object *o, const struct patch_object *object)
 {
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-		const char *at = (const char *)(info->dlpi_addr + ph->p_vaddr),
-			   *end = at + ph->p_memsz;
+	for (unsigned i = 0; i < object->nr_phdrs; i++) {
+		const ElfW(Phdr) *ph = &object->phdrs[i];
+		const char *at = (const char *)(object->base + ph->p_vaddr);
+		const char *end = at + ph->p_memsz;
 
 		while (ph->p_type == PT_NOTE && at + sizeof(ElfW(Nhdr)) <= end) {
 			const ElfW(Nhdr) *n = (const void *)at;
@@ -132,13 +141,21 @@ static void copy_build_id(struct wire_object *o, const struct dl_phdr_info *info
 	}
 }
 
-static bool is_announced(const struct wire_region *r, const struct dl_phdr_info *info)
+/*
+ * Which loaded object is entry i of the region's objects. Kept here because a forked child must not
+ * ask the loader: its lock may be held by a thread that the child does not have.
+ */
+static struct known_object {
+	struct patch_object object;
+	const char *name;
+	bool is_used, is_seen;
+} known[WIRE_MAX_OBJECTS];
+static uint32_t nr_known, nr_announced, nr_hooked;
+
+static bool is_same_object(const struct known_object *k, const struct dl_phdr_info *info)
 {
-	for (uint32_t i = 0; i < r->nr_objects; i++)
-		if (r->objects[i].base == info->dlpi_addr &&
-		    strncmp(r->objects[i].path, info->dlpi_name, WIRE_PATH_MAX - 1) == 0)
-			return true;
-	return false;
+	return k->is_used && k->object.base == info->dlpi_addr &&
+	       k->object.phdrs == info->dlpi_phdr && k->name == info->dlpi_name;
 }
 
 /* The vdso has no file, the agent no runtime. */
@@ -164,47 +181,78 @@ static void copy_path(char to[WIRE_PATH_MAX], const char *path)
 	to[len] = '\0';
 }
 
-static int announce(struct dl_phdr_info *info, size_t size, void *data)
+static void announce(uint32_t i, const char *name)
 {
 	struct wire_region *r = core_page.region;
-	uint32_t *nr_new = data;
-	struct wire_object *o;
+	struct wire_object *o = &r->objects[i];
 
-	if (is_ours_or_kernels(info) || is_announced(r, info) || r->nr_objects >= WIRE_MAX_OBJECTS)
-		return 0;
-	o = &r->objects[r->nr_objects];
-	o->base = info->dlpi_addr;
-	copy_path(o->path, info->dlpi_name);
-	copy_build_id(o, info);
+	memset(o, 0, sizeof(*o));
+	o->base = known[i].object.base;
+	copy_path(o->path, name);
+	copy_build_id(o, &known[i].object);
 	__atomic_store_n(&o->state, WIRE_OBJECT_ANNOUNCED, __ATOMIC_RELEASE);
-	__atomic_store_n(&r->nr_objects, r->nr_objects + 1, __ATOMIC_RELEASE);
-	++*nr_new;
+	if (i >= r->nr_objects)
+		__atomic_store_n(&r->nr_objects, i + 1, __ATOMIC_RELEASE);
+	nr_announced++;
+}
+
+/* Keeps what the loader tells of an object, in a place of its own or of one that is gone. */
+static int note_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+	uint32_t i, place = WIRE_MAX_OBJECTS;
+
+	if (is_ours_or_kernels(info))
+		return 0;
+	for (i = 0; i < nr_known; i++) {
+		if (is_same_object(&known[i], info)) {
+			known[i].is_seen = true;
+			return 0;
+		}
+		if (!known[i].is_used && place == WIRE_MAX_OBJECTS)
+			place = i;
+	}
+	if (place == WIRE_MAX_OBJECTS)
+		place = nr_known;
+	if (place >= WIRE_MAX_OBJECTS) {
+		core_page.region->note = WIRE_NOTE_OBJECTS;
+		return 0;
+	}
+	known[place] = (struct known_object){
+		.object = { info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum },
+		.name = info->dlpi_name,
+		.is_used = true,
+		.is_seen = true,
+	};
+	nr_known += place == nr_known;
+	announce(place, info->dlpi_name);
 	return 0;
 }
 
-static int hook_answered(struct dl_phdr_info *info, size_t size, void *data)
+/* Objects that were unloaded free their places: another may come to the same address. */
+static void forget_unloaded(void)
+{
+	for (uint32_t i = 0; i < nr_known; i++) {
+		known[i].is_used &= known[i].is_seen;
+		known[i].is_seen = false;
+	}
+}
+
+static void hook_answered(uint32_t i)
 {
 	struct wire_region *r = core_page.region;
-	struct patch_object object = { info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum };
+	struct wire_object *o = &r->objects[i];
+	struct patch_result result = { 0 };
 
-	for (uint32_t i = 0; i < r->nr_objects; i++) {
-		struct wire_object *o = &r->objects[i];
-		struct patch_result result = { 0 };
-
-		if (o->state != WIRE_OBJECT_ANSWERED || o->base != info->dlpi_addr ||
-		    strncmp(o->path, info->dlpi_name ? info->dlpi_name : "", WIRE_PATH_MAX - 1))
-			continue;
-		if (o->first_table <= WIRE_MAX_TABLES &&
-		    o->nr_tables <= WIRE_MAX_TABLES - o->first_table)
-			patch_tables(&object, r->tables + o->first_table, o->nr_tables, &result);
-		o->nr_hooked = result.nr_hooked;
-		o->nr_refused = result.nr_refused;
-		if (result.note)
-			r->note = result.note;
-		__atomic_store_n(&o->state, WIRE_OBJECT_DONE, __ATOMIC_RELEASE);
-		*(uint32_t *)data += result.nr_hooked;
-	}
-	return 0;
+	if (o->state != WIRE_OBJECT_ANSWERED)
+		return;
+	if (o->first_table <= WIRE_MAX_TABLES && o->nr_tables <= WIRE_MAX_TABLES - o->first_table)
+		patch_tables(&known[i].object, r->tables + o->first_table, o->nr_tables, &result);
+	o->nr_hooked = result.nr_hooked;
+	o->nr_refused = result.nr_refused;
+	if (result.note)
+		r->note = result.note;
+	__atomic_store_n(&o->state, WIRE_OBJECT_DONE, __ATOMIC_RELEASE);
+	nr_hooked += result.nr_hooked;
 }
 
 /* Tables were hooked: from here on events count. */
@@ -218,37 +266,72 @@ static void go_live(struct wire_region *r)
 	__atomic_store_n(&r->state, WIRE_REGION_LIVE, __ATOMIC_RELEASE);
 }
 
-static void talk(void)
+/* Waits for the answers to all that was announced, and hooks what they say. */
+static void finish_talk(void)
 {
 	struct wire_region *r = core_page.region;
-	uint32_t first = r->nr_objects, nr_new = 0, nr_hooked = 0;
 
-	dl_iterate_phdr(announce, &nr_new);
-	if (!nr_new)
+	if (!nr_announced)
 		return;
+	nr_announced = nr_hooked = 0;
 	ring_doorbell();
-	for (uint32_t i = first; i < first + nr_new; i++)
-		if (!wait_for_answer(&r->objects[i])) {
+	for (uint32_t i = 0; i < nr_known; i++)
+		if (known[i].is_used && !wait_for_answer(&r->objects[i])) {
 			r->note = WIRE_NOTE_NO_ANSWER;
 			return;
 		}
-	dl_iterate_phdr(hook_answered, &nr_hooked);
+	for (uint32_t i = 0; i < nr_known; i++)
+		if (known[i].is_used)
+			hook_answered(i);
 	if (nr_hooked)
 		go_live(r);
 }
 
-void agent_objects_changed(void)
+static void talk(void)
 {
-	__atomic_store_n(&objects_dirty, 1, __ATOMIC_RELAXED);
+	dl_iterate_phdr(note_object, NULL);
+	forget_unloaded();
+	finish_talk();
 }
 
-void agent_look_for_objects(void)
+/* The same in a forked child, of what the parent knew. */
+static void talk_again(void)
 {
-	if (__builtin_expect(!__atomic_load_n(&objects_dirty, __ATOMIC_RELAXED), 1))
+	for (uint32_t i = 0; i < nr_known; i++)
+		if (known[i].is_used)
+			announce(i, known[i].name);
+	finish_talk();
+}
+
+/*
+ * dlopen is entered by a jump, so nobody tells us when it is done, and other threads may pass here
+ * while it still loads. So look at every chance for a while after a dlopen began, and at every
+ * dlsym ever after.
+ */
+#define LOOK_NS UINT64_C(3000000000)
+
+void agent_objects_changed(void)
+{
+	__atomic_store_n(&last_dlopen_ns, read_monotonic(), __ATOMIC_RELAXED);
+}
+
+void agent_look_for_objects(bool always)
+{
+	uint64_t last = __atomic_load_n(&last_dlopen_ns, __ATOMIC_RELAXED);
+
+	if (__builtin_expect(!last, 1) || !core_page.region)
 		return;
-	if (!core_page.region || __atomic_exchange_n(&objects_lock, 1, __ATOMIC_ACQUIRE))
+	if (!always && read_monotonic() - last > LOOK_NS)
 		return;
-	__atomic_store_n(&objects_dirty, 0, __ATOMIC_RELAXED);
+	while (__atomic_exchange_n(&objects_lock, 1, __ATOMIC_ACQUIRE)) {
+		struct timespec pause = { .tv_nsec = 50000 };
+
+		/* Whoever resolves a symbol is about to call into what was loaded: not before it is
+		 * hooked. */
+		if (!always || !tool_is_alive())
+			return;
+		raw_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0);
+	}
 	if (core_page.region->state != WIRE_REGION_STOP && tool_is_alive())
 		talk();
 	__atomic_store_n(&objects_lock, 0, __ATOMIC_RELEASE);
@@ -286,9 +369,6 @@ static bool map_region(int fd, int door)
 	/* gigabytes of mostly nothing, in every core dump of the program */
 	madvise(region, lobby->region_size, MADV_DONTDUMP);
 	p->tid_off = find_tid_off();
-	p->rings = (uint64_t *)((char *)region + WIRE_RINGS_OFF);
-	p->ring_words = lobby->ring_words;
-	p->segment_words = wire_segment_words(lobby->ring_words);
 	p->base_ticks = lobby->base_ticks;
 	p->clock = lobby->clock;
 	p->read_clock = read_monotonic;
@@ -302,12 +382,26 @@ static bool map_region(int fd, int door)
 	return p->tid_off != 0;
 }
 
+static bool is_ring_size(uint64_t words)
+{
+	return words >= WIRE_PAGE / 8 && !(words & (words - 1));
+}
+
 static bool lobby_is_good(const struct wire_lobby *l)
 {
 	return l->magic == WIRE_MAGIC && l->version == WIRE_VERSION && l->layout == WIRE_LAYOUT &&
-	       l->ring_words >= WIRE_PAGE / 8 && !(l->ring_words & (l->ring_words - 1)) &&
-	       l->nr_doors <= WIRE_MAX_DOORS &&
-	       l->region_size >= WIRE_RINGS_OFF + WIRE_MAX_THREADS * l->ring_words * 8;
+	       is_ring_size(l->ring_words) && is_ring_size(l->small_words) &&
+	       l->nr_big <= WIRE_MAX_BIG && l->nr_doors <= WIRE_MAX_DOORS &&
+	       l->region_size == wire_region_size(l);
+}
+
+/* A program that was given little address space needs it for itself. */
+static bool has_room(uint64_t bytes)
+{
+	struct rlimit as;
+
+	return getrlimit(RLIMIT_AS, &as) < 0 || as.rlim_cur == RLIM_INFINITY ||
+	       bytes <= as.rlim_cur / 4;
 }
 
 /* Without this promise of the kernel's a fork would spoil the recording. */
@@ -316,7 +410,18 @@ static bool wipe_page_on_fork(void)
 	return madvise(&core_page, sizeof(core_page), MADV_WIPEONFORK) == 0;
 }
 
-static void come_in(const char *ctl)
+/* Is this process one to be traced, and can it be? */
+static bool is_wanted(void)
+{
+	if (!lobby_is_good(lobby) || (!lobby->follow && lobby->target_pid != (uint32_t)agent_pid))
+		return false;
+	if (has_room(lobby->region_size))
+		return true;
+	__atomic_fetch_add(&lobby->nr_no_room, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+static void come_in(const char *ctl, void (*talk_first)(void))
 {
 	int fd = open(ctl, O_RDWR | O_CLOEXEC), door;
 	void *map;
@@ -328,9 +433,9 @@ static void come_in(const char *ctl)
 		goto out;
 	lobby = map;
 	agent_pid = getpid();
-	if (lobby_is_good(lobby) && (lobby->follow || lobby->target_pid == (uint32_t)agent_pid) &&
-	    wipe_page_on_fork() && (door = take_door()) >= 0 && map_region(fd, door)) {
-		talk();
+	if (is_wanted() && wipe_page_on_fork() && (door = take_door()) >= 0 &&
+	    map_region(fd, door)) {
+		talk_first();
 		goto out;
 	}
 	agent_pid = 0;
@@ -343,9 +448,10 @@ static void forked(void)
 {
 	agent_pid = 0;
 	hook_set_slot(NULL);
-	objects_dirty = objects_lock = 0;
+	objects_lock = 0;
+	last_dlopen_ns = 0;
 	if (lobby && lobby->follow && agent_env.ctl)
-		come_in(agent_env.ctl + sizeof(WIRE_ENV));
+		come_in(agent_env.ctl + sizeof(WIRE_ENV), talk_again);
 }
 
 /* ---- the environment ---- */
@@ -363,9 +469,10 @@ static void replace_env(char **at, char *with)
 
 /*
  * Children shall not inherit what was meant for this process: our variables go, and exec.c gives
- * them on to what this process itself becomes. With --follow they stay.
+ * them on to what this process itself becomes, or with --follow to every program it starts, if that
+ * can take the agent at all.
  */
-static void clean_env(bool keep)
+static void clean_env(void)
 {
 	static char rest[4096] = "LD_PRELOAD=";
 
@@ -381,7 +488,7 @@ static void clean_env(bool keep)
 			at++;
 			continue;
 		}
-		if (keep || (colon && strlen(colon) > sizeof(rest) - 12)) {
+		if (colon && strlen(colon) > sizeof(rest) - 12) {
 			at++;
 			continue;
 		}
@@ -402,8 +509,9 @@ __attribute__((constructor)) static void preload(void)
 	if (ctl && *ctl == '/') {
 		has_slot_key = pthread_key_create(&slot_key, thread_gone) == 0;
 		pthread_atfork(NULL, NULL, forked);
-		come_in(ctl);
+		come_in(ctl, talk);
 	}
-	clean_env(lobby && lobby->follow);
+	clean_env();
+	agent_follows = lobby && lobby->follow;
 	errno = saved;
 }

@@ -45,13 +45,13 @@ static bool is_mine(const struct core_page *p, const struct wire_thread *t, uint
 
 static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp);
 
-static bool claim(struct wire_thread *t, uint64_t tp)
+static bool claim(struct wire_thread *t)
 {
 	uint64_t free = 0;
 
 	return __atomic_load_n(&t->key, __ATOMIC_RELAXED) == 0 &&
-	       __atomic_compare_exchange_n(&t->key, &free, tp, false, __ATOMIC_ACQUIRE,
-					   __ATOMIC_RELAXED);
+	       __atomic_compare_exchange_n(&t->key, &free, WIRE_KEY_CLAIMED, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 /* The slot is not at home: look behind it, or take the first free one. */
@@ -60,7 +60,7 @@ static NOINLINE struct wire_thread *find_slot(struct core_page *p, uint64_t tp)
 	uint64_t home = home_slot(tp);
 
 	for (unsigned i = 0; i < WIRE_PROBE; i++) {
-		struct wire_thread *t = &p->threads[(home + i) % WIRE_MAX_THREADS];
+		struct wire_thread *t = &p->region->threads[(home + i) % WIRE_MAX_THREADS];
 
 		if (is_mine(p, t, tp))
 			return t;
@@ -71,14 +71,13 @@ static NOINLINE struct wire_thread *find_slot(struct core_page *p, uint64_t tp)
 		}
 	}
 	for (unsigned i = 0; i < WIRE_PROBE; i++) {
-		struct wire_thread *t = &p->threads[(home + i) % WIRE_MAX_THREADS];
+		struct wire_thread *t = &p->region->threads[(home + i) % WIRE_MAX_THREADS];
 
-		if (claim(t, tp)) {
+		if (claim(t)) {
 			start_thread(p, t, tp);
 			return t;
 		}
 	}
-	__atomic_fetch_add(&p->region->nr_unslotted, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -91,17 +90,26 @@ static inline bool is_current(const struct core_page *p, const struct wire_threa
 	return p->threads && t >= p->threads && t < p->threads + WIRE_MAX_THREADS;
 }
 
-static inline struct wire_thread *self(struct core_page *p)
+/* The slot of this thread; NULL when there is none, and then an event of this kind is lost. */
+static inline struct wire_thread *self(struct core_page *p, unsigned kind)
 {
+	struct wire_thread *threads = p->threads, *t;
 	uint64_t tp = thread_pointer();
-	struct wire_thread *t;
 
-	if (unlikely(!p->threads))
+	if (unlikely(!threads))
 		return 0;
-	t = &p->threads[home_slot(tp)];
+	t = &threads[home_slot(tp)];
 	if (likely(is_mine(p, t, tp)))
 		return t;
-	return find_slot(p, tp);
+	t = find_slot(p, tp);
+	if (!t && kind) {
+		__atomic_fetch_add(&p->region->lost[kind], 1, __ATOMIC_RELAXED);
+		if (kind == EV_RUN_START)
+			__atomic_fetch_add(&p->region->lost[EV_RUN_END], 1, __ATOMIC_RELAXED);
+	}
+	if (!t && p->claimed)
+		p->claimed(0);
+	return t;
 }
 
 /* ---- rings ---- */
@@ -109,7 +117,9 @@ static inline struct wire_thread *self(struct core_page *p)
 static inline uint64_t *ring_of(const struct core_page *p, const struct wire_thread *t)
 {
 	/* not p->threads: another thread may switch recording off at any moment */
-	return p->rings + (uint64_t)(t - p->region->threads) * p->ring_words;
+	uint64_t off = wire_ring_off(p->lobby, t - p->region->threads, t->big);
+
+	return (uint64_t *)((char *)p->region + off);
 }
 
 static void core_stop(struct core_page *p)
@@ -118,26 +128,26 @@ static void core_stop(struct core_page *p)
 	__atomic_store_n(&p->threads, (struct wire_thread *)0, __ATOMIC_RELAXED);
 }
 
-/* Nobody drains any more: switch off for good. The program goes on as if we were not there. Asked
- * once a segment. */
+/* The tool said stop. */
+static void obey(struct core_page *p)
+{
+	if (__atomic_load_n(&p->region->state, __ATOMIC_RELAXED) == WIRE_REGION_STOP)
+		core_stop(p);
+}
+
+/* The ring is full. If nobody has looked after it for long, nobody will: switch off for good. */
 static void look_for_tool(struct core_page *p)
 {
-	uint64_t heartbeat = __atomic_load_n(&p->lobby->heartbeat_ticks, __ATOMIC_RELAXED);
-	/* signed: the heartbeat may be younger than our own look at the clock */
-	int64_t age = ticks_now(p) + p->base_ticks - heartbeat;
-
-	if (age > (int64_t)p->lobby->stale_ticks ||
-	    __atomic_load_n(&p->region->state, __ATOMIC_RELAXED) == WIRE_REGION_STOP)
-		core_stop(p);
+	if (core_is_tool_alive(p->lobby, ticks_now(p) + p->base_ticks))
+		return;
+	p->region->note = WIRE_NOTE_GAVE_UP;
+	core_stop(p);
 }
 
 static void count_lost(struct wire_thread *t, unsigned kind)
 {
 	__atomic_store_n(&t->lost[kind], t->lost[kind] + 1, __ATOMIC_RELAXED);
 	t->nr_lost += t->pending_lost[kind]++ == 0;
-	/* whatever comes next must look first, so that LOST stands where the gap is */
-	if (t->limit)
-		t->limit = t->head;
 }
 
 static void tell_lost(struct core_page *p, struct wire_thread *t)
@@ -164,7 +174,7 @@ static void tell_lost(struct core_page *p, struct wire_thread *t)
  */
 static bool next_segment(struct core_page *p, struct wire_thread *t)
 {
-	uint64_t tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE), size = p->segment_words;
+	uint64_t tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE), size = t->segment_words;
 	uint64_t head = t->segment_end, segment;
 
 	for (; (t->nr_read + 1) * size <= tail && t->nr_read * size < head; t->nr_read++)
@@ -192,44 +202,60 @@ static uint64_t nr_open_runs(const struct wire_thread *t)
 	return nr * EVENT_WORDS_RUN_END;
 }
 
-/* Looks for a place for `words`. True when they fit now. */
-static NOINLINE bool make_room(struct core_page *p, struct wire_thread *t, unsigned words)
+/*
+ * Looks for a place for `words`, and tells what was lost before. Returns the limit to go by, which
+ * is head when there is none: whatever comes next must look first, so that LOST stands where the
+ * gap is. The caller has put its mark (limit = 0).
+ */
+static NOINLINE uint64_t make_room(struct core_page *p, struct wire_thread *t, unsigned words)
 {
 	uint64_t depth = nr_open_runs(t);
 	uint64_t need = words + t->nr_lost * EVENT_WORDS_LOST + depth;
 
 	if (t->head + need > t->segment_end) {
-		look_for_tool(p);
-		if (!p->threads || need > p->segment_words || !next_segment(p, t))
-			return false;
+		obey(p);
+		if (!p->threads || need > t->segment_words)
+			return t->head;
+		if (!next_segment(p, t)) {
+			look_for_tool(p);
+			return t->head;
+		}
 	}
-	t->limit = t->segment_end - depth;
 	if (t->nr_lost)
 		tell_lost(p, t);
-	return true;
+	return t->segment_end - depth;
 }
 
 /*
- * Room for an event of `words` words: where to write them, or NULL (and counted). While an event is
- * being written limit is 0, so that a signal handler that comes in between finds no room. Returns
- * the limit to be restored by publish().
+ * Room for an event of `words` words, and `more` behind it: where to write, or NULL (and counted).
+ * While an event is being written limit is 0, so that a signal handler that comes in between finds
+ * no room; *limit is what publish() shall restore.
  */
 static uint64_t *reserve(struct core_page *p, struct wire_thread *t, unsigned kind, unsigned words,
-			 uint64_t *limit)
+			 unsigned more, uint64_t *limit)
 {
-	if (unlikely(t->head + words > t->limit) && (!t->limit || !make_room(p, t, words))) {
+	*limit = t->limit;
+	if (!*limit) { /* we are in such a handler */
 		count_lost(t, kind);
 		return 0;
 	}
-	*limit = t->limit;
 	t->limit = 0;
 	barrier();
+	if (unlikely(t->head + words + more > *limit)) {
+		*limit = make_room(p, t, words + more);
+		if (t->head + words + more > *limit) {
+			count_lost(t, kind);
+			barrier();
+			t->limit = *limit;
+			return 0;
+		}
+	}
 	return word_at(t, t->head);
 }
 
 static void put1(struct core_page *p, struct wire_thread *t, unsigned kind, unsigned flags)
 {
-	uint64_t limit, *at = reserve(p, t, kind, 1, &limit);
+	uint64_t limit, *at = reserve(p, t, kind, 1, 0, &limit);
 
 	if (!at)
 		return;
@@ -240,7 +266,7 @@ static void put1(struct core_page *p, struct wire_thread *t, unsigned kind, unsi
 static void put2(struct core_page *p, struct wire_thread *t, unsigned kind, unsigned flags,
 		 uint64_t a)
 {
-	uint64_t limit, *at = reserve(p, t, kind, 2, &limit);
+	uint64_t limit, *at = reserve(p, t, kind, 2, 0, &limit);
 
 	if (!at)
 		return;
@@ -251,7 +277,7 @@ static void put2(struct core_page *p, struct wire_thread *t, unsigned kind, unsi
 
 static void put3(struct core_page *p, struct wire_thread *t, unsigned kind, uint64_t a, uint64_t b)
 {
-	uint64_t limit, *at = reserve(p, t, kind, 3, &limit);
+	uint64_t limit, *at = reserve(p, t, kind, 3, 0, &limit);
 
 	if (!at)
 		return;
@@ -261,20 +287,41 @@ static void put3(struct core_page *p, struct wire_thread *t, unsigned kind, uint
 	publish(t, t->head + 3, limit);
 }
 
+/* A large ring, if there is one left: its number + 1. */
+static uint32_t take_big_ring(const struct wire_lobby *l, struct wire_region *r)
+{
+	uint64_t used = __atomic_load_n(&r->big_used, __ATOMIC_RELAXED);
+
+	for (;;) {
+		unsigned nr = ~used ? __builtin_ctzll(~used) : WIRE_MAX_BIG;
+
+		if (nr >= l->nr_big)
+			return 0;
+		if (__atomic_compare_exchange_n(&r->big_used, &used, used | UINT64_C(1) << nr,
+						false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return nr + 1;
+	}
+}
+
 static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp)
 {
-	uint64_t nr_segments = p->ring_words / p->segment_words;
+	uint64_t words, nr_segments;
 
+	t->big = take_big_ring(p->lobby, p->region);
+	words = wire_ring_words(p->lobby, t->big);
+	t->segment_words = wire_segment_words(words);
+	nr_segments = words / t->segment_words;
 	t->tid = *(uint32_t *)(tp + p->tid_off);
-	t->head = t->run = t->nr_lost = t->nr_panics = 0;
-	t->segment_end = t->nr_read = 0;
+	t->head = t->run = t->nr_lost = t->nr_panics = t->segment_end = t->nr_read = 0;
 	t->free_segments = ~UINT64_C(0) >> (WIRE_MAX_SEGMENTS - nr_segments);
 	__atomic_store_n(&t->tail, 0, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < EV_MAX; i++)
 		t->pending_lost[i] = t->lost[i] = 0;
 	t->life++;
-	make_room(p, t, EVENT_WORDS_THREAD_START);
+	t->limit = 0;
+	t->limit = make_room(p, t, EVENT_WORDS_THREAD_START);
 	__atomic_store_n(&t->state, WIRE_THREAD_LIVE, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->key, tp, __ATOMIC_RELEASE);
 	put2(p, t, EV_THREAD_START, 0, t->tid);
 	if (p->claimed)
 		p->claimed(t);

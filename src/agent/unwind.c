@@ -21,6 +21,7 @@ extern const void *_Unwind_Find_FDE(void *pc, struct dwarf_eh_bases *bases);
 
 /* Encodings of pointers in .eh_frame. */
 #define PE_FORMAT   0x0f
+#define PE_ABSPTR   0x00
 #define PE_UDATA4   0x03
 #define PE_SDATA4   0x0b
 #define PE_SDATA8   0x0c
@@ -39,23 +40,23 @@ static const uint8_t *skip_leb128(const uint8_t *p)
 /* NULL for an encoding that is not used on this architecture. */
 static _Unwind_Personality_Fn read_pointer(const uint8_t *p, uint8_t encoding)
 {
-	uint64_t value, size = 8;
+	uint64_t value;
+	uint32_t half;
 
 	switch (encoding & PE_FORMAT) {
-	case 0:
+	case PE_ABSPTR:
 	case PE_UDATA8:
 	case PE_SDATA8:
 		memcpy(&value, p, 8);
 		break;
 	case PE_UDATA4:
-	case PE_SDATA4: {
-		int32_t small;
-
-		memcpy(&small, p, 4);
-		value = encoding & 8 ? (uint64_t)(int64_t)small : (uint32_t)small;
-		size = 4;
+		memcpy(&half, p, 4);
+		value = half;
 		break;
-	}
+	case PE_SDATA4:
+		memcpy(&half, p, 4);
+		value = (int64_t)(int32_t)half;
+		break;
 	default:
 		return NULL;
 	}
@@ -65,7 +66,7 @@ static _Unwind_Personality_Fn read_pointer(const uint8_t *p, uint8_t encoding)
 		return NULL;
 	if (encoding & PE_INDIRECT)
 		memcpy(&value, (void *)value, 8);
-	return size ? (_Unwind_Personality_Fn)value : NULL;
+	return (_Unwind_Personality_Fn)value;
 }
 
 /* The personality routine that covers pc, NULL when there is none. */

@@ -36,7 +36,7 @@ static uint64_t segment_at(const struct drain *d, uint64_t count)
 	uint64_t n = count / d->segment_words;
 	uint8_t segment = __atomic_load_n(&d->slot->order[n % WIRE_MAX_SEGMENTS], __ATOMIC_RELAXED);
 
-	return segment % (d->ring_words / d->segment_words) * d->segment_words;
+	return segment % (d->ring.words / d->segment_words) * d->segment_words;
 }
 
 /* Stamps of a thread only grow, but for a hair where a signal handler nested: a step far back is a
@@ -58,7 +58,7 @@ static void publish(struct drain *d, uint64_t pos)
 	if (unlikely(d->lobby->is_tight) && pos % d->segment_words == 0) {
 		uint64_t at = segment_at(d, pos - 1);
 
-		lobby_punch_ring(d->lobby, d->door, d->index, at, at + d->segment_words);
+		lobby_punch_ring(d->lobby, &d->ring, at, at + d->segment_words);
 	}
 	d->tail = pos;
 	__atomic_store_n(&d->slot->tail, pos, __ATOMIC_RELEASE);
@@ -129,7 +129,7 @@ uint64_t drain_ring(struct drain *d, uint64_t max_bytes)
 
 	if (head == d->pos)
 		return 0;
-	if (head < d->pos || head - d->pos > d->ring_words) {
+	if (head < d->pos || head - d->pos > d->ring.words) {
 		skip_broken(d, head);
 		return 0;
 	}

@@ -13,12 +13,12 @@
 
 struct drain {
 	struct wire_thread *slot;
-	const uint64_t *words; /* ring_words of them */
+	const uint64_t *words; /* of the ring */
 	const struct lobby *lobby;
-	uint32_t door, index; /* where the ring lies */
+	struct lobby_ring ring;
 	struct trace_writer *writer;
 	struct trace_stream *stream;
-	uint64_t ring_words, segment_words;
+	uint64_t segment_words;
 	uint64_t pos;	     /* read up to here */
 	uint64_t tail;	     /* what the producer knows of pos */
 	uint64_t last_ticks; /* unwrapped, of the latest event */

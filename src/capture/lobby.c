@@ -16,79 +16,97 @@
 #define STALE_NS       UINT64_C(10000000000) /* a tool silent for so long is taken for dead */
 #define MAX_TSC_PER_NS 6
 
-static uint64_t region_size(uint64_t ring_words)
-{
-	return WIRE_RINGS_OFF + WIRE_MAX_THREADS * ring_words * sizeof(uint64_t);
-}
+#define SMALL_BYTES    65536
+#define MIN_BIG	       16
 
-static uint64_t wanted_ring_words(uint64_t bytes)
+static uint64_t words_for(uint64_t bytes)
 {
 	uint64_t words = LOBBY_RING_MIN / sizeof(uint64_t);
+
+	while (words * sizeof(uint64_t) < MIN(bytes, LOBBY_RING_MAX))
+		words *= 2;
+	return words;
+}
+
+/*
+ * A large ring for each thread that may really run at the same time, and some more; whoever comes
+ * later has a small one. The program's address space is not ours to fill: all is well under a
+ * gigabyte on small machines.
+ */
+static void choose_rings(struct wire_lobby *p, uint64_t bytes)
+{
 	struct rlimit as;
 
-	bytes = MIN(bytes ? bytes : LOBBY_RING_DEFAULT, LOBBY_RING_MAX);
-	while (words * sizeof(uint64_t) < bytes)
-		words *= 2;
-	/* The agent maps the whole region. Under `ulimit -v` the program needs the address space
-	 * itself. */
-	if (getrlimit(RLIMIT_AS, &as) == 0 && as.rlim_cur != RLIM_INFINITY)
-		while (words > PAGE_WORDS && region_size(words) > as.rlim_cur / 4)
-			words /= 2;
-	return words;
+	p->ring_words = words_for(bytes ? bytes : LOBBY_RING_DEFAULT);
+	p->small_words = MIN(p->ring_words, (uint64_t)SMALL_BYTES / sizeof(uint64_t));
+	p->nr_big = MIN(MAX(4 * sysconf(_SC_NPROCESSORS_ONLN), MIN_BIG), WIRE_MAX_BIG);
+	/* Under `ulimit -v` the program needs the address space itself. */
+	if (getrlimit(RLIMIT_AS, &as) == 0 && as.rlim_cur != RLIM_INFINITY) {
+		while (p->ring_words > PAGE_WORDS && wire_region_size(p) > as.rlim_cur / 4)
+			p->ring_words /= 2;
+		p->small_words = MIN(p->ring_words, p->small_words);
+		while (p->small_words > PAGE_WORDS && wire_region_size(p) > as.rlim_cur / 4)
+			p->small_words /= 2;
+	}
 }
 
 /* `ulimit -f` counts for a memfd too (the caller ignores SIGXFSZ): then fewer doors, then smaller
  * rings. */
-static int set_size(struct lobby *l, uint32_t *nr_doors, struct err *e)
+static int set_size(int fd, struct wire_lobby *p, struct err *e)
 {
 	for (;;) {
-		if (ftruncate(l->fd, WIRE_PAGE + *nr_doors * region_size(l->ring_words)) == 0)
+		if (ftruncate(fd, WIRE_PAGE + p->nr_doors * wire_region_size(p)) == 0)
 			return 0;
 		if (errno != EFBIG)
 			return err_sys(e, "cannot size the shared memory for events");
-		if (*nr_doors > 1)
-			*nr_doors /= 2;
-		else if (l->ring_words > PAGE_WORDS)
-			l->ring_words /= 2;
+		if (p->nr_doors > 1)
+			p->nr_doors /= 2;
+		else if (p->ring_words > PAGE_WORDS)
+			p->ring_words /= 2;
 		else
 			return err_set(e, ERR_SYS,
 				       "the limit on file sizes (ulimit -f) leaves no room for the "
 				       "shared memory for events; raise it");
+		p->small_words = MIN(p->ring_words, p->small_words);
 	}
 }
 
 int lobby_open(struct lobby *l, const struct lobby_opts *o, struct err *e)
 {
-	uint32_t nr_doors = WIRE_MAX_DOORS;
-	struct wire_lobby *page;
-
-	*l = (struct lobby){ .clock = clock_choose(),
-			     .ring_words = wanted_ring_words(o->ring_bytes) };
-	l->fd = memfd_create("futrace", MFD_CLOEXEC);
-	if (l->fd < 0)
-		return err_sys(e, "cannot create the shared memory for events");
-	if (set_size(l, &nr_doors, e))
-		goto fail;
-	page = mmap(NULL, WIRE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, l->fd, 0);
-	if (page == MAP_FAILED) {
-		err_sys(e, "cannot map the shared memory for events");
-		goto fail;
-	}
-	l->page = page;
-	*page = (struct wire_lobby){
+	enum clock_kind clock = clock_choose();
+	struct wire_lobby start = {
 		.magic = WIRE_MAGIC,
 		.version = WIRE_VERSION,
 		.layout = WIRE_LAYOUT,
 		.tool_pid = getpid(),
 		.follow = o->follow,
 		.region_off = WIRE_PAGE,
-		.region_size = region_size(l->ring_words),
-		.nr_doors = nr_doors,
-		.clock = l->clock == CLOCK_KIND_TSC ? WIRE_CLOCK_TSC : WIRE_CLOCK_MONOTONIC,
-		.base_ticks = clock_ticks(l->clock),
+		.nr_doors = WIRE_MAX_DOORS,
+		.clock = clock == CLOCK_KIND_TSC ? WIRE_CLOCK_TSC : WIRE_CLOCK_MONOTONIC,
+		.base_ticks = clock_ticks(clock),
 		.wait_ms = o->wait_ms,
-		.ring_words = l->ring_words,
 	};
+	void *page;
+
+	*l = (struct lobby){ .clock = clock };
+	l->fd = memfd_create("futrace", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (l->fd < 0)
+		return err_sys(e, "cannot create the shared memory for events");
+	choose_rings(&start, o->ring_bytes);
+	if (set_size(l->fd, &start, e))
+		goto fail;
+	/* The program can reach this file: it must not be able to pull it from under our feet. */
+	fcntl(l->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	page = mmap(NULL, WIRE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, l->fd, 0);
+	if (page == MAP_FAILED) {
+		err_sys(e, "cannot map the shared memory for events");
+		goto fail;
+	}
+	start.region_size = wire_region_size(&start);
+	l->sizes = start;
+	l->ring_words = start.ring_words;
+	l->page = page;
+	*l->page = start;
 	l->base_ns = clock_mono_ns();
 	lobby_heartbeat(l);
 	return 0;
@@ -107,7 +125,6 @@ void lobby_heartbeat(struct lobby *l)
 	if (l->clock == CLOCK_KIND_TSC && ns - l->base_ns > 5000000)
 		per_ns = (double)(ticks - l->page->base_ticks) / (ns - l->base_ns);
 	__atomic_store_n(&l->page->stale_ticks, STALE_NS * per_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&l->page->heartbeat_ns, ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&l->page->heartbeat_ticks, ticks, __ATOMIC_RELAXED);
 }
 
@@ -123,12 +140,7 @@ void lobby_close(struct lobby *l)
 
 static uint64_t region_off(const struct lobby *l, uint32_t door)
 {
-	return WIRE_PAGE + door * region_size(l->ring_words);
-}
-
-static uint64_t ring_off(const struct lobby *l, uint32_t door, uint32_t slot)
-{
-	return region_off(l, door) + WIRE_RINGS_OFF + slot * l->ring_words * sizeof(uint64_t);
+	return WIRE_PAGE + door * l->sizes.region_size;
 }
 
 struct wire_region *lobby_map_region(const struct lobby *l, uint32_t door)
@@ -145,18 +157,30 @@ void lobby_unmap_region(struct wire_region *r)
 		munmap(r, WIRE_RINGS_OFF);
 }
 
-const uint64_t *lobby_map_ring(const struct lobby *l, uint32_t door, uint32_t slot)
+const uint64_t *lobby_map_ring(const struct lobby *l, const struct lobby_ring *r)
 {
-	void *p = mmap(NULL, l->ring_words * sizeof(uint64_t), PROT_READ, MAP_SHARED, l->fd,
-		       ring_off(l, door, slot));
+	void *p = mmap(NULL, r->words * sizeof(uint64_t), PROT_READ, MAP_SHARED, l->fd,
+		       region_off(l, r->door) + r->off);
 
 	return p == MAP_FAILED ? NULL : p;
 }
 
-void lobby_unmap_ring(const struct lobby *l, const uint64_t *ring)
+void lobby_unmap_ring(const struct lobby_ring *r, const uint64_t *ring)
 {
 	if (ring)
-		munmap((void *)ring, l->ring_words * sizeof(uint64_t));
+		munmap((void *)ring, r->words * sizeof(uint64_t));
+}
+
+int lobby_find_ring(const struct lobby *l, uint32_t door, uint32_t slot, uint32_t big,
+		    struct lobby_ring *r)
+{
+	if (big > l->sizes.nr_big)
+		return -1;
+	*r = (struct lobby_ring){ .door = door,
+				  .big = big,
+				  .off = wire_ring_off(&l->sizes, slot, big),
+				  .words = wire_ring_words(&l->sizes, big) };
+	return 0;
 }
 
 static void punch(const struct lobby *l, uint64_t off, uint64_t len)
@@ -165,13 +189,12 @@ static void punch(const struct lobby *l, uint64_t off, uint64_t len)
 		fallocate(l->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off, len);
 }
 
-void lobby_punch_ring(const struct lobby *l, uint32_t door, uint32_t slot, uint64_t from,
-		      uint64_t to)
+void lobby_punch_ring(const struct lobby *l, const struct lobby_ring *r, uint64_t from, uint64_t to)
 {
 	from = ROUND_UP(from, PAGE_WORDS);
-	to = MIN(to, l->ring_words) / PAGE_WORDS * PAGE_WORDS;
+	to = MIN(to, r->words) / PAGE_WORDS * PAGE_WORDS;
 	if (from < to)
-		punch(l, ring_off(l, door, slot) + from * sizeof(uint64_t),
+		punch(l, region_off(l, r->door) + r->off + from * sizeof(uint64_t),
 		      (to - from) * sizeof(uint64_t));
 }
 
@@ -179,7 +202,7 @@ void lobby_recycle_door(const struct lobby *l, uint32_t door)
 {
 	struct wire_door *d = &l->page->doors[door];
 
-	punch(l, region_off(l, door), region_size(l->ring_words));
+	punch(l, region_off(l, door), l->sizes.region_size);
 	__atomic_store_n(&d->pid, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&d->state, WIRE_DOOR_FREE, __ATOMIC_RELEASE);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * The shared memory of wire/region.h, from the tool's side: one memfd with the lobby and a region
- * for each process. It is sparse and by far larger than memory; the tool maps region headers and
+ * for each process. It is sparse; the tool maps region headers and
  * rings one by one when they are first used, so a limit on address space does not matter here.
  */
 #ifndef CAPTURE_LOBBY_H
@@ -19,8 +19,10 @@ struct lobby {
 	int fd;
 	struct wire_lobby *page;
 	enum clock_kind clock;
-	uint64_t ring_words;
-	uint64_t base_ns; /* base_ticks on CLOCK_MONOTONIC */
+	struct wire_lobby
+		sizes;	     /* as they were set: what the program writes there is not believed */
+	uint64_t ring_words; /* of a large ring */
+	uint64_t base_ns;    /* base_ticks on CLOCK_MONOTONIC */
 	/* No ring keeps pages that were read: set when all rings together outgrow their share of
 	 * memory. */
 	bool is_tight;
@@ -42,11 +44,22 @@ void lobby_heartbeat(struct lobby *l);
 /* The header of a door's region, without the rings. NULL with errno set. */
 struct wire_region *lobby_map_region(const struct lobby *l, uint32_t door);
 void lobby_unmap_region(struct wire_region *r);
-const uint64_t *lobby_map_ring(const struct lobby *l, uint32_t door, uint32_t slot);
-void lobby_unmap_ring(const struct lobby *l, const uint64_t *ring);
+
+/* Where a thread's ring lies. */
+struct lobby_ring {
+	uint32_t door, big;
+	uint64_t off; /* in the region */
+	uint64_t words;
+};
+
+/* big is what the slot says of itself; -1 if that is absurd. */
+int lobby_find_ring(const struct lobby *l, uint32_t door, uint32_t slot, uint32_t big,
+		    struct lobby_ring *r);
+const uint64_t *lobby_map_ring(const struct lobby *l, const struct lobby_ring *r);
+void lobby_unmap_ring(const struct lobby_ring *r, const uint64_t *ring);
 
 /* Gives back the memory of the words [from, to) of a ring, as they lie there; whole pages only. */
-void lobby_punch_ring(const struct lobby *l, uint32_t door, uint32_t slot, uint64_t from,
+void lobby_punch_ring(const struct lobby *l, const struct lobby_ring *r, uint64_t from,
 		      uint64_t to);
 /* All memory of the door's region; then the door is free for the next process. Nobody may use it
  * any more. */

@@ -104,7 +104,7 @@ static void drop_ring(struct process *p, uint32_t slot)
 	p->nr_broken += d->nr_broken;
 	if (d->stream)
 		trace_stream_close(d->stream);
-	lobby_unmap_ring(p->lobby, d->words);
+	lobby_unmap_ring(&d->ring, d->words);
 	free(d);
 	p->rings[slot] = NULL;
 }
@@ -114,7 +114,7 @@ void process_free(struct process *p)
 	if (!p)
 		return;
 	vec_each (slot, &p->active) {
-		lobby_unmap_ring(p->lobby, p->rings[*slot]->words);
+		lobby_unmap_ring(&p->rings[*slot]->ring, p->rings[*slot]->words);
 		free(p->rings[*slot]);
 	}
 	vec_each (o, &p->objects) {
@@ -242,12 +242,14 @@ int process_begin_file(struct process *p)
 static void add_ring(struct process *p, uint32_t slot)
 {
 	struct wire_thread *t = &p->region->threads[slot];
+	uint32_t big = __atomic_load_n(&t->big, __ATOMIC_RELAXED);
+	struct lobby_ring ring;
 	struct drain *d;
 	const uint64_t *words;
 
-	if (process_begin_file(p))
+	if (lobby_find_ring(p->lobby, p->door, slot, big, &ring) || process_begin_file(p))
 		return;
-	words = lobby_map_ring(p->lobby, p->door, slot);
+	words = lobby_map_ring(p->lobby, &ring);
 	if (!words) {
 		struct err e = ERR_INIT;
 
@@ -259,10 +261,8 @@ static void add_ring(struct process *p, uint32_t slot)
 	d->slot = t;
 	d->words = words;
 	d->lobby = p->lobby;
-	d->door = p->door;
-	d->index = slot;
-	d->ring_words = p->lobby->ring_words;
-	d->segment_words = wire_segment_words(d->ring_words);
+	d->ring = ring;
+	d->segment_words = wire_segment_words(ring.words);
 	d->pos = d->tail = __atomic_load_n(&t->tail, __ATOMIC_RELAXED);
 	d->writer = p->writer;
 	d->stream = trace_writer_thread(p->writer, t->tid);
@@ -280,12 +280,15 @@ static void scan(struct process *p)
 
 /* The slot as nobody had ever used it, but for its count of lives; the key comes last, for it
  * invites the next. */
-static void recycle_slot(struct process *p, uint32_t slot)
+static void recycle_slot(struct process *p, uint32_t slot, const struct lobby_ring *ring)
 {
 	struct wire_thread *t = &p->region->threads[slot];
 	uint64_t life = t->life;
 
-	lobby_punch_ring(p->lobby, p->door, slot, 0, p->lobby->ring_words);
+	lobby_punch_ring(p->lobby, ring, 0, ring->words);
+	if (ring->big)
+		__atomic_fetch_and(&p->region->big_used, ~(UINT64_C(1) << (ring->big - 1)),
+				   __ATOMIC_RELEASE);
 	__atomic_store_n(&t->state, WIRE_THREAD_FREE, __ATOMIC_RELAXED);
 	t->tid = 0;
 	memset((char *)t + offsetof(struct wire_thread, head), 0,
@@ -337,8 +340,10 @@ uint64_t process_drain(struct process *p, bool scan_slots)
 		if (unlikely(!d->is_named))
 			name_thread(p, d);
 		if (dead && drain_is_empty(d)) {
+			struct lobby_ring ring = d->ring;
+
 			drop_ring(p, slot);
-			recycle_slot(p, slot);
+			recycle_slot(p, slot, &ring);
 		} else {
 			p->active.v[kept++] = slot;
 		}
@@ -408,6 +413,8 @@ void process_end(struct process *p, struct trace_end *end)
 	if (process_begin_file(p) == 0) {
 		memcpy(end->lost, p->lost, sizeof(end->lost));
 		end->lost[0] += p->nr_broken;
+		for (int k = 0; k < EV_MAX; k++)
+			end->lost[k] += p->region->lost[k];
 		end->nr_unslotted = p->region->nr_unslotted;
 		put_anchor(p);
 		trace_writer_flush(p->writer);

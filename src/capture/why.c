@@ -56,6 +56,11 @@ static void why_not_hooked(const struct session_seen *seen, struct err *e)
 			"nothing was recorded: a security policy forbids the program to make its own "
 			"tables writable");
 		break;
+	case WIRE_NOTE_OBJECTS:
+		err_set(e, ERR_SYS,
+			"nothing was recorded: the program has more than %d libraries loaded",
+			WIRE_MAX_OBJECTS);
+		break;
 	default:
 		err_set(e, ERR_BAD_ELF,
 			"nothing was recorded: the task tables in memory are not those in the file; was "

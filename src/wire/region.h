@@ -34,10 +34,11 @@
 #define WIRE_ENV	 "FUTRACE_CTL"
 
 #define WIRE_MAX_DOORS	 64
-#define WIRE_MAX_OBJECTS 256
+#define WIRE_MAX_OBJECTS 1024
 #define WIRE_MAX_TABLES	 16384
 #define WIRE_MAX_THREADS 4096 /* a power of two */
-#define WIRE_PROBE	 64   /* slots searched from a thread's home slot on */
+#define WIRE_PROBE	 1024 /* slots searched from a thread's home slot on */
+#define WIRE_MAX_BIG	 64   /* large rings of a process */
 #define WIRE_PATH_MAX	 1024
 #define WIRE_BUILD_ID	 32
 #define WIRE_TABLE_WORDS 12
@@ -66,13 +67,15 @@ struct wire_lobby {
 	uint64_t region_off;
 	uint64_t region_size;
 	uint32_t nr_doors;
-	uint32_t clock;	       /* enum wire_clock */
-	uint64_t base_ticks;   /* ring stamps count from here */
-	uint64_t heartbeat_ns; /* CLOCK_MONOTONIC of the tool's latest round */
+	uint32_t clock;	     /* enum wire_clock */
+	uint64_t base_ticks; /* ring stamps count from here */
 	uint32_t wait_ms; /* how long an agent may wait for an answer while the heartbeat lives */
 	uint32_t nr_turned_away;  /* processes that found no free door */
-	uint64_t ring_words;	  /* per thread, a power of two */
-	uint64_t heartbeat_ticks; /* the same moment in ticks */
+	uint64_t ring_words;	  /* of a large ring, a power of two */
+	uint64_t small_words;	  /* of the small ring that every slot has, a power of two */
+	uint32_t nr_big;	  /* large rings of a process: the first threads get them */
+	uint32_t nr_no_room;	  /* processes whose limit on address space is too small */
+	uint64_t heartbeat_ticks; /* when the tool made its latest round */
 	uint64_t stale_ticks;	  /* a heartbeat older than this means that the tool is gone */
 	struct wire_door doors[WIRE_MAX_DOORS];
 };
@@ -135,6 +138,7 @@ enum wire_thread_state {
 
 /* Key of a slot that no thread can own: the owner left, the tool has not recycled it yet. */
 #define WIRE_KEY_DEAD	  1
+#define WIRE_KEY_CLAIMED  2 /* somebody is moving in */
 
 #define WIRE_MAX_SEGMENTS 64
 
@@ -158,7 +162,8 @@ struct wire_thread {
 	uint32_t nr_lost; /* producer: kinds with something in pending_lost */
 	uint32_t pad;
 	uint64_t bias; /* producer: the word of count c lies at address bias + 8 * c */
-	uint64_t line_pad;
+	uint32_t big;  /* producer: number of its large ring + 1, 0: it has the small one */
+	uint32_t line_pad;
 
 	uint64_t tail; /* consumer, published with release */
 	uint64_t consumer_pad[7];
@@ -170,7 +175,8 @@ struct wire_thread {
 	uint64_t segment_end;	/* producer: count where the segment of head ends */
 	uint64_t free_segments; /* producer: a bit for each that may be taken */
 	uint64_t nr_read;	/* producer: segments known to be read to their end */
-	uint64_t segment_pad[5];
+	uint64_t segment_words; /* producer: of its ring */
+	uint64_t segment_pad[4];
 	uint8_t order[WIRE_MAX_SEGMENTS];
 
 	uint32_t pending_lost[EV_MAX]; /* not yet told by a LOST event in the ring */
@@ -189,17 +195,17 @@ static inline uint64_t wire_segment_words(uint64_t ring_words)
 struct wire_region {
 	uint32_t state; /* enum wire_region_state */
 	uint32_t pid;
-	uint32_t nr_execs; /* images that this process has run before, each with a region of its own
-			    */
-	uint32_t nr_objects;   /* objects[0..n) are announced */
+	uint32_t nr_objects;   /* objects[0..n) were announced at some time */
 	uint32_t nr_tables;    /* tables[0..n) are valid */
-	uint32_t nr_unslotted; /* threads that found no slot: their events are not recorded */
+	uint32_t nr_unslotted; /* threads that found no slot */
 	uint32_t note;	       /* enum wire_note */
-	uint32_t pad[9];
+	uint64_t big_used;     /* bit i: large ring i has an owner; cleared by the tool */
+	uint32_t pad[8];
+	uint64_t lost[EV_MAX]; /* events of threads without a slot */
 	struct wire_object objects[WIRE_MAX_OBJECTS];
 	struct wire_table tables[WIRE_MAX_TABLES];
 	struct wire_thread threads[WIRE_MAX_THREADS] __attribute__((aligned(WIRE_PAGE)));
-	/* rings follow at WIRE_RINGS_OFF, lobby.ring_words words for each thread slot */
+	/* rings follow at WIRE_RINGS_OFF: the large ones, then the small one of each slot */
 };
 
 /* Why an agent that came in does not record, for the tool to tell. */
@@ -208,9 +214,29 @@ enum wire_note {
 	WIRE_NOTE_NO_ANSWER, /* the tool did not answer in time */
 	WIRE_NOTE_NO_TID,    /* the thread id was not found in the thread control block */
 	WIRE_NOTE_PROTECT,   /* a table's page could not be made writable */
+	WIRE_NOTE_GAVE_UP,   /* ring full and tool silent: recording was switched off */
+	WIRE_NOTE_OBJECTS,   /* more objects than WIRE_MAX_OBJECTS */
 };
 
 #define WIRE_RINGS_OFF ((sizeof(struct wire_region) + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE)
+
+/* Where a thread's ring lies in the region, and how many words it has. */
+static inline uint64_t wire_ring_off(const struct wire_lobby *l, uint32_t slot, uint32_t big)
+{
+	uint64_t large = (big ? big - 1 : l->nr_big) * l->ring_words;
+
+	return WIRE_RINGS_OFF + (large + (big ? 0 : slot * l->small_words)) * sizeof(uint64_t);
+}
+
+static inline uint64_t wire_ring_words(const struct wire_lobby *l, uint32_t big)
+{
+	return big ? l->ring_words : l->small_words;
+}
+
+static inline uint64_t wire_region_size(const struct wire_lobby *l)
+{
+	return wire_ring_off(l, WIRE_MAX_THREADS, 0);
+}
 
 /* Changes whenever a size does; the agent refuses to work with a tool of another layout. */
 #define WIRE_LAYOUT                                                                    \
@@ -225,6 +251,6 @@ _Static_assert(sizeof(struct wire_thread) == 1024, "wire_thread");
 _Static_assert(offsetof(struct wire_thread, tail) == 64, "producer and consumer share no line");
 _Static_assert(offsetof(struct wire_thread, nr_panics) == 128,
 	       "producer and consumer share no line");
-_Static_assert(offsetof(struct wire_region, objects) == 64, "wire_region header");
+_Static_assert(offsetof(struct wire_region, lost) == 64, "wire_region header");
 
 #endif

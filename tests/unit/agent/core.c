@@ -79,18 +79,18 @@ static bool leave(struct core_run *run)
 
 static int set_up(void **state)
 {
-	size_t size = WIRE_RINGS_OFF + (size_t)WIRE_MAX_THREADS * RING_WORDS * 8;
 	struct core_table *table;
+	size_t size;
 
+	lobby.ring_words = lobby.small_words = RING_WORDS;
+	lobby.nr_big = 0;
+	size = wire_region_size(&lobby);
 	region = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	rings = (uint64_t *)((char *)region + WIRE_RINGS_OFF);
 	lobby.stale_ticks = INT64_MAX;
 	core_page = (struct core_page){ .threads = region->threads,
 					.fast_threads = region->threads,
-					.rings = rings,
-					.ring_words = RING_WORDS,
-					.segment_words = SEGMENT_WORDS,
 					.tid_off = find_tid_off(),
 					.clock = WIRE_CLOCK_TSC,
 					.claimed = claimed,
@@ -113,7 +113,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	munmap(region, WIRE_RINGS_OFF + (size_t)WIRE_MAX_THREADS * RING_WORDS * 8);
+	munmap(region, wire_region_size(&lobby));
 	core_page = (struct core_page){ 0 };
 	mine = NULL;
 	return 0;

@@ -27,12 +27,10 @@ static int begin(void **state)
 	s->t = fake_thread(&s->agent, 7, 100);
 	s->d = (struct drain){ .slot = s->t,
 			       .lobby = &s->lobby,
-			       .door = s->agent.door,
-			       .index = 7,
-			       .ring_words = s->lobby.ring_words,
 			       .segment_words = wire_segment_words(s->lobby.ring_words),
-			       .words = lobby_map_ring(&s->lobby, s->agent.door, 7),
 			       .stream = trace_writer_thread(NULL, 100) };
+	assert_int_equal(lobby_find_ring(&s->lobby, s->agent.door, 7, s->t->big, &s->d.ring), 0);
+	s->d.words = lobby_map_ring(&s->lobby, &s->d.ring);
 	*state = s;
 	return 0;
 }
@@ -42,7 +40,7 @@ static int end(void **state)
 	struct setup *s = *state;
 
 	trace_stream_close(s->d.stream);
-	lobby_unmap_ring(&s->lobby, s->d.words);
+	lobby_unmap_ring(&s->d.ring, s->d.words);
 	fake_agent_release(&s->agent);
 	lobby_close(&s->lobby);
 	free(s);
@@ -261,13 +259,14 @@ static void test_tight_memory(void **state)
 
 	assert_int_equal(lobby_open(&big, &o, &e), 0);
 	fake_agent_init(&agent, &big, 1);
-	t = fake_thread(&agent, 0, 1);
+	t = fake_thread(&agent, 1, 1);
 	s->d = (struct drain){ .slot = t,
 			       .lobby = &big,
-			       .ring_words = big.ring_words,
 			       .segment_words = wire_segment_words(big.ring_words),
-			       .words = lobby_map_ring(&big, 0, 0),
 			       .stream = s->d.stream };
+	assert_int_equal(lobby_find_ring(&big, agent.door, 1, t->big, &s->d.ring), 0);
+	assert_int_equal(lobby_find_ring(&big, agent.door, 1, 65, &(struct lobby_ring){ 0 }), -1);
+	s->d.words = lobby_map_ring(&big, &s->d.ring);
 	lobby_check_memory(&big, 0);
 	assert_true(big.is_tight);
 	while (nr < 300007) {
@@ -287,7 +286,7 @@ static void test_tight_memory(void **state)
 	}
 	lobby_check_memory(&big, 256 << 10);
 	assert_false(big.is_tight);
-	lobby_unmap_ring(&big, s->d.words);
+	lobby_unmap_ring(&s->d.ring, s->d.words);
 	s->d.words = NULL;
 	fake_agent_release(&agent);
 	lobby_close(&big);

@@ -191,6 +191,7 @@ struct wire_thread *fake_thread(struct fake_agent *a, uint32_t slot, uint32_t ti
 	assert_int_equal(t->key, 0);
 	t->key = 0x7f0000001000 + slot * 0x1000;
 	t->tid = tid;
+	t->big = slot % 2 ? 1 + slot % 16 : 0; /* large rings and small ones */
 	t->head = t->tail = t->segment_end = t->bias = 0;
 	memset(t->lost, 0, sizeof(t->lost));
 	t->life++;
@@ -206,13 +207,18 @@ void fake_thread_ends(struct wire_thread *t)
 
 static uint64_t *ring_of(struct fake_agent *a, struct wire_thread *t)
 {
-	return (uint64_t *)((char *)a->region + WIRE_RINGS_OFF) +
-	       (t - a->region->threads) * a->lobby->ring_words;
+	return (uint64_t *)((char *)a->region +
+			    wire_ring_off(a->lobby->page, t - a->region->threads, t->big));
 }
 
-static uint64_t segment_words(const struct fake_agent *a)
+static uint64_t ring_words(const struct fake_agent *a, const struct wire_thread *t)
 {
-	return a->lobby->ring_words < 64 * 64 ? 64 : a->lobby->ring_words / 64;
+	return t->big ? a->lobby->page->ring_words : a->lobby->page->small_words;
+}
+
+static uint64_t segment_words(const struct fake_agent *a, const struct wire_thread *t)
+{
+	return ring_words(a, t) < 64 * 64 ? 64 : ring_words(a, t) / 64;
 }
 
 static bool is_in_use(const struct wire_thread *t, uint64_t size, uint64_t nr)
@@ -228,7 +234,7 @@ static bool is_in_use(const struct wire_thread *t, uint64_t size, uint64_t nr)
 /* Begins another segment, taken in no sensible order: the reader must go by what it is told. */
 static bool next_segment(struct fake_agent *a, struct wire_thread *t)
 {
-	uint64_t size = segment_words(a), nr_segments = a->lobby->ring_words / size;
+	uint64_t size = segment_words(a, t), nr_segments = ring_words(a, t) / size;
 
 	for (uint64_t i = 0; i < nr_segments; i++) {
 		uint64_t nr = (t->segment_end / size * 5 + i) % nr_segments;

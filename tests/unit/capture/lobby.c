@@ -21,7 +21,8 @@ static void assert_good(const struct lobby *l)
 	assert_int_equal(p->layout, WIRE_LAYOUT);
 	assert_int_equal(p->tool_pid, getpid());
 	assert_int_equal(p->ring_words & (p->ring_words - 1), 0);
-	assert_true(p->region_size >= WIRE_RINGS_OFF + WIRE_MAX_THREADS * p->ring_words * 8);
+	assert_int_equal(p->region_size, wire_region_size(p));
+	assert_true(p->small_words <= p->ring_words && p->nr_big >= 1);
 	assert_true(p->nr_doors >= 1 && p->nr_doors <= WIRE_MAX_DOORS);
 	assert_true(p->heartbeat_ticks >= p->base_ticks);
 	assert_true(p->stale_ticks > 0);
@@ -49,6 +50,7 @@ static void test_sizes(void **state)
 		assert_int_equal(fstat(l.fd, &st), 0);
 		assert_int_equal(st.st_size, WIRE_PAGE + l.page->nr_doors * l.page->region_size);
 		assert_true(st.st_blocks * 512 <= 1 << 20);
+		assert_int_equal(ftruncate(l.fd, 0), -1); /* sealed */
 		lobby_close(&l);
 	}
 }
