@@ -15,7 +15,6 @@ class Rounds:
         self.work, self.per = work, per
         self.variants = [v(tools, place) for v in variants.ALL if not names or v.name in names]
         self.samples = {v.name: [] for v in self.variants}
-        self.retries = {}  # runs that lost events, by name
         self.failed = {v.name: v.missing() for v in self.variants if v.missing()}
 
     def measure(self, rounds, say):
@@ -27,18 +26,9 @@ class Rounds:
                 if v.name in self.failed:
                     continue
                 try:
-                    self.samples[v.name].append(self.whole(v))
+                    self.samples[v.name].append(getattr(v, self.work)())
                 except Failed as e:
                     self.failed[v.name] = str(e)
-
-    def whole(self, v):
-        """A recording with gaps is no full recording: it gets two more chances, then the table shows the loss."""
-        for _ in range(3):
-            sample = getattr(v, self.work)()
-            if not sample.lost:
-                break
-            self.retries[v.name] = self.retries.get(v.name, 0) + 1
-        return sample
 
     def has(self, *names):
         return all(n not in self.failed and self.samples.get(n) for n in names)
@@ -66,11 +56,12 @@ class Rounds:
         return statistics.median(self.added("futrace")) / self.events_per("futrace")
 
 
-def lost(samples, retries):
+def lost(samples):
     if samples[0].lost is None:
         return "not counted"
     text = f"{sum(s.lost for s in samples):,} of {sum(s.events + s.lost for s in samples):,}"
-    return text + (f"; {retries} runs with loss" if retries else "")
+    with_loss = sum(bool(s.lost) for s in samples)
+    return text + (f"; {with_loss} runs with loss" if with_loss else "")
 
 
 def tool(samples, per):
@@ -89,14 +80,15 @@ def variant_row(r, v, what, goal_ns):
     if v.base and r.has(v.base):
         added = r.added(v.name)
         row.against = next(b.label for b in r.variants if b.name == v.base)
-        row.result = spread(added, " ns more")
+        best = min(values) - min(r.values(v.base))
+        row.result = spread(added, " ns more") + f"; smallest against smallest {best:,.1f}"
         if v.name == "futrace" and goal_ns:
             row.goal = f"≤ {goal_ns} ns more, nothing lost"
             row.met = at_most(statistics.median(added), goal_ns, unit=" ns")
             if any(s.lost for s in samples):
                 row.met = "**no**, events were lost"
     if v.name not in ("plain", "dial9-off"):
-        row.lost = lost(samples, r.retries.get(v.name, 0))
+        row.lost = lost(samples)
     row.tool = tool(samples, r.per)
     return row
 

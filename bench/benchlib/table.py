@@ -97,7 +97,8 @@ Made by `make bench` (`bench/run{options}`); do not edit. What each row does is 
 - Versions: {versions}.
 - Times are **CPU time** of the measured program, read inside it, unless a row says wall. Each round runs every
   variant once and keeps the cheapest repetition of each; a cell is the median over the rounds [smallest–largest],
-  n is the number of rounds. A result is computed within each round and then the median is taken.
+  n is the number of rounds. A result is computed within each round and then the median is taken. Neighbours only ever
+  add time: where the ranges are wide, smallest against smallest tells more.
 - The tool's own CPU is what futrace, uftrace or bpftrace used in their own processes, per poll (or as said), and is
   not part of the value. dial9 has no other process: its writer's CPU is part of the value.
 
