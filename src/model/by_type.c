@@ -34,15 +34,26 @@ void by_type_free(struct by_type *b)
 /* Once for each type, so a plain search will do. */
 static uint32_t make_row(struct by_type *b, uint16_t type, enum trace_task_kind kind)
 {
-	const char *name =
-		type < b->nr_types && b->types[type].name[0] ? b->types[type].name : NULL;
+	const struct trace_type *t = type < b->nr_types ? &b->types[type] : NULL;
+	const char *name = t && t->name[0] ? t->name : NULL;
+	bool is_exact = name && t->nr_candidates <= 1;
 
-	for (size_t i = 0; name && i < b->rows.nr; i++)
-		if (b->rows.v[i].name && b->rows.v[i].kind == kind &&
+	for (size_t i = 0; is_exact && i < b->rows.nr; i++)
+		if (b->rows.v[i].is_exact && b->rows.v[i].kind == kind &&
 		    strcmp(b->rows.v[i].name, name) == 0)
 			return i + 1;
-	vec_push(&b->rows, (struct by_type_row){ .type = type, .name = name, .kind = kind });
+	vec_push(&b->rows, (struct by_type_row){
+				   .type = type, .name = name, .is_exact = is_exact, .kind = kind });
 	return b->rows.nr;
+}
+
+static struct by_type_row *get_row(struct by_type *b, const struct model_task *t)
+{
+	uint32_t *index = &b->row_of[MIN(t->key.type, b->nr_types)];
+
+	if (!*index)
+		*index = make_row(b, t->key.type, t->kind);
+	return &b->rows.v[*index - 1];
 }
 
 static void add(struct by_type_row *to, const struct by_type_row *from)
@@ -52,6 +63,8 @@ static void add(struct by_type_row *to, const struct by_type_row *from)
 	to->polls += from->polls;
 	to->max_poll_ns = MAX(to->max_poll_ns, from->max_poll_ns);
 	to->blocked_ns += from->blocked_ns;
+	to->nr_blocked_polls += from->nr_blocked_polls;
+	to->max_blocked_poll_ns = MAX(to->max_blocked_poll_ns, from->max_blocked_poll_ns);
 	for (int i = 0; i < MODEL_NR_STATES; i++)
 		to->ns[i] += from->ns[i];
 	for (int i = 0; i < MODEL_NR_CAUSES; i++)
@@ -62,8 +75,6 @@ static void add(struct by_type_row *to, const struct by_type_row *from)
 
 static void on_task(void *sink, const struct model_task *t)
 {
-	struct by_type *b = sink;
-	uint32_t *index = &b->row_of[MIN(t->key.type, b->nr_types)];
 	struct by_type_row one = {
 		.nr_tasks = 1,
 		.nr_first_seen = !t->spawn_exact,
@@ -72,15 +83,24 @@ static void on_task(void *sink, const struct model_task *t)
 		.blocked_ns = t->blocked_ns,
 	};
 
-	if (!*index)
-		*index = make_row(b, t->key.type, t->kind);
 	one.ends[t->end] = 1;
 	memcpy(one.ns, t->ns, sizeof(one.ns));
 	memcpy(one.wakes, t->wakes, sizeof(one.wakes));
-	add(&b->rows.v[*index - 1], &one);
+	add(get_row(sink, t), &one);
 }
 
-const struct model_ops by_type_ops = { .task = on_task };
+static void on_run(void *sink, const struct model_run *run)
+{
+	struct by_type_row *row;
+
+	if (!run->blocked_ns || run->flags)
+		return;
+	row = get_row(sink, run->task);
+	row->nr_blocked_polls++;
+	row->max_blocked_poll_ns = MAX(row->max_blocked_poll_ns, run->blocked_ns);
+}
+
+const struct model_ops by_type_ops = { .task = on_task, .run = on_run };
 
 static int busier_first(const void *pa, const void *pb)
 {
