@@ -7,11 +7,13 @@
 #include "cmd/command.h"
 
 struct report_opts {
-	bool json;
+	bool json, verbose;
 };
 
 static const struct opt options[] = {
 	OPT(0, "json", OPT_FLAG, struct report_opts, json, NULL, "every task as JSON (schema 1)"),
+	OPT('v', "verbose", OPT_FLAG, struct report_opts, verbose, NULL,
+	    "whole names of types, and where each is defined"),
 	{ 0 },
 };
 
@@ -65,6 +67,7 @@ static int run_report(const void *opts, int nr, char **argv)
 	r.types = trace_get_types(r.trace, &r.nr_types);
 	r.threads = trace_get_threads(r.trace, &r.nr_threads);
 	r.model = model_new(r.types, r.nr_types);
+	r.verbose = o->verbose;
 	if (o->json)
 		report_json(&r);
 	else
@@ -77,7 +80,7 @@ static int run_report(const void *opts, int nr, char **argv)
 const struct command cmd_report = {
 	.name = "report",
 	.summary = "tell what a recording holds, by task type, or as JSON",
-	.synopsis = "[--json] [FILE]",
+	.synopsis = "[-v | --json] [FILE]",
 	.options = options,
 	.options_size = sizeof(struct report_opts),
 	.run = run_report,

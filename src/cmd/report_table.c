@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* The report for people: what was recorded and what was not, then a table by future type, 100
- * columns wide. */
+/* The report for people, as wide as the terminal: what was recorded and what was not, then the
+ * table. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/strbuf.h"
 #include "cmd/report.h"
 #include "model/by_type.h"
 #include "model/shorten.h"
 
-#define WIDTH 100
+#define DEFAULT_WIDTH 100
+#define MIN_WIDTH     80
+#define MAX_WIDTH     1000
 
 /* 1234567 -> "1,234,567" */
 static const char *grouped(uint64_t n, char buf[32])
@@ -26,36 +30,10 @@ static const char *grouped(uint64_t n, char buf[32])
 	return buf;
 }
 
-/* At most six characters. */
-static const char *count(uint64_t n, char buf[32])
+/* "1 worker", "2 workers" */
+static const char *plural(uint64_t n)
 {
-	if (n < 1000000)
-		snprintf(buf, 32, "%llu", (unsigned long long)n);
-	else if (n < UINT64_C(1000000000))
-		snprintf(buf, 32, "%.4gM", n / 1e6);
-	else
-		snprintf(buf, 32, "%.4gG", n / 1e9);
-	return buf;
-}
-
-/* At most seven characters. */
-static const char *span(uint64_t ns, char buf[32])
-{
-	unsigned long long s = ns / 1000000000;
-
-	if (ns < 1000)
-		snprintf(buf, 32, "%lluns", (unsigned long long)ns);
-	else if (ns < 999500)
-		snprintf(buf, 32, "%.3gus", ns / 1e3);
-	else if (ns < 999500000)
-		snprintf(buf, 32, "%.3gms", ns / 1e6);
-	else if (s < 100)
-		snprintf(buf, 32, "%.3gs", ns / 1e9);
-	else if (s < 6000)
-		snprintf(buf, 32, "%llum%02llus", s / 60, s % 60);
-	else
-		snprintf(buf, 32, "%lluh%02llum", s / 3600, s / 60 % 60);
-	return buf;
+	return n == 1 ? "" : "s";
 }
 
 static void print_outcome(const struct report *r)
@@ -84,6 +62,32 @@ static void print_outcome(const struct report *r)
 	}
 }
 
+/* A cut file skips what is left of its last block; that is no damage. */
+static bool is_damaged(const struct report *r)
+{
+	const struct trace_damage *d = trace_get_damage(r->trace);
+
+	return d->bad_blocks || d->bad_events || (d->bytes_skipped && !d->cut);
+}
+
+/* What is unreadable is lost as well, and how much that is nobody knows exactly. */
+static void print_lost_sum(const struct report *r, uint64_t sum)
+{
+	const struct trace_damage *d = trace_get_damage(r->trace);
+	uint64_t all = sum + d->bad_events;
+	char a[32], b[32];
+
+	if (!is_damaged(r) && !sum)
+		printf("nothing%s", d->cut ? " up to the cut" : "");
+	else if (!is_damaged(r))
+		printf("%s%s event%s", d->cut ? "at least " : "", grouped(sum, a), plural(sum));
+	else if (!all)
+		printf("unknown: the file is damaged");
+	else
+		printf("at least %s event%s: %s unreadable, %s while recording", grouped(all, a),
+		       plural(all), grouped(d->bad_events, b), sum ? "the others" : "none");
+}
+
 static void print_lost(const struct report *r, const struct by_type_row *total)
 {
 	uint64_t lost[EV_MAX], sum = report_lost(r, lost);
@@ -91,9 +95,8 @@ static void print_lost(const struct report *r, const struct by_type_row *total)
 	const char *sep = " (";
 	char a[32];
 
-	printf("lost        %s", sum ? grouped(sum, a) : "nothing");
-	if (sum)
-		printf(" events");
+	printf("lost        ");
+	print_lost_sum(r, sum);
 	for (unsigned i = 0; sum && i < EV_MAX; i++) {
 		if (!lost[i])
 			continue;
@@ -103,11 +106,12 @@ static void print_lost(const struct report *r, const struct by_type_row *total)
 	}
 	printf("%s", sum ? ")" : "");
 	if (nr_unslotted)
-		printf("; %s threads were not recorded", grouped(nr_unslotted, a));
+		printf("; %s thread%s not recorded", grouped(nr_unslotted, a),
+		       nr_unslotted == 1 ? " was" : "s were");
 	putchar('\n');
 	if (total->ns[MODEL_UNKNOWN])
 		printf("unknown     what tasks did for %s, after a loss or before a first sighting\n",
-		       span(total->ns[MODEL_UNKNOWN], a));
+		       report_span(total->ns[MODEL_UNKNOWN], a));
 }
 
 static void print_file(const struct report *r)
@@ -116,16 +120,19 @@ static void print_file(const struct report *r)
 	const struct model_totals *totals = model_get_totals(r->model);
 	char a[32], b[32], c[32];
 
-	printf("file        %s events, %s bytes, ", grouped(totals->nr_events, a),
-	       grouped(trace_get_size(r->trace), b));
-	printf("%s\n", d->cut ? "CUT: it has no end, what came later is missing" : "complete");
-	if (d->bad_blocks || d->bad_events || d->bytes_skipped)
-		printf("DAMAGE      %s blocks and %s events unreadable, %s bytes skipped\n",
-		       grouped(d->bad_blocks, a), grouped(d->bad_events, b),
-		       grouped(d->bytes_skipped, c));
+	printf("file        %s event%s, %s bytes, ", grouped(totals->nr_events, a),
+	       plural(totals->nr_events), grouped(trace_get_size(r->trace), b));
+	printf("%s\n", d->cut	       ? "CUT: it has no end, what came later is missing"
+		       : is_damaged(r) ? "DAMAGED"
+				       : "complete");
+	if (is_damaged(r))
+		printf("DAMAGE      %s block%s and %s event%s unreadable, %s byte%s skipped\n",
+		       grouped(d->bad_blocks, a), plural(d->bad_blocks), grouped(d->bad_events, b),
+		       plural(d->bad_events), grouped(d->bytes_skipped, c),
+		       plural(d->bytes_skipped));
 	if (totals->nr_stray)
-		printf("stray       %s events fit nothing that came before\n",
-		       grouped(totals->nr_stray, a));
+		printf("stray       %s event%s nothing that came before\n",
+		       grouped(totals->nr_stray, a), totals->nr_stray == 1 ? " fits" : "s fit");
 }
 
 static void print_cost(const struct report *r)
@@ -137,45 +144,47 @@ static void print_cost(const struct report *r)
 		printf("cost        not known: the recording has no end\n");
 		return;
 	}
-	printf("cost        futrace used %s of CPU", span(end->tool_cpu_ns, a));
+	printf("cost        futrace used %s of CPU", report_span(end->tool_cpu_ns, a));
 	if (end->target_cpu_ns)
 		printf(", the program %s (the agent's share included)",
-		       span(end->target_cpu_ns, b));
+		       report_span(end->target_cpu_ns, b));
 	putchar('\n');
 }
 
 static void print_unresolved(const struct report *r, const struct by_type_row *rows, size_t nr,
 			     const struct by_type_row *total)
 {
-	uint64_t nr_unnamed = 0;
-	char a[32], b[32];
+	uint64_t nr_unnamed = 0, nr_several = 0;
+	const char *sep = "unresolved  ";
+	char a[32];
 
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
 		nr_unnamed += !rows[i].name;
-	if (!nr_unnamed && !total->nr_first_seen)
-		return;
-	printf("unresolved  ");
+		nr_several += rows[i].name && !rows[i].is_exact;
+	}
 	if (nr_unnamed)
-		printf("%s types without a name%s", grouped(nr_unnamed, a),
-		       total->nr_first_seen ? "; " : "");
+		printf("%s%s type%s without a name", sep, grouped(nr_unnamed, a),
+		       plural(nr_unnamed));
+	sep = nr_unnamed ? "; " : sep;
+	if (nr_several)
+		printf("%s%s type%s with several possible names", sep, grouped(nr_several, a),
+		       plural(nr_several));
+	sep = nr_several ? "; " : sep;
 	if (total->nr_first_seen)
-		printf("the spawn of %s tasks was not seen: their times begin with the first sighting",
-		       grouped(total->nr_first_seen, b));
-	putchar('\n');
+		printf("%sthe spawn of %s task%s was not seen: %s times begin with the first sighting",
+		       sep, grouped(total->nr_first_seen, a), plural(total->nr_first_seen),
+		       total->nr_first_seen == 1 ? "its" : "their");
+	if (nr_unnamed || nr_several || total->nr_first_seen)
+		putchar('\n');
 }
 
 struct thread_counts {
 	uint64_t nr[3]; /* by enum model_thread_kind */
-	uint64_t blocked_ns, nr_blocks;
 };
 
 static void count_thread(void *sink, const struct model_thread *t)
 {
-	struct thread_counts *c = sink;
-
-	c->nr[t->kind]++;
-	c->blocked_ns += t->blocked_ns;
-	c->nr_blocks += t->nr_blocks;
+	((struct thread_counts *)sink)->nr[t->kind]++;
 }
 
 static const struct model_ops count_ops = { .thread = count_thread };
@@ -190,76 +199,61 @@ static void print_header(const struct report *r, const struct thread_counts *thr
 	strbuf_add_clean(&exe, r->meta->exe, strlen(r->meta->exe));
 	printf("program     %s (pid %u)\n", exe.s, r->meta->pid);
 	strbuf_release(&exe);
-	printf("recorded    %s; ", span(model_get_duration(r->model), a));
+	printf("recorded    %s; ", report_span(model_get_duration(r->model), a));
 	print_outcome(r);
 	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
 		wakes += total->wakes[i];
 	printf("\ntasks       %s (%s alive at the end), ", grouped(total->nr_tasks, a),
 	       grouped(total->ends[MODEL_ALIVE], b));
-	printf("%s polls, %s wakes (%s by the task itself)\n", grouped(total->polls, a),
-	       grouped(wakes, b), grouped(total->wakes[MODEL_BY_SELF], c));
-	printf("threads     %s workers, %s blocking, %s others",
-	       grouped(threads->nr[MODEL_WORKER], a), grouped(threads->nr[MODEL_BLOCKING], b),
-	       grouped(threads->nr[MODEL_OTHER], c));
-	if (threads->nr_blocks)
-		printf("; slept inside tasks %s times, %s in all", grouped(threads->nr_blocks, a),
-		       span(threads->blocked_ns, b));
-	putchar('\n');
+	printf("%s poll%s, %s wake%s (%s by the task itself)\n", grouped(total->polls, a),
+	       plural(total->polls), grouped(wakes, b), plural(wakes),
+	       grouped(total->wakes[MODEL_BY_SELF], c));
+	printf("threads     %s worker%s, %s blocking, %s other%s\n",
+	       grouped(threads->nr[MODEL_WORKER], a), plural(threads->nr[MODEL_WORKER]),
+	       grouped(threads->nr[MODEL_BLOCKING], b), grouped(threads->nr[MODEL_OTHER], c),
+	       plural(threads->nr[MODEL_OTHER]));
 }
 
-/* "12c 3x": how those that ended did. */
-static const char *ends(const struct by_type_row *row, char buf[96])
+/* Names the type whose polls slept longest. */
+static void print_blocked(const struct report *r, const struct by_type_row *rows, size_t nr,
+			  size_t width)
 {
-	static const char letters[MODEL_NR_ENDS] = { [MODEL_COMPLETED] = 'c',
-						     [MODEL_CANCELLED] = 'x',
-						     [MODEL_PANICKED] = 'p',
-						     [MODEL_DROPPED] = 'd' };
-	int len = 0;
-	char a[32];
-
-	buf[0] = '\0';
-	for (unsigned i = MODEL_COMPLETED; i < MODEL_NR_ENDS; i++)
-		if (row->ends[i])
-			len += snprintf(buf + len, 96 - len, "%s%s%c", len ? " " : "",
-					count(row->ends[i], a), letters[i]);
-	return len ? buf : "-";
-}
-
-static void print_row(const struct report *r, const struct by_type_row *row, int ends_width)
-{
-	char c[8][32], e[96], name[32];
+	const struct by_type_row *worst = NULL;
 	struct strbuf type = STRBUF_INIT;
-	int len = printf("%6s %6s %6s %7s %7s %7s %7s %-*s ", count(row->nr_tasks, c[0]),
-			 count(row->ends[MODEL_ALIVE], c[1]), count(row->polls, c[2]),
-			 span(row->ns[MODEL_RUNNING], c[3]), span(row->ns[MODEL_SCHEDULED], c[4]),
-			 span(row->ns[MODEL_IDLE], c[5]), span(row->max_poll_ns, c[6]), ends_width,
-			 ends(row, e));
-	const char *suffix = row->kind == TRACE_LOCAL	   ? " (local)"
-			     : row->kind == TRACE_BLOCKING ? " (blocking)"
-							   : "";
+	uint64_t others = 0;
+	char a[32], name[32];
 
-	shorten_type(&type, report_type_name(r, row->type, name), WIDTH - len - strlen(suffix));
-	printf("%s%s\n", type.s, suffix);
+	for (size_t i = 0; i < nr; i++) {
+		if (!report_may_not_block(&rows[i]) || !rows[i].nr_blocked_polls)
+			continue;
+		others += rows[i].nr_blocked_polls;
+		if (!worst || rows[i].blocked_ns > worst->blocked_ns)
+			worst = &rows[i];
+	}
+	if (!worst)
+		return;
+	others -= worst->nr_blocked_polls;
+	shorten_type(&type, report_type_name(r, worst->type, name), width - 60);
+	printf("blocked     %s poll%s of %s slept %s inside", grouped(worst->nr_blocked_polls, a),
+	       plural(worst->nr_blocked_polls), type.s, report_span(worst->blocked_ns, name));
+	printf(" (max %s)", report_span(worst->max_blocked_poll_ns, a));
+	if (others)
+		printf("; %s of other types", grouped(others, a));
+	putchar('\n');
 	strbuf_release(&type);
 }
 
-static void print_rows(const struct report *r, const struct by_type_row *rows, size_t nr)
+static size_t terminal_width(void)
 {
-	int width = strlen("ENDS");
-	char e[96];
+	const char *columns = getenv("COLUMNS");
+	unsigned long width = columns ? strtoul(columns, NULL, 10) : 0;
+	struct winsize size;
 
-	if (!nr) {
-		printf("\nNo task was recorded.\n");
-		return;
-	}
-	for (size_t i = 0; i < nr; i++)
-		width = MAX(width, (int)strlen(ends(&rows[i], e)));
-	width = MIN(width, 24);
-	printf("\n%6s %6s %6s %7s %7s %7s %7s %-*s %s\n", "TASKS", "ALIVE", "POLLS", "BUSY",
-	       "SCHED", "IDLE", "MAXPOLL", width, "ENDS", "TYPE");
-	for (size_t i = 0; i < nr; i++)
-		print_row(r, &rows[i], width);
-	printf("\nENDS: c completed, x cancelled, p panicked, d dropped with its runtime.\n");
+	if (!width && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		width = size.ws_col;
+	if (!width)
+		return DEFAULT_WIDTH;
+	return MAX(MIN_WIDTH, MIN(width, MAX_WIDTH));
 }
 
 void report_table(struct report *r)
@@ -268,7 +262,7 @@ void report_table(struct report *r)
 	struct thread_counts threads = { 0 };
 	const struct by_type_row *rows;
 	struct by_type_row total;
-	size_t nr;
+	size_t nr, width = terminal_width();
 
 	model_add_sink(r->model, &by_type_ops, by);
 	model_add_sink(r->model, &count_ops, &threads);
@@ -276,10 +270,11 @@ void report_table(struct report *r)
 	rows = by_type_get_rows(by, &nr);
 	total = by_type_total(by);
 	print_header(r, &threads, &total);
+	print_blocked(r, rows, nr, width);
 	print_lost(r, &total);
 	print_file(r);
 	print_unresolved(r, rows, nr, &total);
 	print_cost(r);
-	print_rows(r, rows, nr);
+	report_rows(r, rows, nr, width);
 	by_type_free(by);
 }

@@ -42,8 +42,9 @@ static uint32_t make_row(struct by_type *b, uint16_t type, enum trace_task_kind 
 		if (b->rows.v[i].is_exact && b->rows.v[i].kind == kind &&
 		    strcmp(b->rows.v[i].name, name) == 0)
 			return i + 1;
-	vec_push(&b->rows, (struct by_type_row){
-				   .type = type, .name = name, .is_exact = is_exact, .kind = kind });
+	vec_push(&b->rows,
+		 (struct by_type_row){
+			 .type = type, .name = name, .is_exact = is_exact, .kind = kind });
 	return b->rows.nr;
 }
 

@@ -79,8 +79,8 @@ static void test_candidates_stay_apart(void **state)
 		{ .name = "c", .nr_candidates = 1 },
 	};
 	static const struct event evs[] = {
-		START(0, 0, 1, 0, 0), END(40, 0, COMPLETE),  START(50, 0, 2, 1, 0),
-		END(80, 0, COMPLETE), START(90, 0, 3, 2, 0), END(100, 0, COMPLETE),
+		START(0, 0, 1, 0, 0),	END(40, 0, COMPLETE),  START(50, 0, 2, 1, 0),
+		END(80, 0, COMPLETE),	START(90, 0, 3, 2, 0), END(100, 0, COMPLETE),
 		START(101, 0, 4, 3, 0), END(111, 0, COMPLETE), START(120, 0, 5, 1, 0),
 		END(125, 0, COMPLETE),
 	};
@@ -110,9 +110,9 @@ static void test_candidates_stay_apart(void **state)
 static void test_blocked(void **state)
 {
 	static const struct event evs[] = {
-		POLL(10, 0, 1),	    EV(20, 0, SLEEP), EV(50, 0, AWAKE),	 EV(60, 0, SLEEP),
-		EV(70, 0, AWAKE),   END(100, 0, 0),   POLL(110, 0, 2),	 EV(120, 0, SLEEP),
-		EV(125, 0, AWAKE),  END(130, 0, 0),   POLL(140, 0, 2),	 END(150, 0, 0),
+		POLL(10, 0, 1),	   EV(20, 0, SLEEP), EV(50, 0, AWAKE), EV(60, 0, SLEEP),
+		EV(70, 0, AWAKE),  END(100, 0, 0),   POLL(110, 0, 2),  EV(120, 0, SLEEP),
+		EV(125, 0, AWAKE), END(130, 0, 0),   POLL(140, 0, 2),  END(150, 0, 0),
 		EV(160, 0, SLEEP), /* between polls: nobody's */
 		EV(900, 0, AWAKE),
 	};

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The table of a report: a line for each future type. A column is as wide as what is in it; the
+ * type comes last and has the rest of the line. Some columns are left out where the line is too
+ * short.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "cmd/report.h"
+#include "model/by_type.h"
+#include "model/shorten.h"
+
+#define MIN_NAME  24 /* columns that can be left out must leave the type this much */
+#define MAX_ENDS  24
+#define TEXT_SIZE 96
+
+struct column {
+	const char *head;
+	const char *(*text)(const struct by_type_row *row, char buf[TEXT_SIZE]);
+	bool is_left;	 /* aligned */
+	unsigned can_go; /* 0: never left out; 1 stays longest */
+};
+
+/* At most six characters. */
+static const char *count(uint64_t n, char buf[TEXT_SIZE])
+{
+	if (n < 1000000)
+		snprintf(buf, TEXT_SIZE, "%llu", (unsigned long long)n);
+	else if (n < UINT64_C(1000000000))
+		snprintf(buf, TEXT_SIZE, "%.4gM", n / 1e6);
+	else
+		snprintf(buf, TEXT_SIZE, "%.4gG", n / 1e9);
+	return buf;
+}
+
+const char *report_span(uint64_t ns, char buf[32])
+{
+	unsigned long long s = ns / 1000000000;
+
+	if (ns < 1000)
+		snprintf(buf, 32, "%lluns", (unsigned long long)ns);
+	else if (ns < 999500)
+		snprintf(buf, 32, "%.3gus", ns / 1e3);
+	else if (ns < 999500000)
+		snprintf(buf, 32, "%.3gms", ns / 1e6);
+	else if (s < 100)
+		snprintf(buf, 32, "%.3gs", ns / 1e9);
+	else if (s < 6000)
+		snprintf(buf, 32, "%llum%02llus", s / 60, s % 60);
+	else
+		snprintf(buf, 32, "%lluh%02llum", s / 3600, s / 60 % 60);
+	return buf;
+}
+
+bool report_may_not_block(const struct by_type_row *row)
+{
+	return row->kind == TRACE_TASK || row->kind == TRACE_LOCAL;
+}
+
+static const char *tasks(const struct by_type_row *row, char buf[TEXT_SIZE])
+{
+	return count(row->nr_tasks, buf);
+}
+
+static const char *alive(const struct by_type_row *row, char buf[TEXT_SIZE])
+{
+	return count(row->ends[MODEL_ALIVE], buf);
+}
+
+static const char *polls(const struct by_type_row *row, char buf[TEXT_SIZE])
+{
+	return count(row->polls, buf);
+}
+
+static const char *wakes(const struct by_type_row *row, char buf[TEXT_SIZE])
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
+		sum += row->wakes[i];
+	return count(sum, buf);
+}
+
+static const char *self_wakes(const struct by_type_row *row, char buf[TEXT_SIZE])
+{
+	return count(row->wakes[MODEL_BY_SELF], buf);
+}
+
+static const char *busy(const struct by_type_row *row, char buf[TEXT_SIZE])
+{
+	return report_span(row->ns[MODEL_RUNNING], buf);
+}
+
+static const char *sched(const struct by_type_row *row, char buf[TEXT_SIZE])
+{
+	return report_span(row->ns[MODEL_SCHEDULED], buf);
+}
+
+static const char *idle(const struct by_type_row *row, char buf[TEXT_SIZE])
+{
+	return report_span(row->ns[MODEL_IDLE], buf);
+}
+
+static const char *blocked(const struct by_type_row *row, char buf[TEXT_SIZE])
+{
+	if (!row->blocked_ns || !report_may_not_block(row))
+		return "-";
+	return report_span(row->blocked_ns, buf);
+}
+
+static const char *max_poll(const struct by_type_row *row, char buf[TEXT_SIZE])
+{
+	return report_span(row->max_poll_ns, buf);
+}
+
+/* "12c 3x": how those that ended did. */
+static const char *ends(const struct by_type_row *row, char buf[TEXT_SIZE])
+{
+	static const char letters[MODEL_NR_ENDS] = { [MODEL_COMPLETED] = 'c',
+						     [MODEL_CANCELLED] = 'x',
+						     [MODEL_PANICKED] = 'p',
+						     [MODEL_DROPPED] = 'd' };
+	char a[TEXT_SIZE];
+	int len = 0;
+
+	buf[0] = '\0';
+	for (unsigned i = MODEL_COMPLETED; i < MODEL_NR_ENDS; i++)
+		if (row->ends[i])
+			len += snprintf(buf + len, TEXT_SIZE - len, "%s%.8s%c", len ? " " : "",
+					count(row->ends[i], a), letters[i]);
+	return len ? buf : "-";
+}
+
+static const struct column columns[] = {
+	{ "TASKS", tasks },
+	{ "ALIVE", alive },
+	{ "POLLS", polls },
+	{ "WAKES", wakes, .can_go = 2 },
+	{ "SELF", self_wakes, .can_go = 3 },
+	{ "BUSY", busy },
+	{ "SCHED", sched },
+	{ "IDLE", idle },
+	{ "BLOCKED", blocked, .can_go = 1 },
+	{ "MAXPOLL", max_poll },
+	{ "ENDS", ends, .is_left = true },
+};
+
+struct layout {
+	int widths[ARRAY_SIZE(columns)]; /* 0: left out */
+	size_t name;			 /* what is left for the type */
+};
+
+static void layout_init(struct layout *l, const struct by_type_row *rows, size_t nr, size_t width)
+{
+	size_t used = 0;
+	char buf[TEXT_SIZE];
+
+	for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
+		l->widths[c] = strlen(columns[c].head);
+		for (size_t i = 0; i < nr; i++)
+			l->widths[c] =
+				MAX(l->widths[c], (int)strlen(columns[c].text(&rows[i], buf)));
+		if (columns[c].is_left)
+			l->widths[c] = MIN(l->widths[c], MAX_ENDS);
+		used += l->widths[c] + 1;
+	}
+	for (unsigned can_go = 3; can_go && used + MIN_NAME > width; can_go--)
+		for (size_t c = 0; c < ARRAY_SIZE(columns); c++)
+			if (columns[c].can_go == can_go) {
+				used -= l->widths[c] + 1;
+				l->widths[c] = 0;
+			}
+	l->name = used + MIN_NAME > width ? MIN_NAME : width - used;
+}
+
+static int print_cell(const struct layout *l, size_t c, const char *text)
+{
+	if (!l->widths[c])
+		return 0;
+	return printf("%*s ", columns[c].is_left ? -l->widths[c] : l->widths[c], text);
+}
+
+/* Sources of other crates are known by crate and version; the folders before them are noise. */
+static const char *short_path(const char *path)
+{
+	const char *at = strstr(path, "/registry/src/"), *slash;
+
+	slash = at ? strchr(at + strlen("/registry/src/"), '/') : NULL;
+	return slash ? slash + 1 : path;
+}
+
+/* "src/main.rs" of any path */
+static const char *path_tail(const char *path)
+{
+	const char *p = path + strlen(path);
+
+	for (int slashes = 0; p > path; p--)
+		if (p[-1] == '/' && ++slashes == 2)
+			break;
+	return p;
+}
+
+/* Where the type is defined, if that fits behind its name. */
+static void add_place(struct strbuf *line, const struct trace_type *type, size_t width)
+{
+	const char *paths[] = { short_path(type->file), path_tail(type->file) };
+	struct strbuf place = STRBUF_INIT;
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		strbuf_reset(&place);
+		strbuf_add_clean(&place, paths[i], strlen(paths[i]));
+		strbuf_addf(&place, ":%u", type->line);
+		if (line->len + 1 + place.len > width)
+			continue;
+		strbuf_addf(line, " %s", place.s);
+		break;
+	}
+	strbuf_release(&place);
+}
+
+/* With --verbose: the whole name, and the place on a line of its own. */
+static void print_type(const struct report *r, const struct by_type_row *row, size_t width)
+{
+	const struct trace_type *type = row->type < r->nr_types ? &r->types[row->type] : NULL;
+	const char *kind = row->kind == TRACE_LOCAL	 ? " (local)"
+			   : row->kind == TRACE_BLOCKING ? " (blocking)"
+							 : "";
+	struct strbuf line = STRBUF_INIT;
+	char suffix[32], name[32];
+
+	/* a list of candidates does not tell two tables apart, the number does */
+	if (row->name && !row->is_exact)
+		snprintf(suffix, sizeof(suffix), " #%u%s", row->type, kind);
+	else
+		snprintf(suffix, sizeof(suffix), "%s", kind);
+	shorten_type(&line, report_type_name(r, row->type, name),
+		     r->verbose ? SIZE_MAX : width - strlen(suffix));
+	strbuf_addstr(&line, suffix);
+	if (type && type->file[0] && !r->verbose)
+		add_place(&line, type, width);
+	printf("%s\n", line.s);
+	if (type && type->file[0] && r->verbose) {
+		strbuf_reset(&line);
+		strbuf_add_clean(&line, type->file, strlen(type->file));
+		printf("        %s:%u\n", line.s, type->line);
+	}
+	strbuf_release(&line);
+}
+
+void report_rows(const struct report *r, const struct by_type_row *rows, size_t nr, size_t width)
+{
+	struct layout l;
+	char buf[TEXT_SIZE];
+
+	if (!nr) {
+		printf("\nNo task was recorded.\n");
+		return;
+	}
+	layout_init(&l, rows, nr, width);
+	putchar('\n');
+	for (size_t c = 0; c < ARRAY_SIZE(columns); c++)
+		print_cell(&l, c, columns[c].head);
+	printf("TYPE\n");
+	for (size_t i = 0; i < nr; i++) {
+		size_t excess = 0;
+
+		for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
+			int len = print_cell(&l, c, columns[c].text(&rows[i], buf));
+
+			excess += len ? len - l.widths[c] - 1 : 0;
+		}
+		print_type(r, &rows[i], MAX(l.name, excess + MIN_NAME) - excess);
+	}
+	printf("\nENDS: c completed, x cancelled, p panicked, d dropped with its runtime.\n");
+}
