@@ -14,7 +14,8 @@ struct command {
 	const char *summary;	   /* one line for `futrace help` */
 	const char *synopsis;	   /* operands and the like: "[options] -- CMD ARGS..." */
 	const struct opt *options; /* NULL-terminated table, NULL: none */
-	size_t options_size;	   /* of the struct that the table fills; it starts zeroed */
+	size_t options_size;	   /* of the struct that the table fills */
+	const void *defaults;	   /* what that struct starts as, NULL: zeroes */
 	bool stop_at_operand;	   /* what follows the first operand belongs to somebody else */
 	/* argv[0..nr) are the operands. Returns the exit status. */
 	int (*run)(const void *options, int nr, char **argv);

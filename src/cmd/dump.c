@@ -8,9 +8,13 @@
 #include "cmd/command.h"
 #include "trace/reader.h"
 
+#define ALL UINT64_MAX
+
 struct dump_opts {
-	uint64_t tid, task, limit; /* 0: all */
+	uint64_t tid, task, limit; /* ALL: not given */
 };
+
+static const struct dump_opts defaults = { ALL, ALL, ALL };
 
 static const struct opt dump_options[] = {
 	OPT('t', "thread", OPT_UINT, struct dump_opts, tid, "TID", "only events of this thread"),
@@ -179,20 +183,44 @@ static bool dump_events(struct dump *d, const struct event *evs, size_t nr)
 
 	strbuf_reset(&d->line);
 	for (size_t i = 0; i < nr && go_on; i++) {
-		if (d->opts->task && !concerns_task(d, &evs[i]))
+		if (d->opts->task != ALL && !concerns_task(d, &evs[i]))
 			continue;
-		if (d->opts->tid && d->threads[evs[i].thread].tid != d->opts->tid)
+		if (d->opts->tid != ALL && d->threads[evs[i].thread].tid != d->opts->tid)
 			continue;
 		dump_line(d, &evs[i]);
-		go_on = ++d->nr_lines != d->opts->limit;
+		go_on = ++d->nr_lines < d->opts->limit;
 	}
 	return fwrite(d->line.s, 1, d->line.len, stdout) == d->line.len && go_on;
 }
 
+/* An empty output that was not asked for needs a word: a wrong number looks the same. */
+static void note_no_match(const struct dump_opts *o, const char *path)
+{
+	struct strbuf what = STRBUF_INIT;
+
+	if (o->task != ALL)
+		strbuf_addf(&what, " of task %" PRIu64, o->task);
+	if (o->tid != ALL)
+		strbuf_addf(&what, " of thread %" PRIu64, o->tid);
+	if (what.len)
+		cmd_note("no event%s in %s", what.s, path);
+	strbuf_release(&what);
+}
+
+static void note_damage(const struct trace_damage *d, const char *path)
+{
+	if (d->cut)
+		cmd_note("%s was cut: its recorder died, or still writes", path);
+	if (d->bad_blocks || d->bad_events || (d->bytes_skipped && !d->cut))
+		cmd_note("%s is damaged: %" PRIu64 " blocks, %" PRIu64 " events and %" PRIu64
+			 " bytes could not be read",
+			 path, d->bad_blocks, d->bad_events, d->bytes_skipped);
+}
+
 static int run(const void *options, int nr, char **argv)
 {
+	const struct dump_opts *opts = options;
 	const char *path = nr ? argv[0] : CMD_DEFAULT_FILE;
-	const struct trace_damage *damage;
 	struct err e = ERR_INIT;
 	const struct event *evs;
 	struct trace *t;
@@ -204,16 +232,12 @@ static int run(const void *options, int nr, char **argv)
 	t = trace_open(path, &e);
 	if (!t)
 		return cmd_fail(&e);
-	dump_init(&d, options, t);
-	while ((n = trace_read(t, &evs)) && dump_events(&d, evs, n))
+	dump_init(&d, opts, t);
+	while (opts->limit && (n = trace_read(t, &evs)) && dump_events(&d, evs, n))
 		;
-	damage = trace_get_damage(t);
-	if (damage->cut)
-		cmd_note("%s was cut: its recorder died, or still writes", path);
-	if (damage->bad_blocks || damage->bad_events || (damage->bytes_skipped && !damage->cut))
-		cmd_note("%s is damaged: %" PRIu64 " blocks, %" PRIu64 " events and %" PRIu64
-			 " bytes could not be read",
-			 path, damage->bad_blocks, damage->bad_events, damage->bytes_skipped);
+	note_damage(trace_get_damage(t), path);
+	if (opts->limit && !d.nr_lines)
+		note_no_match(opts, path);
 	dump_release(&d);
 	trace_close(t);
 	return EXIT_OK;
@@ -225,5 +249,6 @@ const struct command cmd_dump = {
 	.synopsis = "[options] [FILE]",
 	.options = dump_options,
 	.options_size = sizeof(struct dump_opts),
+	.defaults = &defaults,
 	.run = run,
 };

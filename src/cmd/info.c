@@ -228,17 +228,23 @@ static const char *kind_name(unsigned kind)
 
 static void add_counts(struct info *in)
 {
-	uint64_t size = trace_get_size(in->t);
+	uint64_t size = trace_get_size(in->t), nr_lost = in->nr_lost + in->damage->bad_events;
 
 	for (uint32_t i = 0; i < in->nr_runtimes; i++)
 		add_row(&in->out, "runtime", "%s %s in %s", or_unknown(in->runtimes[i].name),
 			in->runtimes[i].version, runtime_path(in, &in->runtimes[i]));
-	add_row(&in->out, "types", "%" PRIu32 " task types, %" PRIu32 " of them seen", in->nr_types,
-		in->nr_used_types);
+	add_row(&in->out, "types", "%" PRIu32 " task type%s, %" PRIu32 " of them seen",
+		in->nr_types, in->nr_types == 1 ? "" : "s", in->nr_used_types);
 	add_row(&in->out, "threads", "%" PRIu32, in->nr_threads);
 	add_row(&in->out, "size", "%" PRIu64 " bytes, %.2f per event", size,
 		in->nr_events ? (double)size / in->nr_events : 0.0);
-	add_row(&in->out, "lost", "%" PRIu64 " events", in->nr_lost);
+	/* what is unreadable is lost as well, and nobody knows exactly how much that is */
+	add_row(&in->out, "lost", "%s%" PRIu64 " event%s",
+		in->damage->cut || in->damage->bad_blocks || in->damage->bad_events ||
+				in->damage->bytes_skipped
+			? "at least "
+			: "",
+		nr_lost, nr_lost == 1 ? "" : "s");
 	add_row(&in->out, "events", "%" PRIu64, in->nr_events);
 	for (unsigned i = 0; i < EV_MAX; i++) {
 		if (!in->nr_of[i] && !in->lost[i])

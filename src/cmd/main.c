@@ -131,6 +131,8 @@ static int run_command(const struct command *c, int argc, char **argv)
 	int nr, rc;
 
 	current_name = name;
+	if (c->defaults)
+		memcpy(options, c->defaults, c->options_size);
 	if (wants_help(c, argc, argv)) {
 		print_usage(c);
 		rc = EXIT_OK;
