@@ -117,6 +117,35 @@ static bool verdict(const struct subject *s, struct strbuf *out)
 	return true;
 }
 
+/* A future type has a table for each scheduler; only exact names tell which are the same. */
+static void count_types(const struct discovery *d, uint32_t runtime, struct strbuf *out)
+{
+	uint32_t nr = 0, nr_inexact = 0;
+
+	for (uint32_t i = 0; i < d->nr_tables; i++) {
+		const struct found_table *t = &d->tables[i];
+		bool is_known = false;
+
+		if (t->runtime != runtime || t->plan.kind != WIRE_TABLE_TOKIO ||
+		    (t->kind != TRACE_TASK && t->kind != TRACE_LOCAL))
+			continue;
+		if (!*t->name || t->nr_candidates > 1) {
+			nr_inexact++;
+			continue;
+		}
+		for (uint32_t j = 0; j < i && !is_known; j++)
+			is_known = d->tables[j].runtime == runtime &&
+				   d->tables[j].nr_candidates <= 1 &&
+				   d->tables[j].kind != TRACE_BLOCKING &&
+				   d->tables[j].kind != TRACE_HELPER &&
+				   strcmp(d->tables[j].name, t->name) == 0;
+		nr += !is_known;
+	}
+	if (nr)
+		strbuf_addf(out, "%s%u future type%s in ", nr_inexact ? "at least " : "", nr,
+			    nr == 1 ? "" : "s");
+}
+
 static void runtime_text(const struct discovery *d, uint32_t index, struct strbuf *out)
 {
 	static const char *const kinds[] = {
@@ -132,8 +161,9 @@ static void runtime_text(const struct discovery *d, uint32_t index, struct strbu
 	for (uint32_t i = 0; i < d->nr_tables; i++)
 		if (d->tables[i].runtime == index && d->tables[i].plan.kind == WIRE_TABLE_TOKIO)
 			nr[d->tables[i].kind]++;
-	strbuf_addf(out, "%s, %u task table%s", *r->version ? r->version : "version unknown",
-		    r->nr_tables, r->nr_tables == 1 ? "" : "s");
+	strbuf_addf(out, "%s, ", *r->version ? r->version : "version unknown");
+	count_types(d, index, out);
+	strbuf_addf(out, "%u task table%s", r->nr_tables, r->nr_tables == 1 ? "" : "s");
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (!nr[i])
 			continue;
@@ -199,7 +229,7 @@ static void name_counts(const struct discovery *d, struct strbuf *out)
 		exact += d->tables[i].nr_candidates == 1;
 		several += d->tables[i].nr_candidates > 1;
 	}
-	strbuf_addf(out, "%u of %u types by name", exact, nr);
+	strbuf_addf(out, "%u of %u tables by name", exact, nr);
 	if (several)
 		strbuf_addf(out, ", %u as a list of candidates (the compiler merged their code)",
 			    several);
@@ -249,8 +279,9 @@ static void print_subject(const struct subject *s, bool verbose, struct strbuf *
 	strbuf_addf(&text, "x86-64, %s%s", link_text(d),
 		    d->link == ELF_DYNAMIC && !d->is_pie ? ", not PIE" : "");
 	if (d->nr_broken)
-		strbuf_addf(&text, "; %llu broken parts of the file were skipped",
-			    (unsigned long long)d->nr_broken);
+		strbuf_addf(&text, "; %llu broken part%s of the file skipped",
+			    (unsigned long long)d->nr_broken,
+			    d->nr_broken == 1 ? " was" : "s were");
 	field(out, "file", text.s);
 	if (why && d->nr_tables)
 		field(out, "why", why);

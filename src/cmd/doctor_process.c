@@ -98,9 +98,9 @@ static int read_maps(const char *pid, struct strbuf *maps, struct err *e)
 	if (failure == ENOENT || failure == ESRCH)
 		return err_set(e, ERR_NO_PROCESS, "there is no process %s", pid);
 	if (failure == EACCES || failure == EPERM)
-		return err_set(e, ERR_PERMISSION,
-			       "may not look at process %s: run futrace as its user, or as root",
-			       pid);
+		return err_set(e, ERR_PERMISSION, "may not look at process %s: %s", pid,
+			       geteuid() ? "run futrace as its user, or as root"
+					 : "root lacks CAP_SYS_PTRACE here, as in most containers");
 	return rc;
 }
 
