@@ -10,6 +10,8 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 
+#define MAX_WORD 31 /* no command is as long */
+
 static const struct command *const commands[] = {
 #define COMMAND(name) &cmd_##name,
 	COMMANDS
@@ -63,11 +65,55 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
+/* How many letters to add, drop, change or swap with the next to make one word the other. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t rows[3][MAX_WORD + 1] = { 0 }, len_a = strlen(a), len_b = strlen(b);
+
+	if (len_a > MAX_WORD || len_b > MAX_WORD)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= len_b; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= len_a; i++) {
+		size_t *row = rows[i % 3], *last = rows[(i + 2) % 3], *older = rows[(i + 1) % 3];
+
+		row[0] = i;
+		for (size_t j = 1; j <= len_b; j++) {
+			row[j] = MIN(last[j - 1] + (a[i - 1] != b[j - 1]),
+				     MIN(last[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = MIN(row[j], older[j - 2] + 1);
+		}
+	}
+	return rows[len_a % 3][len_b];
+}
+
+/* One line: `futrace help` is all the help there is. */
+static int no_command(const char *name)
+{
+	const char *nearest = NULL;
+	size_t least = 3; /* two slips are a slip, three are another word */
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		size_t d = distance(name, commands[i]->name);
+
+		if (d < least && d < strlen(commands[i]->name) - 1) {
+			least = d;
+			nearest = commands[i]->name;
+		}
+	}
+	if (nearest)
+		cmd_note("no command '%s': did you mean '%s'?", name, nearest);
+	else
+		cmd_note("no command '%s'; 'futrace help' lists them", name);
+	return EXIT_USAGE;
+}
+
 static void print_overview(FILE *to)
 {
 	fprintf(to, "usage: futrace COMMAND [options]\n\n"
-		    "Shows what every task and every future of an async Rust program is doing:\n"
-		    "no rebuild, no restart, no root.\n\nCommands:\n");
+		    "Shows what every task of an async Rust program does:\n"
+		    "no rebuild, no code change, no root.\n\nCommands:\n");
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(to,
@@ -96,7 +142,7 @@ static int run_help(const void *options, int nr, char **argv)
 	const struct command *c = nr ? find(argv[0]) : NULL;
 
 	if (nr && !c)
-		return cmd_usage("no command '%s'; 'futrace help' lists them", argv[0]);
+		return no_command(argv[0]);
 	if (c)
 		print_usage(c);
 	else
@@ -161,7 +207,8 @@ int main(int argc, char **argv)
 		print_overview(stderr);
 		return EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
+	    strcmp(argv[1], "version") == 0) {
 		puts("futrace " FUTRACE_VERSION);
 		return EXIT_OK;
 	}
@@ -171,6 +218,6 @@ int main(int argc, char **argv)
 	}
 	c = find(argv[1]);
 	if (!c)
-		return cmd_usage("no command '%s'; 'futrace help' lists them", argv[1]);
+		return no_command(argv[1]);
 	return run_command(c, argc - 1, argv + 1);
 }

@@ -80,6 +80,24 @@ for wrong in nothing /dev/null "$dir" /bin/sh; do
 		expect "$command $wrong says why in one line" 1 "$(wc -l < err.txt)"
 	done
 done
+# Every flag of every event, as the dump prints them, stands in the manual beside that event.
+manual=$dir/../../../docs/man/futrace-dump.1.scd
+expect 'the known trace has flags of several events' yes "$([ "$(grep -c ' flags=' dump.txt)" -ge 4 ] && echo yes)"
+sed -n 's/.* \([a-z-]*\) flags=\([a-z,]*\).*/\1 \2/p' dump.txt | sort -u > flags.txt
+while read -r event flags; do
+	for flag in $(echo "$flags" | tr , ' '); do
+		grep -qE "^\\*$event\\* \\(flags ([a-z]+, )*$flag[,)]" "$manual" || {
+			echo "FAILED: futrace-dump(1) lacks the flag $flag of $event"
+			failed=1
+		}
+	done
+done < flags.txt
+
+"$futrace" recrod > out.txt 2> err.txt
+expect 'an unknown command is a usage error' 2 $?
+expect 'the nearest command is named, in one line' "futrace: no command 'recrod': did you mean 'record'?" "$(cat err.txt)"
+expect 'no command is near to everything' 0 "$("$futrace" zzz 2>&1 | grep -c 'did you mean')"
+expect 'version is --version' "$("$futrace" --version)" "$("$futrace" version)"
 "$futrace" dump a b > /dev/null 2>&1
 expect 'two files are a usage error' 2 $?
 "$futrace" dump futrace.data > /dev/full 2> /dev/null
