@@ -5,8 +5,9 @@ DESTDIR ?=
 MESON = meson setup --libdir=lib
 WERROR = $(if $(filter true,$(CI)),-Dwerror=true)
 
+# futrace, its agent and its manual pages; tests are built by what runs them
 all: build/build.ninja
-	@ninja -C build
+	@ninja -C build program
 
 build/build.ninja:
 	@$(MESON) --prefix=$(PREFIX) $(WERROR) build
@@ -25,7 +26,8 @@ test:
 test-suites: all ; @tools/setup test && tests/run suites
 test-kill: all ; @tools/setup test && tests/run kill
 
-bench: all ; @tools/setup test && bench/run
+bench: build/build.ninja
+	@tools/setup test && ninja -C build && bench/run
 
 debug:
 	@test -f build-debug/build.ninja || $(MESON) --buildtype=debug --optimization=0 build-debug
@@ -35,7 +37,7 @@ debug:
 sanitize: ; @tests/run asan
 
 install: build/build.ninja
-	@meson configure build -Dprefix=$(PREFIX) && ninja -C build
+	@meson configure build -Dprefix=$(PREFIX) && ninja -C build program
 	@meson install -C build --no-rebuild $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 format:
