@@ -234,7 +234,7 @@ static void print_blocked(const struct report *r, const struct by_type_row *rows
 		return;
 	others -= worst->nr_blocked_polls;
 	shorten_type(&type, report_type_name(r, worst->type, name), width - 60);
-	printf("blocked     %s poll%s of %s slept %s inside", grouped(worst->nr_blocked_polls, a),
+	printf("blocked     %s poll%s of %s slept %s in all", grouped(worst->nr_blocked_polls, a),
 	       plural(worst->nr_blocked_polls), type.s, report_span(worst->blocked_ns, name));
 	printf(" (max %s)", report_span(worst->max_blocked_poll_ns, a));
 	if (others)
