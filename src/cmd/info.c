@@ -226,9 +226,23 @@ static const char *kind_name(unsigned kind)
 	return event_descs[kind].name ? event_descs[kind].name : "unknown";
 }
 
+/* What is unreadable is lost as well, and nobody knows exactly how much that is. */
+static void add_lost(struct info *in)
+{
+	const struct trace_damage *d = in->damage;
+	bool damaged = d->bad_blocks || d->bad_events || (d->bytes_skipped && !d->cut);
+	uint64_t nr = in->nr_lost + d->bad_events;
+
+	if (damaged && !nr)
+		add_row(&in->out, "lost", "unknown: the file is damaged");
+	else
+		add_row(&in->out, "lost", "%s%" PRIu64 " event%s%s", damaged ? "at least " : "", nr,
+			nr == 1 ? "" : "s", d->cut ? " up to the cut" : "");
+}
+
 static void add_counts(struct info *in)
 {
-	uint64_t size = trace_get_size(in->t), nr_lost = in->nr_lost + in->damage->bad_events;
+	uint64_t size = trace_get_size(in->t);
 
 	for (uint32_t i = 0; i < in->nr_runtimes; i++)
 		add_row(&in->out, "runtime", "%s %s in %s", or_unknown(in->runtimes[i].name),
@@ -238,13 +252,7 @@ static void add_counts(struct info *in)
 	add_row(&in->out, "threads", "%" PRIu32, in->nr_threads);
 	add_row(&in->out, "size", "%" PRIu64 " bytes, %.2f per event", size,
 		in->nr_events ? (double)size / in->nr_events : 0.0);
-	/* what is unreadable is lost as well, and nobody knows exactly how much that is */
-	add_row(&in->out, "lost", "%s%" PRIu64 " event%s",
-		in->damage->cut || in->damage->bad_blocks || in->damage->bad_events ||
-				in->damage->bytes_skipped
-			? "at least "
-			: "",
-		nr_lost, nr_lost == 1 ? "" : "s");
+	add_lost(in);
 	add_row(&in->out, "events", "%" PRIu64, in->nr_events);
 	for (unsigned i = 0; i < EV_MAX; i++) {
 		if (!in->nr_of[i] && !in->lost[i])

@@ -60,6 +60,7 @@ static void put_identity(struct json_sink *s, const struct model_task *t)
 	put_index(j, "runtime_id", t->key.runtime, r->nr_runtimes);
 	json_str(j, "kind", model_kind_name(t->kind));
 	json_str(j, "type", report_type_name(r, t->key.type, buf));
+	put_index(j, "type_id", t->key.type, r->nr_types);
 	put_location(j, type);
 	json_null(j, "spawned_at");
 }

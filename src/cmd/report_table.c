@@ -80,7 +80,8 @@ static void print_lost_sum(const struct report *r, uint64_t sum)
 	if (!is_damaged(r) && !sum)
 		printf("nothing%s", d->cut ? " up to the cut" : "");
 	else if (!is_damaged(r))
-		printf("%s%s event%s", d->cut ? "at least " : "", grouped(sum, a), plural(sum));
+		printf("%s event%s%s", grouped(sum, a), plural(sum),
+		       d->cut ? " up to the cut" : "");
 	else if (!all)
 		printf("unknown: the file is damaged");
 	else
@@ -234,6 +235,8 @@ static void print_blocked(const struct report *r, const struct by_type_row *rows
 		return;
 	others -= worst->nr_blocked_polls;
 	shorten_type(&type, report_type_name(r, worst->type, name), width - 60);
+	if (worst->name && !worst->is_exact)
+		strbuf_addf(&type, " #%u", worst->type);
 	printf("blocked     %s poll%s of %s slept %s in all", grouped(worst->nr_blocked_polls, a),
 	       plural(worst->nr_blocked_polls), type.s, report_span(worst->blocked_ns, name));
 	printf(" (max %s)", report_span(worst->max_blocked_poll_ns, a));
