@@ -77,6 +77,11 @@ static void end_file(struct session *s, struct process *p, enum trace_end_kind k
 	process_end(p, &end);
 	session_tell_error(s, p);
 	report_file(s, p, kind);
+	/* Whether FILE is worth more than what stood there is known when all have ended. */
+	if (p->out.old_path && !sum.nr_task_events && strcmp(p->out.path, s->o->output) == 0) {
+		s->out = p->out;
+		p->out = (struct output)OUTPUT_INIT;
+	}
 }
 
 static void drop(struct session *s, struct process *p)
@@ -216,7 +221,7 @@ void session_look_at_doors(struct session *s)
 
 /* ---- the end ---- */
 
-/* Nobody came in: FILE says so, rather than leave an older recording to be taken for this one. */
+/* Nobody came in: FILE says so. */
 static void write_empty(struct session *s, enum trace_end_kind kind, uint32_t status)
 {
 	struct process *p = process_new_absent(&s->lobby, s->pid, s->look.image, s->o->argv);

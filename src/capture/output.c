@@ -35,17 +35,53 @@ static int explain(const char *path, struct err *e)
 	}
 }
 
+/* Moves what is at path out of the way. A file of no bytes, as mktemp(1) makes, is nothing to keep.
+ */
+static int rotate(struct output *o, const char *path, const struct stat *st)
+{
+	int reason;
+
+	if (st->st_size == 0)
+		return unlink(path);
+	o->old_path = xasprintf("%s.old", path);
+	o->older_path = xasprintf("%s.old.tmp", path);
+	if (rename(o->old_path, o->older_path)) {
+		free(o->older_path);
+		o->older_path = NULL;
+	}
+	if (rename(path, o->old_path) == 0)
+		return 0;
+	reason = errno;
+	if (o->older_path)
+		rename(o->older_path, o->old_path);
+	free(o->old_path);
+	free(o->older_path);
+	o->old_path = o->older_path = NULL;
+	errno = reason;
+	return -1;
+}
+
+static int put_back(struct output *o, const char *path)
+{
+	int rc = 0;
+
+	if (o->old_path)
+		rc = rename(o->old_path, path);
+	if (o->older_path && rename(o->older_path, o->old_path))
+		rc = -1;
+	free(o->older_path);
+	o->older_path = NULL;
+	return rc;
+}
+
 int output_open(struct output *o, const char *path, struct err *e)
 {
 	struct stat st;
 
 	*o = (struct output)OUTPUT_INIT;
-	if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
-		o->old_path = xasprintf("%s.old", path);
-		if (rename(path, o->old_path)) {
-			explain(path, e);
-			goto fail;
-		}
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && rotate(o, path, &st)) {
+		explain(path, e);
+		goto fail;
 	}
 	/* Read as well: then a FIFO without a reader does not block, and a reader that leaves is no
 	 * SIGPIPE. */
@@ -54,14 +90,13 @@ int output_open(struct output *o, const char *path, struct err *e)
 		o->fd = open(path, O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_WRONLY, 0600);
 	if (o->fd < 0 || fstat(o->fd, &st)) {
 		explain(path, e);
-		if (o->old_path)
-			rename(o->old_path, path);
 		goto fail;
 	}
 	o->path = xstrdup(path);
 	o->is_regular = S_ISREG(st.st_mode);
 	return 0;
 fail:
+	put_back(o, path);
 	output_release(o);
 	return -1;
 }
@@ -73,18 +108,27 @@ int output_rewind(struct output *o)
 	return 0;
 }
 
-void output_undo(struct output *o)
+void output_settle(struct output *o)
 {
-	if (o->fd >= 0 && o->is_regular) {
-		unlink(o->path);
-		if (o->old_path)
-			rename(o->old_path, o->path);
-	}
+	if (o->older_path)
+		unlink(o->older_path);
+	free(o->older_path);
+	o->older_path = NULL;
+}
+
+int output_undo(struct output *o)
+{
+	int rc = 0;
+
+	if (o->fd >= 0 && o->is_regular)
+		rc = unlink(o->path) | put_back(o, o->path);
 	output_release(o);
+	return rc;
 }
 
 void output_release(struct output *o)
 {
+	output_settle(o);
 	if (o->fd >= 0)
 		close(o->fd);
 	free(o->path);

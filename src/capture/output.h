@@ -2,6 +2,9 @@
 /*
  * The file that a recording goes to: created 0600, an existing regular file of that name becomes
  * NAME.old. A device or a FIFO is written as it is.
+ *
+ * A NAME.old from before waits under another name until it is settled that the new file stays, so
+ * that everything can be put back as it was.
  */
 #ifndef CAPTURE_OUTPUT_H
 #define CAPTURE_OUTPUT_H
@@ -10,7 +13,8 @@
 
 struct output {
 	char *path;
-	char *old_path; /* what stood there before, or NULL */
+	char *old_path;	  /* what stood there before, or NULL */
+	char *older_path; /* what stood at old_path before that, or NULL */
 	int fd;		/* -1: not open */
 	bool is_regular;
 };
@@ -23,8 +27,11 @@ struct output {
 int output_open(struct output *o, const char *path, struct err *e);
 /* Forgets what was written. -1 when that is impossible. */
 int output_rewind(struct output *o);
-/* Closes it as if it had never been opened: removes the file, brings back the old one. */
-void output_undo(struct output *o);
-void output_release(struct output *o); /* closes, keeps the file */
+/* The file stays, so the one before the last is not needed again. May be called often. */
+void output_settle(struct output *o);
+/* Closes it as if it had never been opened: removes the file, brings back the old ones. -1: they
+ * could not be moved. */
+int output_undo(struct output *o);
+void output_release(struct output *o); /* closes, settles, keeps the file */
 
 #endif

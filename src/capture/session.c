@@ -129,6 +129,19 @@ static uint64_t drain_all(struct session *s, bool scan)
 	return fullest;
 }
 
+/* As soon as there is something in the file: whoever kills us then finds nothing of ours beside it.
+ */
+static void settle(struct process *p)
+{
+	struct process_sum sum;
+
+	if (!p->out.older_path)
+		return;
+	process_sum(p, &sum);
+	if (sum.nr_task_events)
+		output_settle(&p->out);
+}
+
 /* A file that cannot be written ends here; CMD goes on. */
 static void flush_all(struct session *s, bool anchor)
 {
@@ -138,6 +151,7 @@ static void flush_all(struct session *s, bool anchor)
 		if (!p || p->is_ended)
 			continue;
 		process_flush(p, anchor);
+		settle(p);
 		if (p->error.tag == ERR_NONE)
 			continue;
 		session_tell_error(s, p);
@@ -331,6 +345,17 @@ static int exit_status(const struct session *s)
 	return WEXITSTATUS(s->wait_status);
 }
 
+/* A recording of nothing does not take the place of an earlier one. */
+static void end_empty(struct session *s)
+{
+	bool kept = s->out.old_path && output_undo(&s->out) == 0;
+	struct err why = ERR_INIT;
+
+	why_empty(s, &why);
+	session_note(s, why.tag, "%s%s%s%s", why.msg, kept ? "; " : "", kept ? s->o->output : "",
+		     kept ? " keeps the earlier recording" : "");
+}
+
 int session_run(const struct session_opts *o, int *status, struct err *e)
 {
 	struct discover_opts discover = { .cache_dir = o->cache_dir, .names = true };
@@ -341,12 +366,8 @@ int session_run(const struct session_opts *o, int *status, struct err *e)
 	if (target_look(&s.look, o->argv[0], o->path_env, &s.catalog, status, e) == 0 &&
 	    start(&s, status, e) == 0) {
 		loop(&s);
-		if (s.seen.nr_task_events == 0) {
-			struct err why = ERR_INIT;
-
-			why_empty(&s, &why);
-			session_note(&s, why.tag, "%s", why.msg);
-		}
+		if (s.seen.nr_task_events == 0)
+			end_empty(&s);
 		signals_restore();
 		*status = exit_status(&s);
 		rc = 0;

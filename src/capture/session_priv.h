@@ -21,7 +21,7 @@ struct session {
 	struct lobby lobby;
 	struct catalog catalog;
 	struct target_look look;
-	struct output out; /* FILE, until a process takes it over */
+	struct output out; /* FILE, until a process takes it over; again, if nothing came of it */
 	bool out_taken;
 	bool out_is_regular;
 	bool door_failed; /* said once */

@@ -64,6 +64,52 @@ def default_file(t):
     same("tasks of the newer one", len(user_tasks(t.report("futrace.data"))), 7)
 
 
+def contents(t, *names):
+    got = []
+    for name in names:
+        with open(t.path(name), "rb") as f:
+            got.append(f.read())
+    return got
+
+
+@test(cases=[("true",), ("static",), ("follow",)])
+def nothing_displaces_nothing(t, how):
+    """A run that records nothing leaves the recordings of earlier runs where they are, and says so."""
+    prog = t.program("life")
+    cmd, opts = {"true": (["true"], []), "static": ([t.program("plain-static"), "0"], []),
+                 "follow": (["sh", "-c", "true; true"], ["--follow"])}[how]
+    first = t.record(*cmd, opts=opts, out=None).ok()
+    check("keeps" not in first.err, f"there is no earlier recording: {first.err!r}")
+    same("tasks of an empty recording", user_tasks(t.report("futrace.data")), [])
+    for nr in ("5", "7"):
+        t.record(prog, "small", nr, out=None).ok()
+    names = ["futrace.data", "futrace.data.old"]
+    before = contents(t, *names)
+    for _ in range(2):
+        r = t.record(*cmd, opts=opts, out=None).ok()
+        check("futrace.data keeps the earlier recording" in r.err, f"it is not said: {r.err!r}")
+    same("files", sorted(os.listdir(t.dir)), names)
+    check(contents(t, *names) == before, "an empty recording displaced another")
+
+
+@test()
+def killed_with_older_ones(t):
+    """Killed while recording, FILE is the new recording, FILE.old the one before, and nothing else is left."""
+    prog = t.program("life")
+    for nr in ("5", "7"):
+        t.record(prog, "small", nr, out=None).ok()
+    p = t.start(t.record_argv(prog, "wait", out=None))
+    p.wait_line("ready")
+    target = children_of(p.pid)
+    time.sleep(1)
+    os.kill(p.pid, signal.SIGKILL)
+    p.popen.wait()
+    os.kill(target[0], signal.SIGKILL)
+    same("files", sorted(os.listdir(t.dir)), ["futrace.data", "futrace.data.old"])
+    same("tasks of the older one", len(user_tasks(t.report("futrace.data.old"))), 7)
+    check(sum_polls(t.report("futrace.data")) > 0, "nothing of the new recording")
+
+
 @test()
 def quiet(t):
     """With -q a recording says nothing; without, it says in a line or two what was recorded and where."""

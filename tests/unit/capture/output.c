@@ -26,7 +26,7 @@ static char *in_dir(const char *name)
 
 static int end(void **state)
 {
-	static const char *const names[] = { "f", "f.old", "fifo", "sub" };
+	static const char *const names[] = { "f", "f.old", "f.old.tmp", "fifo", "sub" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		char *path = in_dir(names[i]);
@@ -55,6 +55,14 @@ static void assert_content(const char *path, const char *text)
 	strbuf_release(&got);
 }
 
+static void assert_absent(const char *name)
+{
+	char *path = in_dir(name);
+
+	assert_int_not_equal(access(path, F_OK), 0);
+	free(path);
+}
+
 /* The file is private; the one before becomes .old, and the one before that goes. */
 static void test_old(void **state)
 {
@@ -69,9 +77,60 @@ static void test_old(void **state)
 	assert_content(old, "older");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	output_undo(&o);
+	assert_int_equal(write(o.fd, "new", 3), 3);
+	output_release(&o);
+	assert_content(path, "new");
+	assert_content(old, "older");
+	assert_absent("f.old.tmp");
+	free(path);
+	free(old);
+}
+
+/* Undone, everything is as it was: the file, the one before it, or none at all. */
+static void test_undo(void **state)
+{
+	char *path = in_dir("f"), *old = in_dir("f.old");
+	struct output o;
+	struct err e = ERR_INIT;
+
+	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_int_equal(output_undo(&o), 0);
+	assert_absent("f");
+	write_file(path, "older");
+	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_int_equal(output_undo(&o), 0);
 	assert_content(path, "older");
-	assert_int_not_equal(access(old, F_OK), 0);
+	assert_absent("f.old");
+	write_file(old, "oldest");
+	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_int_equal(write(o.fd, "new", 3), 3);
+	assert_int_equal(output_undo(&o), 0);
+	assert_content(path, "older");
+	assert_content(old, "oldest");
+	assert_absent("f.old.tmp");
+	free(path);
+	free(old);
+}
+
+/* Once settled nothing waits for being put back; a file of no bytes displaces no .old. */
+static void test_settle(void **state)
+{
+	char *path = in_dir("f"), *old = in_dir("f.old");
+	struct output o;
+	struct err e = ERR_INIT;
+
+	write_file(old, "oldest");
+	write_file(path, "");
+	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_null(o.old_path);
+	assert_int_equal(write(o.fd, "older", 5), 5);
+	output_release(&o);
+	assert_content(old, "oldest");
+	assert_int_equal(output_open(&o, path, &e), 0);
+	output_settle(&o);
+	assert_absent("f.old.tmp");
+	assert_content(old, "older");
+	output_release(&o);
 	free(path);
 	free(old);
 }
@@ -138,6 +197,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(test_old),
+		TEST(test_undo),
+		TEST(test_settle),
 		TEST(test_rewind),
 		TEST(test_special),
 		TEST(test_errors),
