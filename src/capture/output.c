@@ -83,11 +83,7 @@ int output_open(struct output *o, const char *path, struct err *e)
 		explain(path, e);
 		goto fail;
 	}
-	/* Read as well: then a FIFO without a reader does not block, and a reader that leaves is no
-	 * SIGPIPE. */
-	o->fd = open(path, O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_RDWR, 0600);
-	if (o->fd < 0 && errno == EACCES)
-		o->fd = open(path, O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_WRONLY, 0600);
+	o->fd = open(path, O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_WRONLY, 0600);
 	if (o->fd < 0 || fstat(o->fd, &st)) {
 		explain(path, e);
 		goto fail;

@@ -24,6 +24,7 @@ struct output {
 		.fd = -1 \
 	}
 
+/* Waits for the reader of a FIFO, as a shell's redirection does. */
 int output_open(struct output *o, const char *path, struct err *e);
 /* Forgets what was written. -1 when that is impossible. */
 int output_rewind(struct output *o);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -151,24 +152,56 @@ static void test_rewind(void **state)
 	free(path);
 }
 
-/* A device or FIFO is written as it is, not moved away, and opening it does not hang. */
+/* A device or FIFO is written as it is, and not moved away. */
 static void test_special(void **state)
 {
 	char *path = in_dir("fifo");
 	struct output o;
 	struct err e = ERR_INIT;
 	struct stat st;
+	int reader;
 
 	assert_int_equal(mkfifo(path, 0600), 0);
+	reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(reader >= 0);
 	assert_int_equal(output_open(&o, path, &e), 0);
 	assert_false(o.is_regular);
 	assert_int_not_equal(output_rewind(&o), 0);
 	output_undo(&o);
+	close(reader);
 	assert_int_equal(stat(path, &st), 0);
 	assert_true(S_ISFIFO(st.st_mode));
 	assert_int_equal(output_open(&o, "/dev/null", &e), 0);
 	assert_false(o.is_regular);
 	output_release(&o);
+	free(path);
+}
+
+/* A FIFO that nobody reads yet is waited for: what is written to it reaches the reader. */
+static void test_late_reader(void **state)
+{
+	char *path = in_dir("fifo"), got[8] = "";
+	struct output o;
+	struct err e = ERR_INIT;
+	int status;
+	pid_t pid;
+
+	assert_int_equal(mkfifo(path, 0600), 0);
+	pid = fork();
+	if (pid == 0) {
+		int fd;
+
+		alarm(5);
+		usleep(100000);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		_exit(read(fd, got, sizeof(got)) == 4 && memcmp(got, "data", 4) == 0 ? 0 : 1);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_int_equal(write(o.fd, "data", 4), 4);
+	output_release(&o);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 	free(path);
 }
 
@@ -201,6 +234,7 @@ int main(void)
 		TEST(test_settle),
 		TEST(test_rewind),
 		TEST(test_special),
+		TEST(test_late_reader),
 		TEST(test_errors),
 	};
 
