@@ -8,6 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool has_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? xstrndup(path, slash - path + 1) : xstrdup(".");
+	bool found = access(dir, F_OK) == 0;
+
+	free(dir);
+	return found;
+}
+
 static int explain(const char *path, struct err *e)
 {
 	switch (errno) {
@@ -23,6 +33,12 @@ static int explain(const char *path, struct err *e)
 			"with -o FILE",
 			path);
 	case ENOENT:
+		/* Some file systems, such as /proc, refuse new files with this. */
+		if (has_directory(path))
+			return err_set(e, ERR_SYS,
+				       "cannot create %s: no file can be created there; choose "
+				       "another place with -o FILE",
+				       path);
 		return err_set(
 			e, ERR_SYS,
 			"cannot create %s: its directory does not exist; create it or choose "

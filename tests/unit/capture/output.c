@@ -205,6 +205,16 @@ static void test_late_reader(void **state)
 	free(path);
 }
 
+static bool says(const char *path, const char *text)
+{
+	struct err e = ERR_INIT;
+	struct output o;
+
+	assert_int_not_equal(output_open(&o, path, &e), 0);
+	assert_non_null(strstr(e.msg, "cannot create"));
+	return strstr(e.msg, text);
+}
+
 /* Each error names the file and the way out. */
 static void test_errors(void **state)
 {
@@ -212,6 +222,9 @@ static void test_errors(void **state)
 	const char *const paths[] = { "/nonexistent/f", sub, "/proc/f" };
 
 	assert_int_equal(mkdir(sub, 0700), 0);
+	/* not a word of a directory that were missing where it is not */
+	assert_false(says("/proc/f", "does not exist"));
+	assert_true(says("/nonexistent/f", "does not exist"));
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		struct err e = ERR_INIT;
 		struct output o;
