@@ -69,6 +69,7 @@ static void skip_broken(struct drain *d, uint64_t head)
 	struct event ev = { .time = d->last_ticks, .kind = EV_LOST, .a = 0, .b = 1 };
 
 	trace_stream_put(d->stream, &ev);
+	d->nr_events[EV_LOST]++;
 	d->nr_broken++;
 	d->pos = head;
 	d->tail = head;

@@ -313,6 +313,7 @@ static void name_thread(struct process *p, struct drain *d)
 		for (size_t i = 0; i < MIN(name.len, (size_t)15) && name.s[i] != '\n'; i++)
 			*(i < 8 ? &ev.a : &ev.b) |= (uint64_t)(unsigned char)name.s[i] << i % 8 * 8;
 		trace_stream_put(d->stream, &ev);
+		d->nr_events[EV_THREAD_NAME]++;
 	}
 	strbuf_release(&name);
 	free(path);

@@ -2,8 +2,10 @@
 """`futrace record` as a command: status, streams, signals, files, and what cannot be recorded."""
 import fcntl
 import glob
+import json
 import os
 import pty
+import re
 import shutil
 import signal
 import stat
@@ -118,6 +120,17 @@ def quiet(t):
     r = t.record(prog, "small", "5").ok()
     check(t.path("t.data") in r.err and len(r.err.strip().split("\n")) <= 3, f"{r.err!r}")
     check("\r" not in r.err and "\x1b" not in r.err, f"progress although stderr is no terminal: {r.err!r}")
+
+
+@test()
+def same_count(t):
+    """The number of events that `record` tells is that of `report` and `info`."""
+    r = t.record(t.program("life"), "small", "5").ok()
+    said = re.search(r"(\d+) events, 0 lost", r.err)
+    check(said, f"no count: {r.err!r}")
+    same("events told by record", int(said[1]), t.report()["events"])
+    info = t.run(t.futrace, "info", "--json", t.path("t.data")).ok()
+    same("events told by info", json.loads(info.out)["events"], int(said[1]))
 
 
 @test()

@@ -81,6 +81,28 @@ static void test_threads(void **state)
 	assert_int_equal(sum.nr_task_events, 8);
 }
 
+/* What is counted is what the file holds: the name of a thread and the mark of a broken stretch too.
+ */
+static void test_count_is_that_of_the_file(void **state)
+{
+	struct setup *s = *state;
+	struct wire_thread *t = fake_thread(&s->agent, 0, getpid());
+	struct process_sum sum;
+
+	put_runs(s, t, 3);
+	process_drain(s->p, true);
+	assert_int_equal(fake_file.events.nr, 4);
+	process_sum(s->p, &sum);
+	assert_int_equal(sum.nr_events, 4);
+	assert_int_equal(sum.nr_task_events, 3);
+	t->head += s->lobby.ring_words + 1;
+	process_drain(s->p, true);
+	process_sum(s->p, &sum);
+	assert_int_equal(sum.nr_broken, 1);
+	assert_int_equal(fake_file.events.nr, 5);
+	assert_int_equal(sum.nr_events, 5);
+}
+
 /* A dead thread's slot is drained first, then free for the next; its losses stay in the sum. */
 static void test_recycling(void **state)
 {
@@ -224,7 +246,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(test_threads), TEST(test_recycling), TEST(test_half_dead), TEST(test_end),
+		TEST(test_threads),
+		TEST(test_count_is_that_of_the_file), TEST(test_recycling), TEST(test_half_dead), TEST(test_end),
 		TEST(test_discard), TEST(test_no_file),	  TEST(test_full_disk), TEST(test_absent),
 	};
 
