@@ -32,7 +32,7 @@ static bool is_target(const struct session *s, const struct process *p)
 
 /* ---- going ---- */
 
-static void report_file(struct session *s, const struct process *p, enum trace_end_kind kind)
+static void report_file(struct session *s, const struct process *p, const struct trace_end *end)
 {
 	struct session_file f = {
 		.path = p->out.path ? p->out.path : p->out_path,
@@ -40,7 +40,8 @@ static void report_file(struct session *s, const struct process *p, enum trace_e
 		.is_regular = p->out.is_regular,
 		.is_of_command = is_target(s, p),
 		.is_whole = p->error.tag == ERR_NONE,
-		.end = kind,
+		.end = end->kind,
+		.status = end->status,
 	};
 
 	process_sum(p, &f.sum);
@@ -76,7 +77,7 @@ static void end_file(struct session *s, struct process *p, enum trace_end_kind k
 	}
 	process_end(p, &end);
 	session_tell_error(s, p);
-	report_file(s, p, kind);
+	report_file(s, p, &end);
 	/* Whether FILE is worth more than what stood there is known when all have ended. */
 	if (p->out.old_path && !sum.nr_task_events && strcmp(p->out.path, s->o->output) == 0) {
 		s->out = p->out;

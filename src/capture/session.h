@@ -18,6 +18,7 @@ struct session_file {
 	bool is_of_command; /* of CMD itself, not of a child of it */
 	bool is_whole;	    /* no write error */
 	enum trace_end_kind end;
+	uint32_t status; /* exit status, signal or enum trace_stop, by end */
 };
 
 struct session_progress {

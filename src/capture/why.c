@@ -101,6 +101,9 @@ void why_empty(const struct session *s, struct err *e)
 			s->look.note.tag == ERR_STATIC	 ? "not linked with glibc's loader"
 			: s->look.note.tag == ERR_SETUID ? "privileged"
 							 : "of another architecture");
+	else if (s->stopped == TRACE_STOP_ERROR)
+		err_set(e, ERR_SYS, "nothing was recorded, as said before: %s cannot be written",
+			s->o->output);
 	else if (!seen->exe && s->lobby.page->nr_turned_away)
 		err_set(e, ERR_SYS, "nothing was recorded: more than %u processes at a time",
 			s->lobby.page->nr_doors);

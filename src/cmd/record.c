@@ -159,22 +159,77 @@ static bool shares_terminal(uint32_t pid)
 	return false;
 }
 
+/* Rounds as it is printed, so that nothing is 1000.0 of a unit. */
+static const char *size_text(uint64_t bytes, char text[static 16])
+{
+	if (bytes < 1000)
+		snprintf(text, 16, "%u B", (unsigned)bytes);
+	else if (bytes < 999950)
+		snprintf(text, 16, "%.1f kB", bytes / 1e3);
+	else if (bytes < 999950000)
+		snprintf(text, 16, "%.1f MB", bytes / 1e6);
+	else
+		snprintf(text, 16, "%.1f GB", bytes / 1e9);
+	return text;
+}
+
 static void on_progress(void *arg, const struct session_progress *p)
 {
 	struct talk *t = arg;
+	char size[16];
 
 	if (t->quiet || !isatty(STDERR_FILENO) || shares_terminal(p->pid))
 		return;
-	fprintf(stderr, "\r\033[Krecording %u process%s, %.0f s: %llu events, %llu lost, %.1f MB",
+	fprintf(stderr, "\r\033[Krecording %u process%s, %.0f s: %llu events, %llu lost, %s",
 		p->nr_processes, p->nr_processes == 1 ? "" : "es", p->elapsed_ns / 1e9,
-		(unsigned long long)p->nr_events, (unsigned long long)p->nr_lost, p->bytes / 1e6);
+		(unsigned long long)p->nr_events, (unsigned long long)p->nr_lost,
+		size_text(p->bytes, size));
 	t->has_line = true;
+}
+
+/* How the program or the recording of it ended, where that is worth a word. */
+static void add_end(struct strbuf *out, const struct session_file *f)
+{
+	const char *name;
+
+	if (f->end == TRACE_STOPPED)
+		strbuf_addstr(out, "; recording stopped before the program");
+	if (f->end != TRACE_SIGNALED)
+		return;
+	name = sigabbrev_np(f->status);
+	if (name)
+		strbuf_addf(out, "; killed by SIG%s", name);
+	else
+		strbuf_addf(out, "; killed by signal %u", f->status);
+}
+
+/* One line: what there is and where. After a write error the numbers of events say what was read,
+ * not what can be found in the file, so they are not told. */
+static void tell_summary(const struct session_file *f)
+{
+	bool is_default = strcmp(f->path, CMD_DEFAULT_FILE) == 0;
+	struct strbuf line = STRBUF_INIT;
+	char size[16];
+
+	size_text(f->sum.bytes, size);
+	if (f->is_whole) {
+		strbuf_addf(&line, "%llu events, %llu lost, %s",
+			    (unsigned long long)f->sum.nr_events,
+			    (unsigned long long)f->sum.nr_lost, size);
+		add_end(&line, f);
+	} else {
+		strbuf_addf(&line, "the recording is incomplete, only %s could be written", size);
+	}
+	if (f->is_regular && f->sum.bytes)
+		strbuf_addf(&line, "; now: futrace report%s%s", is_default ? "" : " ",
+			    is_default ? "" : f->path);
+	cmd_note("%s: %s", f->path, line.s);
+	strbuf_release(&line);
 }
 
 static void on_file(void *arg, const struct session_file *f)
 {
 	struct talk *t = arg;
-	bool is_default = strcmp(f->path, CMD_DEFAULT_FILE) == 0;
 
 	clear_line(t);
 	if (f->sum.nr_broken)
@@ -184,19 +239,10 @@ static void on_file(void *arg, const struct session_file *f)
 		cmd_note("%s: threads could not be recorded: more than 4096 at a time", f->path);
 	if (t->quiet)
 		return;
-	if (!f->sum.nr_task_events) {
-		if (t->follow)
-			cmd_note("%s: the command itself ran no task", f->path);
-		return;
-	}
-	cmd_note("%s: %llu events, %llu lost, %.1f MB%s%s%s%s", f->path,
-		 (unsigned long long)f->sum.nr_events, (unsigned long long)f->sum.nr_lost,
-		 f->sum.bytes / 1e6,
-		 f->end == TRACE_STOPPED && f->is_whole ? "; recording stopped before the program"
-							: "",
-		 f->is_regular ? "; now: futrace report" : "",
-		 f->is_regular && !is_default ? " " : "",
-		 f->is_regular && !is_default ? f->path : "");
+	if (f->sum.nr_task_events)
+		tell_summary(f);
+	else if (t->follow)
+		cmd_note("%s: the command itself ran no task", f->path);
 }
 
 static const struct session_ops ops = {

@@ -134,6 +134,23 @@ def same_count(t):
 
 
 @test()
+def summary(t):
+    """The summary tells the size in a unit that fits, and the signal that ended the program by its name."""
+    r = t.record(t.program("life"), "small", "5").ok()
+    size = re.search(r" lost, ([\d.]+) (B|kB|MB)", r.err)
+    check(size, f"no size: {r.err!r}")
+    told = float(size[1]) * {"B": 1, "kB": 1e3, "MB": 1e6}[size[2]]
+    real = os.stat(t.path("t.data")).st_size
+    check(abs(told - real) < 300, f"{size[0]!r} of {real} bytes")
+    p = t.start(t.record_argv(t.program("life"), "wait"))
+    p.wait_line("ready")
+    os.kill(p.pid, signal.SIGTERM)
+    p.wait(20)
+    err = p.popen.stderr.read().decode()
+    check("killed by SIGTERM" in err, f"no word of the signal: {err!r}")
+
+
+@test()
 def duration(t):
     """--duration ends the recording; the program goes on, and its status is still passed through."""
     p = t.start(t.record_argv(t.program("forever"), "2", opts=["--duration", "300ms"]))
@@ -385,6 +402,7 @@ def cannot_write(t):
     same(f"status ({r})", r.status, alone.status)
     same("output", r.out, alone.out)
     check(r.err.startswith("futrace") and "/dev/full" in r.err, f"nothing is said: {r.err!r}")
+    check("incomplete" in r.err and " lost" not in r.err, f"a summary as if nothing had happened: {r.err!r}")
 
 
 @test(only_root=True)
@@ -398,7 +416,7 @@ def full_disk(t):
     if "unshare failed" in r.err or "mount:" in r.err:
         raise Skipped(f"no mounts here: {r.err.strip()}")
     same(f"status ({r})", r.status, 0)
-    check("space" in r.err, f"nothing is said: {r.err!r}")
+    check("space" in r.err and "incomplete" in r.err, f"nothing is said: {r.err!r}")
     t.report()
 
 
