@@ -109,22 +109,28 @@ static void note_privileged(struct target_look *t)
 {
 	t->agent_works = false;
 	err_set(&t->note, ERR_SETUID,
-		"%s is setuid, setgid or has file capabilities, so the loader refuses the agent and "
-		"nothing is recorded; run it as the user it switches to, or record a copy without those "
-		"rights",
+		"%s gets rights by setuid, setgid or capabilities and cannot be recorded; record a copy "
+		"without",
 		t->image);
 }
 
 static void note_link(struct target_look *t, enum elf_link link)
 {
-	const char *what =
-		link == ELF_DYNAMIC_MUSL ? "dynamically linked with musl" : "statically linked";
-
 	t->agent_works = false;
 	err_set(&t->note, ERR_STATIC,
-		"%s is %s, so the agent (a glibc shared library) cannot be loaded into it and nothing is "
-		"recorded; build it for a -linux-gnu target without crt-static",
-		t->image, what);
+		"%s is %s and cannot be recorded; build it for a -linux-gnu target%s", t->image,
+		link == ELF_DYNAMIC_MUSL ? "linked with musl" : "statically linked",
+		link == ELF_DYNAMIC_MUSL ? "" : " without crt-static");
+}
+
+/* The agent gets in all the same: it may become another program, as is a script's habit. */
+static void note_unreadable(struct target_look *t)
+{
+	if (t->is_script)
+		return;
+	err_set(&t->note, ERR_PERMISSION,
+		"%s cannot be read, so its task tables cannot be found; its owner can chmod +r it",
+		t->image);
 }
 
 static void note_failed(struct target_look *t, const struct err *why)
@@ -132,34 +138,28 @@ static void note_failed(struct target_look *t, const struct err *why)
 	if (why->tag == ERR_FOREIGN) {
 		t->agent_works = false;
 		err_set(&t->note, ERR_FOREIGN,
-			"%s is a program for another architecture, so nothing is recorded; record a "
-			"build for this machine",
-			t->image);
+			"%s is for another architecture and cannot be recorded here", t->image);
 	} else {
-		err_set(&t->note, why->tag,
-			"cannot look into %s beforehand (%s); recording all the same", t->image,
-			why->msg);
+		err_set(&t->note, why->tag, "cannot look into %s (%s); recording all the same",
+			t->image, why->msg);
 	}
 }
 
+/* Only what is certain is told: a program without a runtime may load one, or become another. */
 static void look_at_image(struct target_look *t, struct catalog *c)
 {
 	struct err why = ERR_INIT;
 	const struct discovery *d = catalog_get(c, t->image, t->image, &why);
 
-	if (is_privileged(t->image)) {
+	t->is_unreadable = faccessat(AT_FDCWD, t->image, R_OK, AT_EACCESS) && errno == EACCES;
+	if (is_privileged(t->image))
 		note_privileged(t);
-	} else if (!d) {
+	else if (t->is_unreadable)
+		note_unreadable(t);
+	else if (!d)
 		note_failed(t, &why);
-	} else if (d->link == ELF_STATIC || d->link == ELF_STATIC_PIE ||
-		   d->link == ELF_DYNAMIC_MUSL) {
+	else if (d->link == ELF_STATIC || d->link == ELF_STATIC_PIE || d->link == ELF_DYNAMIC_MUSL)
 		note_link(t, d->link);
-	} else if (d->nr_tables == 0 && !t->is_script) {
-		err_set(&t->note, ERR_NOT_ASYNC,
-			"no async runtime that futrace knows is inside %s; recording in case it loads one "
-			"or becomes another program",
-			t->image);
-	}
 }
 
 int target_look(struct target_look *t, const char *cmd, const char *path_env, struct catalog *c,

@@ -16,7 +16,8 @@ struct target_look {
 	char *image; /* the ELF file that runs then: path, or a script's interpreter */
 	bool is_script;
 	bool agent_works;
-	struct err note; /* what to tell beforehand; ERR_NONE: nothing */
+	bool is_unreadable; /* image may be executed, but not read */
+	struct err note; /* why it cannot be recorded, to be told beforehand; ERR_NONE: it may be */
 };
 
 /*

@@ -38,23 +38,33 @@ void why_look_at(struct session_seen *seen, const struct process *p, bool is_tar
 	}
 }
 
-static void why_not_hooked(const struct session_seen *seen, struct err *e)
+static const char *program(const struct session *s)
 {
-	switch (seen->note) {
+	return s->seen.exe && *s->seen.exe ? s->seen.exe : s->look.image;
+}
+
+static const char *children(const struct session *s)
+{
+	return s->o->follow ? "" : "; if it starts others, add --follow";
+}
+
+static void why_not_hooked(const struct session *s, struct err *e)
+{
+	switch (s->seen.note) {
 	case WIRE_NOTE_NO_ANSWER:
 		err_set(e, ERR_SYS,
-			"nothing was recorded: looking at the program took so long that it went on "
-			"without; record it again (what was found is cached)");
+			"nothing was recorded: looking at the program took too long; record it again "
+			"(it is cached now)");
 		break;
 	case WIRE_NOTE_NO_TID:
 		err_set(e, ERR_SYS,
-			"nothing was recorded: this C library keeps thread ids where futrace does not "
-			"find them; please report its version");
+			"nothing was recorded: this C library keeps thread ids elsewhere; please report "
+			"its version");
 		break;
 	case WIRE_NOTE_PROTECT:
 		err_set(e, ERR_PERMISSION,
-			"nothing was recorded: a security policy forbids the program to make its own "
-			"tables writable");
+			"nothing was recorded: a security policy forbids to make the task tables "
+			"writable");
 		break;
 	case WIRE_NOTE_OBJECTS:
 		err_set(e, ERR_SYS,
@@ -63,32 +73,54 @@ static void why_not_hooked(const struct session_seen *seen, struct err *e)
 		break;
 	default:
 		err_set(e, ERR_BAD_ELF,
-			"nothing was recorded: the task tables in memory are not those in the file; was "
-			"%s replaced while it ran?",
-			seen->exe ? seen->exe : "the program");
+			"nothing was recorded: the task tables in memory differ from the file's; was %s "
+			"replaced?",
+			program(s));
 	}
+}
+
+/* The kernel does not even tell the name of a program that may not be read. */
+static bool is_unreadable(const struct session *s)
+{
+	return s->seen.exe && !*s->seen.exe;
+}
+
+static void why_unreadable(const struct session *s, struct err *e)
+{
+	if (s->look.is_unreadable && s->look.note.tag == ERR_PERMISSION)
+		err_set(e, ERR_PERMISSION,
+			"nothing was recorded, as said before: %s cannot be read", s->look.image);
+	else
+		err_set(e, ERR_PERMISSION,
+			"nothing was recorded: the program that %s became cannot be read; its owner can "
+			"chmod +r it",
+			s->look.path);
 }
 
 static void why_no_tables(const struct session *s, struct err *e)
 {
 	const struct session_seen *seen = &s->seen;
-	const char *children = s->o->follow ? "" : "; its child processes need --follow";
 
 	if (seen->note)
-		why_not_hooked(seen, e);
+		why_not_hooked(s, e);
 	else if (seen->runtime)
 		err_set(e, ERR_NOT_ASYNC,
-			"nothing was recorded: %s was found, but no task table that "
-			"is certain%s%s",
+			"nothing was recorded: %s was found, but no task table that is certain%s%s",
 			seen->runtime, seen->refusal ? ": " : "",
 			seen->refusal ? seen->refusal : "");
+	else if (is_unreadable(s))
+		why_unreadable(s, e);
 	else
 		err_set(e, ERR_NOT_ASYNC,
-			"nothing was recorded: no async runtime that futrace knows (Tokio 1.23 or later) "
-			"is in %s or the %llu libraries it loaded%s",
-			seen->exe ? seen->exe : s->look.image,
-			(unsigned long long)(seen->nr_objects ? seen->nr_objects - 1 : 0),
-			children);
+			"nothing was recorded: no async runtime (Tokio 1.23 or later) in %s%s",
+			program(s), children(s));
+}
+
+static const char *what_keeps_out(enum err_tag tag)
+{
+	if (tag == ERR_STATIC)
+		return "not linked with glibc's loader";
+	return tag == ERR_SETUID ? "privileged" : "of another architecture";
 }
 
 void why_empty(const struct session *s, struct err *e)
@@ -97,10 +129,7 @@ void why_empty(const struct session *s, struct err *e)
 
 	if (!s->look.agent_works)
 		err_set(e, s->look.note.tag, "nothing was recorded, as said before: %s is %s",
-			s->look.image,
-			s->look.note.tag == ERR_STATIC	 ? "not linked with glibc's loader"
-			: s->look.note.tag == ERR_SETUID ? "privileged"
-							 : "of another architecture");
+			s->look.image, what_keeps_out(s->look.note.tag));
 	else if (s->stopped == TRACE_STOP_ERROR)
 		err_set(e, ERR_SYS, "nothing was recorded, as said before: %s cannot be written",
 			s->o->output);
@@ -109,19 +138,17 @@ void why_empty(const struct session *s, struct err *e)
 			s->lobby.page->nr_doors);
 	else if (!seen->exe)
 		err_set(e, ERR_NO_AGENT,
-			"nothing was recorded: the agent did not come into %s; it became a static or "
-			"privileged program, cleared its environment, or ended at once%s",
-			s->look.image, s->o->follow ? "" : "; its child processes need --follow");
+			"nothing was recorded: %s ended at once, cleared its environment, or became a "
+			"static program%s",
+			s->look.image, children(s));
 	else if (!seen->nr_tables)
 		why_no_tables(s, e);
 	else if (!seen->nr_hooked)
-		why_not_hooked(seen, e);
+		why_not_hooked(s, e);
 	else
 		err_set(e, ERR_NOT_ASYNC,
-			"nothing was recorded: %s has %s inside, but ran no task (the future given to "
-			"block_on is no task)%s",
-			seen->exe, seen->runtime ? seen->runtime : "a runtime",
-			s->o->follow ? "" : "; its child processes need --follow");
+			"nothing was recorded: %s ran no task of %s (what block_on is given is none)%s",
+			program(s), seen->runtime ? seen->runtime : "its runtime", children(s));
 }
 
 void why_release(struct session_seen *seen)

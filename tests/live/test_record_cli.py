@@ -326,6 +326,36 @@ def cannot_record(t, prog, why):
     same("status", r.status, 5)
     check(r.out.startswith("plain: 5\n"), f"CMD did not run: {r}")
     check(why in r.err, f"no word of {why!r}: {r.err!r}")
+    if why == "runtime":
+        same(f"lines that say so ({r.err!r})", r.err.count("\n"), 1)
+
+
+@test()
+def cannot_read(t):
+    """A program that may be run but not read is named, with the reason and what to do."""
+    if t.s.uid == 0:
+        raise Skipped("root may read anything")
+    path = t.path("unreadable")
+    shutil.copy(t.program("life"), path)
+    os.chmod(path, 0o711)
+    if os.stat(path).st_uid == t.s.uid:
+        os.chmod(path, 0o111)
+    r = t.record(path, "small", "5").ok()
+    same("polls of the program itself", total(r.out)["polls"], 15)
+    check(f"{path} cannot be read" in r.err and "chmod" in r.err, f"{r.err!r}")
+    check("no async runtime" not in r.err, f"nobody can know that: {r.err!r}")
+
+
+@test()
+def becomes_unreadable(t):
+    """A wrapper that becomes a program that may not be read: that is the reason which is told."""
+    if t.s.uid == 0:
+        raise Skipped("root may read anything")
+    path = t.path("unreadable")
+    shutil.copy(t.program("life"), path)
+    os.chmod(path, 0o111)
+    r = t.record("sh", "-c", f"exec {path} small 5").ok()
+    check("cannot be read" in r.err and "no async runtime" not in r.err, f"{r.err!r}")
 
 
 @test()
