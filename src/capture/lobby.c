@@ -19,13 +19,13 @@
 #define SMALL_BYTES    65536
 #define MIN_BIG	       16
 
-static uint64_t words_for(uint64_t bytes)
+uint64_t lobby_ring_bytes(uint64_t wish)
 {
-	uint64_t words = LOBBY_RING_MIN / sizeof(uint64_t);
+	uint64_t bytes = LOBBY_RING_MIN;
 
-	while (words * sizeof(uint64_t) < MIN(bytes, LOBBY_RING_MAX))
-		words *= 2;
-	return words;
+	while (bytes < wish && bytes < LOBBY_RING_MAX)
+		bytes *= 2;
+	return bytes;
 }
 
 /*
@@ -37,7 +37,7 @@ static void choose_rings(struct wire_lobby *p, uint64_t bytes)
 {
 	struct rlimit as;
 
-	p->ring_words = words_for(bytes ? bytes : LOBBY_RING_DEFAULT);
+	p->ring_words = lobby_ring_bytes(bytes ? bytes : LOBBY_RING_DEFAULT) / sizeof(uint64_t);
 	p->small_words = MIN(p->ring_words, (uint64_t)SMALL_BYTES / sizeof(uint64_t));
 	p->nr_big = MIN(MAX(4 * sysconf(_SC_NPROCESSORS_ONLN), MIN_BIG), WIRE_MAX_BIG);
 	/* Under `ulimit -v` the program needs the address space itself. */

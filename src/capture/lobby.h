@@ -34,6 +34,8 @@ struct lobby_opts {
 	bool follow;
 };
 
+/* What a wish of so many bytes is rounded to: a power of two within the limits above. */
+uint64_t lobby_ring_bytes(uint64_t wish);
 /* Afterwards lobby->ring_words may be less than asked for, where a resource limit forbids more. */
 int lobby_open(struct lobby *l, const struct lobby_opts *o, struct err *e);
 void lobby_close(struct lobby *l);

@@ -18,7 +18,8 @@ extern char **environ;
 
 struct record_opts {
 	const char *output, *attach;
-	uint64_t ring_size, max_size, duration_ns;
+	/* as they were given, for 0 is no limit but a mistake */
+	const char *ring_size, *max_size, *duration;
 	bool follow, quiet, no_cache;
 };
 
@@ -27,11 +28,11 @@ static const struct opt options[] = {
 	    "write to FILE (futrace.data); one that is there becomes FILE.old"),
 	OPT(0, "follow", OPT_FLAG, struct record_opts, follow, NULL,
 	    "record child processes too, each to FILE.PID"),
-	OPT(0, "duration", OPT_TIME, struct record_opts, duration_ns, "TIME",
+	OPT(0, "duration", OPT_STR, struct record_opts, duration, "TIME",
 	    "stop recording after TIME; the command goes on"),
-	OPT(0, "max-size", OPT_SIZE, struct record_opts, max_size, "SIZE",
+	OPT(0, "max-size", OPT_STR, struct record_opts, max_size, "SIZE",
 	    "stop recording when SIZE is written; the command goes on"),
-	OPT(0, "ring-size", OPT_SIZE, struct record_opts, ring_size, "SIZE",
+	OPT(0, "ring-size", OPT_STR, struct record_opts, ring_size, "SIZE",
 	    "memory for events not yet read, per thread (16M)"),
 	OPT(0, "no-cache", OPT_FLAG, struct record_opts, no_cache, NULL,
 	    "do not use or fill the cache of looked-at programs"),
@@ -262,6 +263,33 @@ static char *cache_dir(void)
 	return home && *home == '/' ? xasprintf("%s/.cache/futrace", home) : NULL;
 }
 
+static int take_limit(const char *name, const char *arg, int (*parse)(const char *, uint64_t *),
+		      const char *such_as, uint64_t *value)
+{
+	if (!arg || (parse(arg, value) == 0 && *value))
+		return 0;
+	cmd_usage("--%s takes %s, not '%s'", name, such_as, arg);
+	return -1;
+}
+
+/* -1: it was said what is wrong. */
+static int take_limits(const struct record_opts *o, struct session_opts *so)
+{
+	static const char size[] = "a size such as 64K, 10M or 2G",
+			  time[] = "a time such as 10s, 500ms or 2m";
+	uint64_t wish = 0;
+
+	if (take_limit("duration", o->duration, parse_time, time, &so->duration_ns) ||
+	    take_limit("max-size", o->max_size, parse_size, size, &so->max_bytes) ||
+	    take_limit("ring-size", o->ring_size, parse_size, size, &wish))
+		return -1;
+	so->ring_bytes = wish ? lobby_ring_bytes(wish) : 0;
+	if (so->ring_bytes != wish && !o->quiet)
+		cmd_note("--ring-size %s: taken as %lluK, a power of two from 4K to 1G",
+			 o->ring_size, (unsigned long long)so->ring_bytes >> 10);
+	return 0;
+}
+
 static int run(const void *opts, int nr, char **argv)
 {
 	const struct record_opts *o = opts;
@@ -271,9 +299,6 @@ static int run(const void *opts, int nr, char **argv)
 		.envp = environ,
 		.path_env = getenv("PATH"),
 		.output = o->output ? o->output : CMD_DEFAULT_FILE,
-		.ring_bytes = o->ring_size,
-		.max_bytes = o->max_size,
-		.duration_ns = o->duration_ns,
 		.follow = o->follow,
 		.ops = &ops,
 		.arg = &talk,
@@ -289,6 +314,8 @@ static int run(const void *opts, int nr, char **argv)
 			"with 'futrace record -- CMD'");
 	if (!nr)
 		return cmd_usage("no command to record; give it after '--'");
+	if (take_limits(o, &so))
+		return EXIT_USAGE;
 	cache = o->no_cache ? NULL : cache_dir();
 	if (agent_open(&agent, &e) == 0) {
 		so.agent = agent.name;

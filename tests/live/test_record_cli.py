@@ -389,7 +389,8 @@ def bad_options(t):
     """An unknown option or a missing command is a usage error, 2, and nothing is run."""
     mark = t.path("ran")
     for argv in (["--no-such-option", "--", "touch", mark], ["-o"], [], ["--"], ["--ring-size", "x", "--", "touch", mark],
-                 ["--duration", "-1", "--", "touch", mark]):
+                 ["--duration", "-1", "--", "touch", mark], ["--duration=0", "--", "touch", mark],
+                 ["--max-size=0", "--", "touch", mark], ["--ring-size=0", "--", "touch", mark]):
         t.run(t.futrace, "record", *argv).failed(2)
     check(not os.path.exists(mark), "CMD was run")
     for cmd in ("report", "dump", "info", "doctor"):
@@ -397,7 +398,15 @@ def bad_options(t):
     t.run(t.futrace, "no-such-command").failed(2)
 
 
-@test(cases=[("/nonexistent/t.data",), ("folder",), ("ro/t.data",), ("file/t.data",)])
+@test(cases=[("5000", "8K"), ("1K", "4K"), ("4K", None), ("1M", None)])
+def ring_size_is_rounded(t, given, taken):
+    """A ring size that is no power of two is rounded up, and it is said."""
+    r = t.record(t.program("life"), "small", "5", opts=[f"--ring-size={given}"]).ok()
+    check(("--ring-size" in r.err) == bool(taken), f"{r.err!r}")
+    check(not taken or f"taken as {taken}" in r.err, f"{r.err!r}")
+
+
+@test(cases=[("/nonexistent/t.data",), ("folder",), ("ro/t.data",), ("file/t.data",), ("/proc/t.data",)])
 def no_place_for_the_file(t, where):
     """A file that cannot be created is told before CMD is started, in one line: status 1, nothing was run."""
     if t.s.uid == 0 and where.startswith("ro/"):
