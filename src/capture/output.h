@@ -15,7 +15,7 @@ struct output {
 	char *path;
 	char *old_path;	  /* what stood there before, or NULL */
 	char *older_path; /* what stood at old_path before that, or NULL */
-	int fd;		/* -1: not open */
+	int fd;		  /* -1: not open */
 	bool is_regular;
 };
 

@@ -398,6 +398,34 @@ def bad_options(t):
     t.run(t.futrace, "no-such-command").failed(2)
 
 
+@test()
+def fifo(t):
+    """A FIFO is waited for, as by a shell: the recording reaches a late reader whole."""
+    os.mkfifo(t.path("fifo"))
+    os.chmod(t.path("fifo"), 0o666)
+    p = t.start(t.record_argv(t.program("life"), "small", "5", out="fifo"))
+    time.sleep(0.5)
+    check(p.popen.poll() is None, "futrace has written to nobody and left")
+    same("processes before there is a reader", children_of(p.pid), [])
+    with open(t.path("fifo"), "rb") as f, open(t.path("t.data"), "wb") as copy:
+        shutil.copyfileobj(f, copy)
+    r = p.finish().ok()
+    os.chmod(t.path("t.data"), 0o644)
+    same("polls", sum_polls(t.report()), total(r.out)["polls"])
+
+
+@test()
+def fifo_without_reader(t):
+    """While a FIFO is waited for, an interrupt ends futrace as it ends a shell, and CMD never ran."""
+    os.mkfifo(t.path("fifo"))
+    os.chmod(t.path("fifo"), 0o666)
+    p = t.start(t.record_argv("touch", t.path("ran"), out="fifo"))
+    time.sleep(0.5)
+    os.kill(p.pid, signal.SIGINT)
+    same("status", p.wait(10), 128 + signal.SIGINT)
+    check(not os.path.exists(t.path("ran")), "CMD was run")
+
+
 @test(cases=[("5000", "8K"), ("1K", "4K"), ("4K", None), ("1M", None)])
 def ring_size_is_rounded(t, given, taken):
     """A ring size that is no power of two is rounded up, and it is said."""

@@ -242,13 +242,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(test_old),
-		TEST(test_undo),
-		TEST(test_settle),
-		TEST(test_rewind),
-		TEST(test_special),
-		TEST(test_late_reader),
-		TEST(test_errors),
+		TEST(test_old),	    TEST(test_undo),	    TEST(test_settle), TEST(test_rewind),
+		TEST(test_special), TEST(test_late_reader), TEST(test_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,8 @@ static void test_threads(void **state)
 	assert_int_equal(sum.nr_task_events, 8);
 }
 
-/* What is counted is what the file holds: the name of a thread and the mark of a broken stretch too.
+/* What is counted is what the file holds: the name of a thread and the mark of a broken stretch
+ * too.
  */
 static void test_count_is_that_of_the_file(void **state)
 {
@@ -246,9 +247,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(test_threads),
-		TEST(test_count_is_that_of_the_file), TEST(test_recycling), TEST(test_half_dead), TEST(test_end),
-		TEST(test_discard), TEST(test_no_file),	  TEST(test_full_disk), TEST(test_absent),
+		TEST(test_threads),   TEST(test_count_is_that_of_the_file),
+		TEST(test_recycling), TEST(test_half_dead),
+		TEST(test_end),	      TEST(test_discard),
+		TEST(test_no_file),   TEST(test_full_disk),
+		TEST(test_absent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
