@@ -19,9 +19,9 @@ struct drain {
 	struct trace_writer *writer;
 	struct trace_stream *stream;
 	uint64_t segment_words;
-	uint64_t pos;	     /* read up to here */
-	uint64_t tail;	     /* what the producer knows of pos */
-	uint64_t last_ticks; /* unwrapped, of the latest event */
+	uint64_t pos;		    /* read up to here */
+	uint64_t tail;		    /* what the producer knows of pos */
+	uint64_t last_ticks;	    /* unwrapped, of the latest event */
 	uint64_t nr_events[EV_MAX]; /* as the file has them, with those of our own */
 	uint64_t nr_broken;	    /* stretches that made no sense */
 	bool is_named;		    /* its name was looked for */

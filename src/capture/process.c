@@ -382,7 +382,7 @@ void process_sum(const struct process *p, struct process_sum *sum)
 {
 	*sum = (struct process_sum){ .nr_broken = p->nr_broken, .nr_objects = p->objects.nr };
 	for (int k = 0; k < EV_MAX; k++) {
-		uint64_t events = p->nr_events[k], lost = p->lost[k];
+		uint64_t events = p->nr_events[k], lost = p->lost[k] + p->region->lost[k];
 
 		vec_each (slot, &p->active) {
 			events += p->rings[*slot]->nr_events[k];
@@ -402,6 +402,7 @@ void process_sum(const struct process *p, struct process_sum *sum)
 		sum->nr_refused += p->region->objects[o->index].nr_refused;
 	}
 	sum->nr_unslotted = p->region->nr_unslotted;
+	sum->has_given_up = p->region->note == WIRE_NOTE_GAVE_UP;
 	sum->bytes = p->writer ? trace_writer_bytes(p->writer) : p->bytes;
 }
 

@@ -237,7 +237,14 @@ static void on_file(void *arg, const struct session_file *f)
 		cmd_note("%s: %llu stretches of a ring made no sense and were skipped", f->path,
 			 (unsigned long long)f->sum.nr_broken);
 	if (f->sum.nr_unslotted)
-		cmd_note("%s: threads could not be recorded: more than 4096 at a time", f->path);
+		cmd_note("%s: %llu threads found no room and were not recorded; their events are "
+			 "counted as lost",
+			 f->path, (unsigned long long)f->sum.nr_unslotted);
+	if (f->sum.has_given_up)
+		cmd_note(
+			"%s: futrace was kept from running for so long that the recording was given up; "
+			"what came later is missing",
+			f->path);
 	if (t->quiet)
 		return;
 	if (f->sum.nr_task_events)
