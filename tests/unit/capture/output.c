@@ -194,6 +194,7 @@ static void test_late_reader(void **state)
 		alarm(5);
 		usleep(100000);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
+		free(path);
 		_exit(read(fd, got, sizeof(got)) == 4 && memcmp(got, "data", 4) == 0 ? 0 : 1);
 	}
 	assert_true(pid > 0);
