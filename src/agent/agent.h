@@ -19,7 +19,6 @@
 /* preload.c */
 void agent_objects_changed(
 	void) HIDDEN; /* dlopen was called: look before the next thing of interest */
-void agent_look_for_objects(bool always) HIDDEN; /* cheap when nothing changed */
 void agent_slot_claimed(struct wire_thread *t) HIDDEN;
 struct env_entry {
 	const char *preload, *ctl; /* "LD_PRELOAD=…" and "FUTRACE_CTL=…" as they were, NULL: not to
@@ -28,6 +27,14 @@ struct env_entry {
 extern struct env_entry agent_env HIDDEN;
 extern int agent_pid HIDDEN;	  /* of the process that is traced, 0: none */
 extern bool agent_follows HIDDEN; /* children are traced too */
+
+/* objects.c: the dialogue about loaded objects */
+void objects_announce(struct wire_lobby *l) HIDDEN;
+void objects_announce_again(struct wire_lobby *l) HIDDEN; /* in a forked child */
+void objects_dlopen_begins(void) HIDDEN;
+void objects_look(void) HIDDEN; /* before a symbol is resolved; cheap when nothing was loaded */
+long agent_syscall(long nr, long a, long b, long c, long d) HIDDEN;
+uint64_t agent_monotonic_ns(void) HIDDEN;
 
 /* patch.c: hooks the tables of a plan in a loaded object and tells how many it did. */
 struct patch_object {
@@ -38,12 +45,16 @@ struct patch_object {
 
 struct patch_result {
 	uint32_t nr_hooked;
-	uint32_t nr_refused; /* did not agree with memory */
-	uint32_t note;	     /* enum wire_note */
+	uint32_t nr_refused;	/* did not agree with memory */
+	uint32_t note;		/* enum wire_note */
+	const uint64_t *hooked; /* one of the slots */
 };
 
 void patch_tables(const struct patch_object *o, const struct wire_table *tables, uint64_t nr,
 		  struct patch_result *result) HIDDEN;
+/* The same in a forked child, whose tables are hooked already: touches none of them. */
+void patch_tables_again(uint64_t base, const struct wire_table *tables, uint64_t nr,
+			struct patch_result *result) HIDDEN;
 
 /* hooks.c */
 void futrace_hook_poll(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
@@ -62,10 +73,12 @@ unsigned unwind_count_handlers(struct _Unwind_Exception *exception,
 
 /* image.c: can the program at path, or the interpreter that it names, be given the agent? */
 bool image_takes_agent(const char *path, const char *agent) HIDDEN;
+extern char agent_path[4096] HIDDEN; /* of this library, "" when unknown */
 
 /* interpose.c, exec.c */
 void interpose_init(void) HIDDEN;
 void exec_init(void) HIDDEN;
+extern void *agent_real_dlopen HIDDEN;
 void *agent_next(const char *name) HIDDEN; /* dlsym(RTLD_NEXT, name) that does not meet ourselves */
 
 #endif

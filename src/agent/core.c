@@ -111,13 +111,14 @@ bool core_leave_slowly(struct core_run *run, struct core_entry e)
 	if (is_current(p, t)) {
 		state = load(run->header + TOKIO_STATE);
 		flags = end_flags(state);
-		t->run = (uint64_t)run->outer;
 		if (has_panicked(run, e.table, t, state))
 			flags |= EF_END_PANICKED;
-		if (run->bits & CORE_RECORDED)
-			write_end(t, flags, ticks_now(p));
-		else
+		if (run->bits & CORE_RECORDED) {
+			write_end(t, run, flags, ticks_now(p));
+		} else {
+			t->run = (uint64_t)run->outer;
 			count_lost(t, EV_RUN_END);
+		}
 	}
 	return drop_reference(run->header);
 }

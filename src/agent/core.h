@@ -48,9 +48,9 @@ struct core_page {
 	struct wire_thread *threads;	  /* NULL: off */
 	struct wire_thread *fast_threads; /* the same, NULL where the clock is not the TSC */
 	uint64_t base_ticks;
-	uint64_t tid_off; /* of the thread id, from the thread pointer */
-	uint32_t clock;	  /* enum wire_clock */
-	uint32_t pad;
+	uint64_t tid_off;    /* of the thread id, from the thread pointer */
+	uint32_t clock;	     /* enum wire_clock */
+	uint32_t is_stopped; /* for good: nothing that is loaded later switches it on again */
 	uint64_t (*read_clock)(void); /* for WIRE_CLOCK_MONOTONIC */
 	/* told of each new slot, on its thread, or (NULL) that there was none for it; may be NULL
 	 */

@@ -2,7 +2,7 @@
 /*
  * dlopen and dlsym look at their return address to learn who asks: RUNPATH, $ORIGIN and RTLD_NEXT depend on it.
  * So we must not call them from a frame of our own. These thunks do our work first and then *jump*: the real
- * function sees the program's return address. What dlopen loaded is looked for at the next dlsym or task allocation.
+ * function sees the program's return address. What dlopen loaded is looked for at the next dlsym.
  */
 	.text
 	.macro thunk name before real

@@ -16,7 +16,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
+#define EXPORT	   __attribute__((visibility("default")))
+#define PATH_BYTES 4096
 
 static int (*real_execve)(const char *, char *const[], char *const[]);
 static int (*real_execvpe)(const char *, char *const[], char *const[]);
@@ -42,12 +43,12 @@ static bool is_traced(bool is_child)
 }
 
 /* The file that PATH finds, as execvp would; "" when none. */
-static void find_in_path(const char *file, char to[4096])
+static void find_in_path(const char *file, char to[PATH_BYTES])
 {
 	const char *dirs = getenv("PATH");
 
 	if (strchr(file, '/')) {
-		snprintf(to, 4096, "%s", file);
+		snprintf(to, PATH_BYTES, "%s", file);
 		return;
 	}
 	for (const char *dir = dirs ? dirs : "/bin:/usr/bin"; dir; dir = strchr(dir, ':')) {
@@ -55,26 +56,11 @@ static void find_in_path(const char *file, char to[4096])
 
 		dir += *dir == ':';
 		len = strcspn(dir, ":");
-		snprintf(to, 4096, "%.*s/%s", len ? (int)len : 1, len ? dir : ".", file);
+		snprintf(to, PATH_BYTES, "%.*s/%s", len ? (int)len : 1, len ? dir : ".", file);
 		if (access(to, X_OK) == 0)
 			return;
 	}
 	*to = '\0';
-}
-
-static bool takes_agent(const char *file, bool search)
-{
-	const char *ours = agent_env.preload + strlen("LD_PRELOAD=");
-	size_t len = strcspn(ours, ":");
-	char path[4096], agent[4096];
-
-	if (len >= sizeof(agent))
-		return false;
-	memcpy(agent, ours, len);
-	agent[len] = '\0';
-	if (search)
-		find_in_path(file, path);
-	return image_takes_agent(search ? path : file, agent);
 }
 
 struct new_env {
@@ -115,26 +101,33 @@ static void write_preload(char *to, const char *theirs)
 	*to = '\0';
 }
 
-/* No malloc: other threads' locks may be held for ever in what is left of a process here. */
+/* No malloc and little stack: exec is called in signal handlers, and other threads' locks may be
+ * held for ever in what is left of a process here. */
 static void make_env(struct new_env *n, char *const envp[], const char *file, bool search,
 		     bool is_child)
 {
 	const char *theirs = NULL;
 	size_t nr = 0, k = 0;
-	char **entries;
+	char **entries, *path;
 
 	*n = (struct new_env){ .envp = envp };
-	if (!is_traced(is_child) || !takes_agent(file, search))
+	if (!is_traced(is_child))
 		return;
 	for (; envp && envp[nr]; nr++)
 		if (has_name(envp[nr], "LD_PRELOAD"))
 			theirs = strchr(envp[nr], '=') + 1;
 	n->size = (nr + 3) * sizeof(char *) + strlen(agent_env.preload) +
 		  (theirs ? strlen(theirs) : 0) + 2;
+	n->size += PATH_BYTES;
 	entries = mmap(NULL, n->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (entries == MAP_FAILED)
 		return;
 	n->map = entries;
+	path = (char *)entries + n->size - PATH_BYTES;
+	if (search)
+		find_in_path(file, path);
+	if (!image_takes_agent(search ? path : file, agent_path))
+		return;
 	n->envp = entries;
 	for (size_t i = 0; i < nr; i++)
 		if (!has_name(envp[i], "LD_PRELOAD") && !has_name(envp[i], WIRE_ENV))

@@ -147,11 +147,13 @@ _Static_assert(EF_END_COMPLETE == TOKIO_COMPLETE >> 1 && EF_END_NOTIFIED == TOKI
 		       EF_END_CANCELLED == TOKIO_CANCELLED >> 1,
 	       "flags of RUN_END lie as in Tokio's state word");
 
-/* Writes the end of a run whose start is in the ring: room for it was kept. */
-ALWAYS_INLINE void write_end(struct wire_thread *t, unsigned flags, uint64_t now)
+/* Ends a run whose start is in the ring: room for its end was kept. */
+ALWAYS_INLINE void write_end(struct wire_thread *t, const struct core_run *run, unsigned flags,
+			     uint64_t now)
 {
 	uint64_t limit = mark(t), head = t->head, *at = word_at(t, head);
 
+	t->run = (uint64_t)run->outer; /* under the mark: until then room for the end is kept */
 	at[0] = EVENT_WORD0(EV_RUN_END, flags, now);
 	publish(t, head + EVENT_WORDS_RUN_END, limit + EVENT_WORDS_RUN_END);
 }
@@ -172,8 +174,7 @@ ALWAYS_INLINE bool core_leave(struct core_run *run, struct core_entry e,
 
 	if (unlikely(!t || t != mine || !core_page.fast_threads || run->bits != CORE_RECORDED))
 		return core_leave_slowly(run, e);
-	t->run = (uint64_t)run->outer;
-	write_end(t, end_flags(load(header + TOKIO_STATE)), fast_ticks());
+	write_end(t, run, end_flags(load(header + TOKIO_STATE)), fast_ticks());
 	return drop_reference(header);
 }
 

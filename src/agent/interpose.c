@@ -103,10 +103,8 @@ EXPORT int posix_memalign(void **out, size_t align, size_t size)
 
 	NEXT(real_posix_memalign, "posix_memalign");
 	rc = real_posix_memalign(out, align, size);
-	if (align >= TASK_ALIGN && rc == 0) {
-		agent_look_for_objects(false);
+	if (align >= TASK_ALIGN && rc == 0)
 		core_spawn((uint64_t)*out, size);
-	}
 	return rc;
 }
 
@@ -116,10 +114,8 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 
 	NEXT(real_aligned_alloc, "aligned_alloc");
 	p = real_aligned_alloc(align, size);
-	if (align >= TASK_ALIGN && p) {
-		agent_look_for_objects(false);
+	if (align >= TASK_ALIGN && p)
 		core_spawn((uint64_t)p, size);
-	}
 	return p;
 }
 
@@ -262,7 +258,7 @@ EXPORT int prctl(int option, ...)
 HIDDEN void agent_before_dlopen(void)
 {
 	interpose_init();
-	agent_objects_changed();
+	objects_dlopen_begins();
 }
 
 HIDDEN void agent_before_dlsym(void)
@@ -270,6 +266,6 @@ HIDDEN void agent_before_dlsym(void)
 	int saved = errno;
 
 	interpose_init();
-	agent_look_for_objects(true);
+	objects_look();
 	errno = saved;
 }

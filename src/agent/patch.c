@@ -128,18 +128,23 @@ static bool patch_waker_table(const struct wire_table *t, uint64_t *words, uint6
 	return false;
 }
 
-/* In a forked child the tables are hooked already: only the number of the type may be another. */
-static bool is_hooked(const struct wire_table *t, const uint64_t *words, uint64_t base)
+/* The number of its type may be another in this recording. False: we never hooked it. */
+static bool update_type(const struct wire_table *t, uint64_t base)
 {
-	struct core_table *entry;
+	struct core_table *entry = core_table_find(base + t->va, false);
 
-	if (t->kind != WIRE_TABLE_TOKIO || words[t->slot_poll] != (uint64_t)futrace_hook_poll)
-		return false;
-	entry = core_table_find((uint64_t)words, false);
 	if (!entry || entry->poll != planned(t, t->slot_poll, base))
 		return false;
 	entry->type_word = EVENT_WORD1(0, t->type);
 	return true;
+}
+
+/* Is the table hooked already, as after a second announcement of the same object? */
+static bool is_hooked(const struct wire_table *t, const uint64_t *words, uint64_t base)
+{
+	if (t->kind != WIRE_TABLE_TOKIO || words[t->slot_poll] != (uint64_t)futrace_hook_poll)
+		return false;
+	return update_type(t, base);
 }
 
 static void note_cell_size(const struct wire_table *t)
@@ -179,6 +184,21 @@ void patch_tables(const struct patch_object *o, const struct wire_table *tables,
 {
 	for (const struct wire_table *t = tables; t < tables + nr; t++) {
 		bool done = patch(o, t, &result->note);
+
+		if (done && t->kind == WIRE_TABLE_TOKIO) {
+			note_cell_size(t);
+			result->hooked = (const uint64_t *)(o->base + t->va) + t->slot_poll;
+		}
+		result->nr_hooked += done;
+		result->nr_refused += !done;
+	}
+}
+
+void patch_tables_again(uint64_t base, const struct wire_table *tables, uint64_t nr,
+			struct patch_result *result)
+{
+	for (const struct wire_table *t = tables; t < tables + nr; t++) {
+		bool done = is_sane(t) && (t->kind != WIRE_TABLE_TOKIO || update_type(t, base));
 
 		if (done && t->kind == WIRE_TABLE_TOKIO)
 			note_cell_size(t);

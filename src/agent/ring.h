@@ -124,6 +124,7 @@ static inline uint64_t *ring_of(const struct core_page *p, const struct wire_thr
 
 static void core_stop(struct core_page *p)
 {
+	p->is_stopped = true;
 	__atomic_store_n(&p->fast_threads, (struct wire_thread *)0, __ATOMIC_RELAXED);
 	__atomic_store_n(&p->threads, (struct wire_thread *)0, __ATOMIC_RELAXED);
 }
@@ -150,13 +151,15 @@ static void count_lost(struct wire_thread *t, unsigned kind)
 	t->nr_lost += t->pending_lost[kind]++ == 0;
 }
 
-static void tell_lost(struct core_page *p, struct wire_thread *t)
+static void tell_lost(struct core_page *p, struct wire_thread *t, unsigned nr)
 {
 	uint64_t *at = word_at(t, t->head), *start = at;
 
-	for (unsigned kind = 0; kind < EV_MAX && t->nr_lost; kind++) {
+	/* only those that room was made for: a signal handler may add to them meanwhile */
+	for (unsigned kind = 0; kind < EV_MAX && nr; kind++) {
 		if (!t->pending_lost[kind])
 			continue;
+		nr--;
 		*at++ = EVENT_WORD0(EV_LOST, 0, ticks_now(p));
 		*at++ = kind;
 		*at++ = t->pending_lost[kind];
@@ -210,7 +213,8 @@ static uint64_t nr_open_runs(const struct wire_thread *t)
 static NOINLINE uint64_t make_room(struct core_page *p, struct wire_thread *t, unsigned words)
 {
 	uint64_t depth = nr_open_runs(t);
-	uint64_t need = words + t->nr_lost * EVENT_WORDS_LOST + depth;
+	unsigned nr_lost = t->nr_lost;
+	uint64_t need = words + nr_lost * EVENT_WORDS_LOST + depth;
 
 	if (t->head + need > t->segment_end) {
 		obey(p);
@@ -221,8 +225,8 @@ static NOINLINE uint64_t make_room(struct core_page *p, struct wire_thread *t, u
 			return t->head;
 		}
 	}
-	if (t->nr_lost)
-		tell_lost(p, t);
+	if (nr_lost)
+		tell_lost(p, t, nr_lost);
 	return t->segment_end - depth;
 }
 

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 static char *hex(const uint8_t *bytes, size_t nr)
 {
 	struct strbuf out = STRBUF_INIT;
@@ -12,6 +14,30 @@ static char *hex(const uint8_t *bytes, size_t nr)
 	for (size_t i = 0; i < nr; i++)
 		strbuf_addf(&out, "%02x", bytes[i]);
 	return strbuf_take(&out);
+}
+
+/* By a relative path it was loaded from where the program was then; the map of its memory tells the
+ * whole one. */
+static char *mapped_path(const struct process *p, const struct process_object *o)
+{
+	char *maps = xasprintf("/proc/%u/maps", p->pid), *path = NULL;
+	struct strbuf text = STRBUF_INIT;
+
+	if (io_read_file(maps, &text, 64 << 20, NULL) == 0)
+		for (char *line = text.s; line && *line && !path; line = strchr(line, '\n')) {
+			unsigned long long from, to;
+			char *file;
+
+			line += *line == '\n';
+			file = line + strcspn(line, "/\n");
+			if (sscanf(line, "%llx-%llx", &from, &to) == 2 && o->base >= from &&
+			    o->base < to && *file == '/')
+				path = xasprintf("/proc/%u/root%.*s", p->pid,
+						 (int)strcspn(file, "\n"), file);
+		}
+	strbuf_release(&text);
+	free(maps);
+	return path ? path : xasprintf("/proc/%u/cwd/%s", p->pid, o->path);
 }
 
 /* The program itself is announced by an empty path: the kernel knows best what it runs. */
@@ -23,8 +49,10 @@ static const struct discovery *look(struct process *p, struct catalog *c,
 
 	if (strcmp(o->path, p->exe) == 0)
 		path = xasprintf("/proc/%u/exe", p->pid);
-	else
+	else if (*o->path == '/')
 		path = xasprintf("/proc/%u/root%s", p->pid, o->path);
+	else
+		path = mapped_path(p, o);
 	d = catalog_get(c, path, o->path, NULL);
 	free(path);
 	/* Replaced on disk since it was mapped: its tables would be at other addresses. */

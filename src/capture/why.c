@@ -133,7 +133,7 @@ void why_empty(const struct session *s, struct err *e)
 	else if (s->stopped == TRACE_STOP_ERROR)
 		err_set(e, ERR_SYS, "nothing was recorded, as said before: %s cannot be written",
 			s->o->output);
-	else if (!seen->exe && s->lobby.page->nr_no_room)
+	else if (!seen->nr_hooked && s->lobby.page->nr_no_room)
 		err_set(e, ERR_SYS,
 			"nothing was recorded: the limit on address space (ulimit -v) leaves no room; "
 			"raise it, or use a smaller --ring-size");

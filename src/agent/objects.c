@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The dialogue about loaded objects: tell the tool which there are, wait for its answer, hook the
+ * tables that it names. At the start, after dlopen, and again in a forked child.
+ *
+ * dlopen is entered by a jump (dl.S), so nobody tells us when it is done; and an object is in the
+ * loader's list before it is relocated, when its tables must not be touched. So we look when
+ * somebody resolves a symbol: dlsym waits for the loader's lock anyhow, which dlopen holds to its
+ * end, and whoever calls into a library has asked for its address first.
+ */
+#include "agent/agent.h"
+
+#include <dlfcn.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#define MAX_TRIES 10 /* to catch a moment when no dlopen is under way */
+
+/* What entry i of the region's objects is. Complete in itself: in a forked child the loader must
+ * not be asked (its lock may be held by a thread that the child does not have), and objects may be
+ * gone. */
+static struct known_object {
+	struct patch_object object;
+	struct wire_object told; /* as it was announced */
+	const uint64_t *hooked;	 /* a slot that holds our hook, NULL: none */
+	bool is_used, is_seen;
+} known[WIRE_MAX_OBJECTS];
+static uint32_t nr_known, nr_announced, nr_hooked;
+
+static struct wire_lobby *lobby;
+static uint32_t lock;
+static uint64_t nr_begun, nr_looked; /* dlopens: all, and those whose objects we have seen */
+
+/* The program's own syscall() is interposed; ours must not be seen. */
+long agent_syscall(long nr, long a, long b, long c, long d)
+{
+	register long r10 __asm__("r10") = d;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+uint64_t agent_monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static bool tool_is_alive(void)
+{
+	bool is_tsc = core_page.clock == WIRE_CLOCK_TSC;
+
+	return core_is_tool_alive(lobby, is_tsc ? __builtin_ia32_rdtsc() : agent_monotonic_ns());
+}
+
+static void ring_doorbell(void)
+{
+	__atomic_fetch_add(&lobby->doorbell, 1, __ATOMIC_RELEASE);
+	agent_syscall(SYS_futex, (long)&lobby->doorbell, FUTEX_WAKE, 1, 0);
+}
+
+/* Waits for the tool's answer, a bounded time and only as long as the tool lives. */
+static bool wait_for_answer(struct wire_object *o)
+{
+	uint64_t until = agent_monotonic_ns() + (uint64_t)lobby->wait_ms * 1000000;
+	struct timespec pause = { .tv_nsec = 1000000 };
+
+	while (__atomic_load_n(&o->state, __ATOMIC_ACQUIRE) == WIRE_OBJECT_ANNOUNCED) {
+		if (agent_monotonic_ns() > until || !tool_is_alive())
+			return false;
+		agent_syscall(SYS_futex, (long)&o->state, FUTEX_WAIT, WIRE_OBJECT_ANNOUNCED,
+			      (long)&pause);
+	}
+	return true;
+}
+
+/* ---- what the loader tells ---- */
+
+static void copy_build_id(struct wire_object *o, const struct patch_object *object)
+{
+	for (unsigned i = 0; i < object->nr_phdrs; i++) {
+		const ElfW(Phdr) *ph = &object->phdrs[i];
+		const char *at = (const char *)(object->base + ph->p_vaddr);
+		const char *end = at + ph->p_memsz;
+
+		while (ph->p_type == PT_NOTE && at + sizeof(ElfW(Nhdr)) <= end) {
+			const ElfW(Nhdr) *n = (const void *)at;
+			const char *desc = at + sizeof(*n) + ((n->n_namesz + 3) & ~3u);
+
+			if (desc + n->n_descsz > end)
+				break;
+			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
+			    memcmp(n + 1, "GNU", 4) == 0 && n->n_descsz <= WIRE_BUILD_ID) {
+				o->build_id_len = n->n_descsz;
+				memcpy(o->build_id, desc, n->n_descsz);
+				return;
+			}
+			at = desc + ((n->n_descsz + 3) & ~3u);
+		}
+	}
+}
+
+static void copy_path(char to[WIRE_PATH_MAX], const char *path)
+{
+	size_t len = path ? strnlen(path, WIRE_PATH_MAX - 1) : 0;
+
+	memcpy(to, path, len);
+	to[len] = '\0';
+}
+
+/* The vdso has no file, the agent no runtime. */
+static bool is_ours_or_kernels(const struct dl_phdr_info *info)
+{
+	uint64_t me = (uint64_t)&core_page;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uint64_t from = info->dlpi_addr + ph->p_vaddr;
+
+		if (ph->p_type == PT_LOAD && me >= from && me < from + ph->p_memsz)
+			return true;
+	}
+	return info->dlpi_name && strncmp(info->dlpi_name, "linux-", 6) == 0;
+}
+
+/* The one that we know, and not another that was loaded to its place: then its tables are its own
+ * again. */
+static bool is_same_object(const struct known_object *k, const struct dl_phdr_info *info)
+{
+	return k->is_used && k->object.base == info->dlpi_addr &&
+	       k->object.phdrs == info->dlpi_phdr &&
+	       strncmp(k->told.path, info->dlpi_name ? info->dlpi_name : "", WIRE_PATH_MAX - 1) ==
+		       0 &&
+	       (!k->hooked || *k->hooked == (uint64_t)futrace_hook_poll);
+}
+
+static void announce(uint32_t i)
+{
+	struct wire_region *r = core_page.region;
+	struct wire_object *o = &r->objects[i];
+
+	*o = known[i].told;
+	__atomic_store_n(&o->state, WIRE_OBJECT_ANNOUNCED, __ATOMIC_RELEASE);
+	if (i >= r->nr_objects)
+		__atomic_store_n(&r->nr_objects, i + 1, __ATOMIC_RELEASE);
+	nr_announced++;
+}
+
+/* Where the object is known, or may be: its place, that of one that is gone, or a new one. */
+static uint32_t find_place(const struct dl_phdr_info *info)
+{
+	uint32_t free = nr_known;
+
+	for (uint32_t i = nr_known; i-- > 0;) {
+		if (is_same_object(&known[i], info))
+			return i;
+		if (!known[i].is_used)
+			free = i;
+	}
+	return free;
+}
+
+static int note_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct known_object *k;
+	uint32_t place;
+
+	if (is_ours_or_kernels(info))
+		return 0;
+	place = find_place(info);
+	if (place >= WIRE_MAX_OBJECTS) {
+		core_page.region->note = WIRE_NOTE_OBJECTS;
+		return 0;
+	}
+	k = &known[place];
+	if (place < nr_known && k->is_used) {
+		k->is_seen = true;
+		return 0;
+	}
+	memset(k, 0, sizeof(*k));
+	k->object = (struct patch_object){ info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum };
+	k->told.base = info->dlpi_addr;
+	copy_path(k->told.path, info->dlpi_name);
+	copy_build_id(&k->told, &k->object);
+	k->is_used = k->is_seen = true;
+	nr_known += place == nr_known;
+	announce(place);
+	return 0;
+}
+
+/* Objects that were unloaded free their places: another may come to the same address. */
+static void forget_unloaded(void)
+{
+	for (uint32_t i = 0; i < nr_known; i++) {
+		known[i].is_used &= known[i].is_seen;
+		known[i].is_seen = false;
+	}
+}
+
+/* ---- what the tool answers ---- */
+
+static void hook_answered(uint32_t i, bool is_again)
+{
+	struct wire_region *r = core_page.region;
+	struct wire_object *o = &r->objects[i];
+	struct patch_result result = { 0 };
+
+	if (o->state != WIRE_OBJECT_ANSWERED)
+		return;
+	if (o->first_table <= WIRE_MAX_TABLES && o->nr_tables <= WIRE_MAX_TABLES - o->first_table) {
+		const struct wire_table *tables = r->tables + o->first_table;
+
+		if (is_again)
+			patch_tables_again(known[i].told.base, tables, o->nr_tables, &result);
+		else
+			patch_tables(&known[i].object, tables, o->nr_tables, &result);
+	}
+	o->nr_hooked = result.nr_hooked;
+	o->nr_refused = result.nr_refused;
+	if (result.hooked)
+		known[i].hooked = result.hooked;
+	if (result.note)
+		r->note = result.note;
+	__atomic_store_n(&o->state, WIRE_OBJECT_DONE, __ATOMIC_RELEASE);
+	nr_hooked += result.nr_hooked;
+}
+
+/* Tables were hooked: from here on events count, unless recording was switched off already. */
+static void go_live(struct wire_region *r)
+{
+	if (core_page.threads || core_page.is_stopped)
+		return;
+	__atomic_store_n(&core_page.threads, r->threads, __ATOMIC_RELEASE);
+	if (core_page.clock == WIRE_CLOCK_TSC)
+		__atomic_store_n(&core_page.fast_threads, r->threads, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->state, WIRE_REGION_LIVE, __ATOMIC_RELEASE);
+}
+
+/* Waits for the answers to all that was announced, and hooks what they say. */
+static void finish(bool is_again)
+{
+	struct wire_region *r = core_page.region;
+
+	if (!nr_announced)
+		return;
+	nr_announced = nr_hooked = 0;
+	ring_doorbell();
+	for (uint32_t i = 0; i < nr_known; i++)
+		if (known[i].is_used && !wait_for_answer(&r->objects[i])) {
+			r->note = WIRE_NOTE_NO_ANSWER;
+			return;
+		}
+	for (uint32_t i = 0; i < nr_known; i++)
+		if (known[i].is_used)
+			hook_answered(i, is_again);
+	if (nr_hooked)
+		go_live(r);
+}
+
+/* Returns when every dlopen that other threads were in is done. */
+static void wait_for_loader(void)
+{
+	void *self = agent_real_dlopen ? ((void *(*)(const char *, int))agent_real_dlopen)(
+						 NULL, RTLD_LAZY | RTLD_NOLOAD)
+				       : NULL;
+
+	if (self)
+		dlclose(self);
+}
+
+/* All objects of all dlopens that are done. False: others kept coming, some may be half loaded. */
+static bool note_all(void)
+{
+	for (int i = 0; i < MAX_TRIES; i++) {
+		uint64_t begun = __atomic_load_n(&nr_begun, __ATOMIC_ACQUIRE);
+
+		if (begun)
+			wait_for_loader();
+		dl_iterate_phdr(note_object, NULL);
+		forget_unloaded();
+		if (__atomic_load_n(&nr_begun, __ATOMIC_ACQUIRE) == begun) {
+			__atomic_store_n(&nr_looked, begun, __ATOMIC_RELAXED);
+			return true;
+		}
+	}
+	return false;
+}
+
+void objects_announce(struct wire_lobby *l)
+{
+	lobby = l;
+	if (note_all())
+		finish(false);
+}
+
+void objects_announce_again(struct wire_lobby *l)
+{
+	lobby = l;
+	lock = 0;
+	for (uint32_t i = 0; i < nr_known; i++)
+		if (known[i].is_used)
+			announce(i);
+	finish(true);
+}
+
+void objects_dlopen_begins(void)
+{
+	__atomic_fetch_add(&nr_begun, 1, __ATOMIC_RELEASE);
+}
+
+void objects_look(void)
+{
+	struct timespec pause = { .tv_nsec = 50000 };
+
+	if (__builtin_expect(__atomic_load_n(&nr_begun, __ATOMIC_RELAXED) == nr_looked, 1))
+		return;
+	/* Whoever resolves a symbol is about to call into what was loaded: not before it is hooked.
+	 */
+	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) {
+		if (!core_page.region || !tool_is_alive())
+			return;
+		agent_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0);
+	}
+	if (core_page.region && core_page.region->state != WIRE_REGION_STOP && tool_is_alive() &&
+	    note_all())
+		finish(false);
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
