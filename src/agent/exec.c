@@ -69,6 +69,28 @@ struct new_env {
 	char *const *envp;
 };
 
+/* Enough for most; under a limit on address space there may be no other memory. */
+static char reserve[128 << 10] __attribute__((aligned(16)));
+static uint32_t reserve_in_use;
+
+static void *take_memory(size_t size)
+{
+	void *map;
+
+	if (size <= sizeof(reserve) && !__atomic_exchange_n(&reserve_in_use, 1, __ATOMIC_ACQUIRE))
+		return reserve;
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return map == MAP_FAILED ? NULL : map;
+}
+
+static void give_memory(void *memory, size_t size)
+{
+	if (memory == reserve)
+		__atomic_store_n(&reserve_in_use, 0, __ATOMIC_RELEASE);
+	else if (memory)
+		munmap(memory, size);
+}
+
 static bool has_name(const char *entry, const char *name)
 {
 	size_t len = strlen(name);
@@ -119,8 +141,8 @@ static void make_env(struct new_env *n, char *const envp[], const char *file, bo
 	n->size = (nr + 3) * sizeof(char *) + strlen(agent_env.preload) +
 		  (theirs ? strlen(theirs) : 0) + 2;
 	n->size += PATH_BYTES;
-	entries = mmap(NULL, n->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (entries == MAP_FAILED)
+	entries = take_memory(n->size);
+	if (!entries)
 		return;
 	n->map = entries;
 	path = (char *)entries + n->size - PATH_BYTES;
@@ -144,8 +166,7 @@ static int failed(const struct new_env *n, int rc)
 {
 	int saved = errno;
 
-	if (n->map)
-		munmap(n->map, n->size);
+	give_memory(n->map, n->size);
 	errno = saved;
 	return rc;
 }

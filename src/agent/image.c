@@ -8,6 +8,7 @@
 #include "agent/agent.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,8 +53,10 @@ static bool takes_agent(const char *path, unsigned depth)
 	bool takes = false;
 	ssize_t len;
 
+	/* May be executed but not read: most likely one like us, and the tool will say why it sees
+	 * nothing. */
 	if (fd < 0)
-		return false;
+		return errno == EACCES;
 	len = read(fd, head, HEAD_BYTES);
 	if (len >= 2 && head[0] == '#' && head[1] == '!') {
 		next = interpreter(head);

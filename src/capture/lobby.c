@@ -17,7 +17,7 @@
 #define MAX_TSC_PER_NS 6
 
 #define SMALL_BYTES    65536
-#define MIN_BIG	       16
+#define MIN_BIG	       8
 
 uint64_t lobby_ring_bytes(uint64_t wish)
 {

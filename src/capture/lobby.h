@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "wire/region.h"
 
-#define LOBBY_RING_DEFAULT (UINT64_C(16) << 20)
+#define LOBBY_RING_DEFAULT (UINT64_C(64) << 20)
 #define LOBBY_RING_MIN	   (UINT64_C(4) << 10)
 #define LOBBY_RING_MAX	   (UINT64_C(1) << 30)
 

@@ -33,7 +33,7 @@ static const struct opt options[] = {
 	OPT(0, "max-size", OPT_STR, struct record_opts, max_size, "SIZE",
 	    "stop recording when SIZE is written; the command goes on"),
 	OPT(0, "ring-size", OPT_STR, struct record_opts, ring_size, "SIZE",
-	    "memory for events not yet read, per thread (16M)"),
+	    "memory for events not yet read, per thread (64M)"),
 	OPT(0, "no-cache", OPT_FLAG, struct record_opts, no_cache, NULL,
 	    "do not use or fill the cache of looked-at programs"),
 	OPT('p', "pid", OPT_STR, struct record_opts, attach, "PID",
