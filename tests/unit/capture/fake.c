@@ -191,7 +191,7 @@ struct wire_thread *fake_thread(struct fake_agent *a, uint32_t slot, uint32_t ti
 	assert_int_equal(t->key, 0);
 	t->key = 0x7f0000001000 + slot * 0x1000;
 	t->tid = tid;
-	t->big = slot % 2 ? 1 + slot % 16 : 0; /* large rings and small ones */
+	t->big = slot % 2 ? 1 + slot % 8 : 0; /* large rings and small ones */
 	t->head = t->tail = t->segment_end = t->bias = 0;
 	memset(t->lost, 0, sizeof(t->lost));
 	t->life++;
