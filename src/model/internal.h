@@ -29,11 +29,10 @@ struct run_ref {
 };
 #define RUN_REF_NONE ((struct run_ref){ MODEL_NO_THREAD, 0 })
 
-struct waker {
-	enum model_cause cause;
-	uint32_t thread;
-	bool has_key;
-	struct model_key key;
+/* What a task did since its latest run, or its spawn. */
+struct gap {
+	uint64_t idle_ns, sched_ns;
+	bool is_unknown; /* … in part */
 };
 
 struct task {
@@ -45,10 +44,17 @@ struct task {
 	uint64_t run_start; /* TASK_RUNNING: of the latest-started run */
 	struct run_ref run; /* TASK_RUNNING: that run, which alone may end the task */
 	uint64_t run_blocked_ns, max_run_blocked_ns; /* TASK_RUNNING: asleep in that run */
+	struct gap gap, run_gap;		     /* since the latest run; before that run */
+	struct model_waker woken_by, run_woken_by;   /* the latest wake since; before that run */
 	struct run_ref shutdown; /* a shutdown that came while another run was open */
 	uint64_t shutdown_start, shutdown_loss; /* when, and model.loss then */
 	uint8_t state;				/* enum task_state */
 	uint8_t run_flags, shutdown_flags;
+	uint8_t run_sleep_flags;	   /* TASK_RUNNING: what it slept in */
+	bool is_hidden;			   /* nothing is told of it: a filter does not want it */
+	bool was_run;			   /* it had a run before */
+	bool is_first_run;		   /* TASK_RUNNING: it had none */
+	bool is_woken, is_run_waker_known; /* woken_by, run_woken_by are valid */
 	uint8_t over_flags; /* TASK_RUNNING: what a shutdown that ended meanwhile saw of its end */
 	bool is_addr_known; /* its spawn was looked for */
 	bool is_notified;   /* TASK_RUNNING: a wake came that belongs behind this run */
@@ -59,7 +65,7 @@ struct task {
 				   queued */
 	bool is_taken;		/* TASK_ENDED: … but it was. No wake can change that any more */
 	bool is_late;		/* TASK_ENDED: in model.late */
-	struct waker waker;
+	struct model_waker waker;
 	struct rival *rival; /* NULL, but for a blink */
 };
 
@@ -74,7 +80,7 @@ struct rival {
 	uint64_t loss;			     /* model.loss then */
 	uint64_t blocked_ns, max_blocked_ns; /* of the shutdown, since then */
 	bool was_notified, was_run_woken;    /* of the task, then */
-	struct waker waker;
+	struct model_waker waker;
 	uint8_t flags;
 };
 
@@ -97,6 +103,7 @@ struct thread {
 	struct model_thread pub;
 	VEC(struct frame) stack;
 	uint64_t sleep_start;
+	uint8_t sleep_flags;
 	bool is_asleep;
 	bool was_seen;
 	bool ran_worker, ran_blocking;
@@ -132,12 +139,16 @@ struct model {
 	uint64_t now;
 	uint64_t loss;	     /* grows whenever events that move a task were lost */
 	uint64_t loss_spawn; /* … or allocations */
-	uint64_t duration;
+	uint64_t start, end;
+	bool is_muted;	  /* it is not yet `start` */
 	uint64_t reap_at; /* when the first of `ended` has waited long enough */
 
 	struct task_slot *slots; /* open addressing by key */
 	size_t nr_tasks, nr_slots;
 	struct task *free_tasks;
+	uint64_t nr_sighted; /* tasks, ever */
+	bool (*wants)(void *arg, const struct model_task *t);
+	void *wants_arg;
 	VEC(struct task *) chunks;
 	struct task_list live, ended, late;
 
@@ -150,7 +161,7 @@ struct model {
 
 	struct sink sinks[MODEL_MAX_SINKS];
 	unsigned nr_sinks;
-	bool wants_runs, wants_wakes;
+	bool wants_runs, wants_wakes, wants_sleeps; /* some sink does, and it is time */
 	struct model_totals totals;
 };
 
@@ -166,10 +177,12 @@ void task_table_release(struct model *m);
 void task_run_start(struct model *m, struct task *t, struct run_ref run, uint8_t flags);
 void task_run_end(struct model *m, struct task *t, struct run_ref run, uint8_t flags);
 void task_run_vanished(struct model *m, struct task *t, struct run_ref run); /* no end was seen */
-void task_wake(struct model *m, struct task *t, const struct waker *w, uint8_t flags);
-void task_blocked(struct task *t, struct run_ref run, uint64_t from, uint64_t to);
-void task_reap(struct model *m);   /* tell the sinks of those that ended long enough ago */
-void task_finish(struct model *m); /* … and of all others */
+void task_wake(struct model *m, struct task *t, const struct model_waker *w, uint8_t flags);
+/* A thread slept in that run. */
+void task_blocked(struct task *t, struct run_ref run, const struct model_sleep *sleep);
+void task_forget_past(struct model *m); /* all tasks begin to count now */
+void task_reap(struct model *m);	/* tell the sinks of those that ended long enough ago */
+void task_finish(struct model *m);	/* … and of all others */
 
 /* spawn.c: allocations waiting to become tasks */
 void spawn_seen(struct model *m, const struct event *ev);
@@ -180,17 +193,20 @@ void spawn_release(struct model *m);
 struct thread *thread_get(struct model *m, uint32_t thread); /* NULL: absurd number */
 void thread_run_start(struct model *m, struct thread *thr, const struct event *ev);
 void thread_run_end(struct model *m, struct thread *thr, uint8_t flags);
-void thread_sleep(struct model *m, struct thread *thr);
+void thread_sleep(struct model *m, struct thread *thr, uint8_t flags);
 void thread_awake(struct model *m, struct thread *thr);
 void thread_stop(struct model *m, struct thread *thr);
 void thread_finish(struct model *m);
+void thread_forget_past(struct model *m);
 /* The task that runs innermost; false: none, or a helper. */
 bool thread_current(const struct model *m, const struct thread *thr, struct model_key *key);
-struct waker thread_waker(const struct model *m, const struct thread *thr,
-			  const struct model_key *woken, uint8_t flags);
+struct model_waker thread_waker(const struct model *m, const struct thread *thr,
+				const struct model_key *woken, uint8_t flags);
 
 /* model.c */
 struct model_key key_of(const struct model *m, const struct event *ev);
+void tell_spawn(struct model *m, const struct model_task *task);
+void tell_sleep(struct model *m, const struct model_sleep *sleep);
 void tell_run(struct model *m, const struct model_run *run);
 void tell_wake(struct model *m, const struct model_wake *wake);
 void tell_task(struct model *m, const struct model_task *task);
@@ -198,6 +214,11 @@ void tell_task(struct model *m, const struct model_task *task);
 static inline bool is_helper(const struct model *m, uint16_t type)
 {
 	return type < m->types.nr && m->types.v[type].is_helper;
+}
+
+static inline bool is_told(const struct model *m, const struct task *t)
+{
+	return !t->is_hidden && !is_helper(m, t->pub.key.type);
 }
 
 static inline struct task_list *list_of(struct model *m, const struct task *t)

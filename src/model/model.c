@@ -3,6 +3,7 @@
 #include "model/model.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "model/internal.h"
 
@@ -34,12 +35,60 @@ void model_free(struct model *m)
 	free(m);
 }
 
+/* Which calls are worth their preparation. */
+static void listen(struct model *m)
+{
+	m->wants_runs = m->wants_wakes = m->wants_sleeps = false;
+	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++) {
+		m->wants_runs |= !!m->sinks[i].ops->run;
+		m->wants_wakes |= !!m->sinks[i].ops->wake;
+		m->wants_sleeps |= !!m->sinks[i].ops->sleep;
+	}
+}
+
 void model_add_sink(struct model *m, const struct model_ops *ops, void *sink)
 {
 	assert(m->nr_sinks < MODEL_MAX_SINKS);
 	m->sinks[m->nr_sinks++] = (struct sink){ ops, sink };
-	m->wants_runs |= !!ops->run;
-	m->wants_wakes |= !!ops->wake;
+	listen(m);
+}
+
+void model_set_filter(struct model *m, bool (*wants)(void *arg, const struct model_task *t),
+		      void *arg)
+{
+	m->wants = wants;
+	m->wants_arg = arg;
+}
+
+void model_set_start(struct model *m, uint64_t start_ns)
+{
+	m->start = start_ns;
+	m->is_muted = start_ns > 0;
+	listen(m);
+}
+
+/* It is `start`: sinks are told from now on. */
+static void begin(struct model *m)
+{
+	memset(&m->totals, 0, sizeof(m->totals));
+	m->now = m->start;
+	task_forget_past(m);
+	thread_forget_past(m);
+	listen(m);
+}
+
+void tell_spawn(struct model *m, const struct model_task *task)
+{
+	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++)
+		if (m->sinks[i].ops->spawn)
+			m->sinks[i].ops->spawn(m->sinks[i].sink, task);
+}
+
+void tell_sleep(struct model *m, const struct model_sleep *sleep)
+{
+	for (unsigned i = 0; i < m->nr_sinks; i++)
+		if (m->sinks[i].ops->sleep)
+			m->sinks[i].ops->sleep(m->sinks[i].sink, sleep);
 }
 
 void tell_run(struct model *m, const struct model_run *run)
@@ -58,7 +107,7 @@ void tell_wake(struct model *m, const struct model_wake *wake)
 
 void tell_task(struct model *m, const struct model_task *task)
 {
-	for (unsigned i = 0; i < m->nr_sinks; i++)
+	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++)
 		if (m->sinks[i].ops->task)
 			m->sinks[i].ops->task(m->sinks[i].sink, task);
 }
@@ -76,13 +125,15 @@ static void feed_wake(struct model *m, const struct thread *thr, const struct ev
 	struct task *t = task_find(m, &key);
 	/* what looks like an abort may be the mark that a shutdown left */
 	uint8_t flags = t && t->saw_shutdown ? ev->flags & ~EF_WAKE_ABORT : ev->flags;
-	struct waker w = thread_waker(m, thr, &key, flags);
+	struct model_waker w = thread_waker(m, thr, &key, flags);
 
 	if (!t) {
 		/* Such a wake is stamped late and may come when the task is over and forgotten. */
 		if (ev->flags & EF_WAKE_RUNNING)
 			return;
 		t = task_new(m, &key);
+		if (is_told(m, t))
+			tell_spawn(m, &t->pub);
 	}
 	task_wake(m, t, &w, flags);
 }
@@ -134,7 +185,7 @@ static void feed_one(struct model *m, struct thread *thr, const struct event *ev
 		spawn_seen(m, ev);
 		break;
 	case EV_SLEEP:
-		thread_sleep(m, thr);
+		thread_sleep(m, thr, ev->flags);
 		break;
 	case EV_AWAKE:
 		thread_awake(m, thr);
@@ -152,8 +203,11 @@ void model_feed(struct model *m, const struct event *evs, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		const struct event *ev = &evs[i];
-		struct thread *thr = thread_get(m, ev->thread);
+		struct thread *thr;
 
+		if (unlikely(m->is_muted && ev->time >= m->start))
+			begin(m);
+		thr = thread_get(m, ev->thread);
 		m->totals.nr_events++;
 		m->totals.nr_events_by_kind[ev->kind % EV_MAX]++;
 		if (unlikely(!thr)) {
@@ -167,9 +221,11 @@ void model_feed(struct model *m, const struct event *evs, size_t nr)
 	}
 }
 
-void model_finish(struct model *m, uint64_t duration_ns, const uint64_t *lost)
+void model_finish(struct model *m, uint64_t end_ns, const uint64_t *lost)
 {
-	m->now = m->duration = MAX(m->now, duration_ns);
+	if (m->is_muted)
+		begin(m);
+	m->now = m->end = MAX(m->now, end_ns);
 	for (unsigned kind = 0; lost && kind < EV_MAX; kind++)
 		if (lost[kind] > m->totals.lost[kind])
 			note_loss(m, kind);
@@ -196,9 +252,19 @@ unsigned model_type_get_places(const struct model *m, uint16_t type)
 	return type < m->types.nr ? m->types.v[type].places : 0;
 }
 
+uint64_t model_get_start(const struct model *m)
+{
+	return m->start;
+}
+
+uint64_t model_get_end(const struct model *m)
+{
+	return m->end;
+}
+
 uint64_t model_get_duration(const struct model *m)
 {
-	return m->duration;
+	return m->end - m->start;
 }
 
 const char *model_end_name(enum model_end end)

@@ -51,6 +51,9 @@ struct model_key {
 
 struct model_task {
 	struct model_key key;
+	uint64_t nr; /* counts all tasks in the order of their first sighting; the same in each pass
+		      */
+	uint32_t slot; /* a small number that no other live task has: where a sink keeps its own */
 	enum trace_task_kind kind;
 	bool spawn_exact; /* the spawn itself was seen; otherwise spawn_ns is the first sighting */
 	bool has_parent;  /* parent is valid; with spawn_exact and without this, no task spawned it
@@ -62,27 +65,50 @@ struct model_task {
 	uint64_t spawn_ns, end_ns;    /* end_ns of a task alive: the end of the recording */
 	uint64_t ns[MODEL_NR_STATES]; /* its life by state */
 	uint64_t polls, max_poll_ns;
+	uint64_t max_sched_ns; /* the longest it waited for a worker before one run */
 	uint64_t blocked_ns,
 		max_blocked_ns;		 /* asleep in the kernel inside its runs; part of running */
 	uint64_t wakes[MODEL_NR_CAUSES]; /* transitions to runnable; spawn is none */
 };
 
+/* Who made a task runnable. */
+struct model_waker {
+	enum model_cause cause;
+	uint32_t thread; /* MODEL_NO_THREAD for a self-wake that was only inferred */
+	bool has_key;	 /* BY_TASK, BY_SELF when seen, BY_ABORT when a task did it */
+	struct model_key key;
+};
+
+/*
+ * One run, told when it is over. What came before it, since the run before or the spawn: idle_ns
+ * without anything to do, then sched_ns runnable; so it became runnable at start_ns - sched_ns.
+ */
 struct model_run {
 	const struct model_task *task; /* key, kind and spawn are final, counts as of now */
 	uint64_t start_ns, end_ns;
 	uint64_t blocked_ns; /* in the kernel meanwhile */
+	uint64_t idle_ns, sched_ns;
+	const struct model_waker *waker; /* NULL: its spawn made it runnable, or it is not known */
 	uint32_t thread;
-	uint8_t flags; /* EF_RUN_DROP, EF_RUN_SHUTDOWN; 0: a poll */
-	bool is_open;  /* the recording ended first */
+	uint8_t flags;	     /* EF_RUN_DROP, EF_RUN_SHUTDOWN; 0: a poll */
+	uint8_t sleep_flags; /* EF_SLEEP_…: what it slept in, of all its sleeps */
+	bool is_gap_known;   /* idle_ns and sched_ns are all that came before it */
+	bool is_first;	     /* the task's first run, as far as is known */
+	bool is_open;	     /* the recording ended first */
 };
 
 struct model_wake {
 	const struct model_task *task;
 	uint64_t time_ns; /* may lie in the past: that a task woke itself shows at its next run */
-	enum model_cause cause;
-	uint32_t thread;	/* MODEL_NO_THREAD for a self-wake that was only inferred */
-	struct model_key waker; /* MODEL_BY_TASK, and MODEL_BY_ABORT when has_waker */
-	bool has_waker;
+	const struct model_waker *waker;
+};
+
+/* A thread asleep in the kernel, told when it is awake again. */
+struct model_sleep {
+	uint64_t start_ns, end_ns;
+	const struct model_task *task; /* in whose run; NULL: outside of runs */
+	uint32_t thread;
+	uint8_t flags; /* EF_SLEEP_… */
 };
 
 enum model_thread_kind { MODEL_OTHER, MODEL_WORKER, MODEL_BLOCKING };
@@ -99,8 +125,15 @@ struct model_thread {
 
 /* A sink. Every function may be NULL. What it is given is good during the call only. */
 struct model_ops {
+	/*
+	 * Once for every task, when it is first seen to run or to be woken. Its spawn may lie in
+	 * the past. (A helper without a name can only be recognised later: then this is all that is
+	 * told of it.)
+	 */
+	void (*spawn)(void *sink, const struct model_task *task);
 	void (*run)(void *sink, const struct model_run *run);
 	void (*wake)(void *sink, const struct model_wake *wake);
+	void (*sleep)(void *sink, const struct model_sleep *sleep);
 	/* Once for every task: soon after its end, or when the recording ends. */
 	void (*task)(void *sink, const struct model_task *task);
 	/* Once for every thread that had an event, when the recording ends. */
@@ -122,15 +155,27 @@ struct model;
 struct model *model_new(const struct trace_type *types, uint32_t nr_types);
 void model_free(struct model *m);
 /* At most MODEL_MAX_SINKS, before the first event. */
-#define MODEL_MAX_SINKS 8
+#define MODEL_MAX_SINKS 32
 void model_add_sink(struct model *m, const struct model_ops *ops, void *sink);
+/*
+ * What is not wanted is as if it were a helper: nothing is told of it. Asked once for each task, at
+ * its first sighting: key, kind and nr are final, the rest is not. Before the first event.
+ */
+void model_set_filter(struct model *m, bool (*wants)(void *arg, const struct model_task *t),
+		      void *arg);
+/*
+ * Only what happens from start_ns on is told and counted. What was before is read, so that it is
+ * known which tasks there are and what they do; to the sinks these were first seen at start_ns.
+ * Before the first event.
+ */
+void model_set_start(struct model *m, uint64_t start_ns);
 /* In order of time; what runs backwards is clamped. */
 void model_feed(struct model *m, const struct event *evs, size_t nr);
 /*
- * The recording ended at duration_ns. lost: per kind all that was lost, NULL when not known beyond
- * what the LOST events told. Call it once, after the last event.
+ * The recording, or what is wanted of it, ended at end_ns. lost: per kind all that was lost, NULL
+ * when not known beyond what the LOST events told. Call it once, after the last event.
  */
-void model_finish(struct model *m, uint64_t duration_ns, const uint64_t *lost);
+void model_finish(struct model *m, uint64_t end_ns, const uint64_t *lost);
 const struct model_totals *model_get_totals(const struct model *m);
 /* The runtime's own task, as its kind says or as it turned out. */
 bool model_type_is_helper(const struct model *m, uint16_t type);
@@ -139,7 +184,9 @@ bool model_type_is_helper(const struct model *m, uint16_t type);
 #define MODEL_IN_WORKER 1
 #define MODEL_OUTSIDE	2
 unsigned model_type_get_places(const struct model *m, uint16_t type);
-uint64_t model_get_duration(const struct model *m); /* after model_finish */
+uint64_t model_get_start(const struct model *m);
+uint64_t model_get_end(const struct model *m);	    /* after model_finish */
+uint64_t model_get_duration(const struct model *m); /* after model_finish: from start to end */
 
 const char *model_end_name(enum model_end end);
 const char *model_cause_name(enum model_cause cause);

@@ -64,14 +64,15 @@ void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new)
 		type->spawn_bytes = sp->size;
 	if (is_new) {
 		t->state = TASK_SCHEDULED;
-		t->since = sp->time;
+		t->since = MAX(sp->time, m->start);
 		t->loss = sp->loss;
 	} else {
 		/* a wake was seen before: its first run was lost */
-		t->pub.ns[MODEL_UNKNOWN] += t->pub.spawn_ns - sp->time;
+		t->pub.ns[MODEL_UNKNOWN] += t->pub.spawn_ns - MAX(sp->time, m->start);
+		t->gap.is_unknown = true;
 	}
-	t->pub.spawn_exact = true;
-	t->pub.spawn_ns = sp->time;
+	t->pub.spawn_exact = sp->time >= m->start;
+	t->pub.spawn_ns = MAX(sp->time, m->start);
 	t->pub.spawn_thread = sp->thread;
 	t->pub.has_parent = sp->has_parent;
 	t->pub.parent = sp->parent;

@@ -53,6 +53,7 @@ static struct task *take_free(struct model *m)
 
 		vec_push(&m->chunks, chunk);
 		for (size_t i = CHUNK_TASKS; i-- > 0;) {
+			chunk[i].pub.slot = (m->chunks.nr - 1) * CHUNK_TASKS + i;
 			chunk[i].next = m->free_tasks;
 			m->free_tasks = &chunk[i];
 		}
@@ -94,11 +95,15 @@ void task_move(struct task_list *from, struct task_list *to, struct task *t)
 struct task *task_new(struct model *m, const struct model_key *key)
 {
 	struct task *t = take_free(m);
+	uint32_t slot;
 
 	if ((m->nr_tasks + 1) * 2 > m->nr_slots)
 		grow(m);
+	slot = t->pub.slot;
 	memset(t, 0, sizeof(*t));
 	t->pub.key = *key;
+	t->pub.nr = m->nr_sighted++;
+	t->pub.slot = slot;
 	t->pub.kind = key->type < m->types.nr ? m->types.v[key->type].kind : TRACE_TASK;
 	t->pub.spawn_ns = m->now;
 	t->pub.spawn_thread = MODEL_NO_THREAD;
@@ -109,6 +114,7 @@ struct task *task_new(struct model *m, const struct model_key *key)
 	m->slots[probe(m, key->id, key->runtime)] = (struct task_slot){ key->id, t };
 	m->nr_tasks++;
 	append(&m->live, t);
+	t->is_hidden = m->wants && !m->wants(m->wants_arg, &t->pub);
 	return t;
 }
 

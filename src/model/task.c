@@ -4,31 +4,42 @@
  * whether the task now waits or was woken while it ran and is queued again. It is PENDING until the
  * next event: a wake means that it was idle, a run that it had re-queued itself.
  */
+#include <string.h>
+
 #include "model/internal.h"
+
+/* Time outside of runs. */
+static void spend(struct task *t, enum model_state state, uint64_t ns)
+{
+	t->pub.ns[state] += ns;
+	if (state == MODEL_IDLE)
+		t->gap.idle_ns += ns;
+	else if (state == MODEL_SCHEDULED)
+		t->gap.sched_ns += ns;
+	else if (ns)
+		t->gap.is_unknown = true;
+}
 
 /* All time up to now belongs to `state`, unless events were lost since this task's latest one. */
 static void settle(struct model *m, struct task *t, enum model_state state)
 {
 	if (t->loss != m->loss)
 		state = MODEL_UNKNOWN;
-	t->pub.ns[state] += m->now - t->since;
+	spend(t, state, m->now - t->since);
 	t->since = m->now;
 	t->loss = m->loss;
 }
 
-static void woken(struct model *m, struct task *t, uint64_t time, const struct waker *w)
+static void woken(struct model *m, struct task *t, uint64_t time, const struct model_waker *w)
 {
 	t->pub.wakes[w->cause]++;
-	if (m->wants_wakes && !is_helper(m, t->pub.key.type))
-		tell_wake(m, &(struct model_wake){ .task = &t->pub,
-						   .time_ns = time,
-						   .cause = w->cause,
-						   .thread = w->thread,
-						   .waker = w->key,
-						   .has_waker = w->has_key });
+	t->woken_by = *w;
+	t->is_woken = true;
+	if (m->wants_wakes && is_told(m, t))
+		tell_wake(m, &(struct model_wake){ .task = &t->pub, .time_ns = time, .waker = w });
 }
 
-static const struct waker self_waker = { .cause = MODEL_BY_SELF, .thread = MODEL_NO_THREAD };
+static const struct model_waker self_waker = { .cause = MODEL_BY_SELF, .thread = MODEL_NO_THREAD };
 
 /* The wake that made the task run again although none was seen since its latest run. */
 static void woken_unseen(struct model *m, struct task *t)
@@ -54,14 +65,22 @@ static void close_run(struct model *m, struct task *t, uint64_t end, bool is_ope
 	t->pub.max_blocked_ns = MAX(t->pub.max_blocked_ns, t->max_run_blocked_ns);
 	if (!t->run_flags && ns > t->pub.max_poll_ns)
 		t->pub.max_poll_ns = ns;
-	if (m->wants_runs && !is_helper(m, t->pub.key.type))
-		tell_run(m, &(struct model_run){ .task = &t->pub,
-						 .start_ns = t->run_start,
-						 .end_ns = end,
-						 .blocked_ns = t->run_blocked_ns,
-						 .thread = t->run.thread,
-						 .flags = t->run_flags,
-						 .is_open = is_open });
+	if (m->wants_runs && is_told(m, t))
+		tell_run(m, &(struct model_run){
+				    .task = &t->pub,
+				    .start_ns = t->run_start,
+				    .end_ns = end,
+				    .blocked_ns = t->run_blocked_ns,
+				    .idle_ns = t->run_gap.idle_ns,
+				    .sched_ns = t->run_gap.sched_ns,
+				    .waker = t->is_run_waker_known ? &t->run_woken_by : NULL,
+				    .thread = t->run.thread,
+				    .flags = t->run_flags,
+				    .sleep_flags = t->run_sleep_flags,
+				    .is_gap_known = !t->run_gap.is_unknown,
+				    .is_first = t->is_first_run,
+				    .is_open = is_open,
+			    });
 }
 
 /*
@@ -107,6 +126,16 @@ static void own(struct task *t, struct run_ref run, uint64_t start, uint8_t flag
 	t->run_flags = flags;
 	t->over_flags = 0;
 	t->run_blocked_ns = t->max_run_blocked_ns = 0;
+	t->run_sleep_flags = 0;
+	t->run_gap = t->gap;
+	t->gap = (struct gap){ 0 };
+	if (!t->run_gap.is_unknown)
+		t->pub.max_sched_ns = MAX(t->pub.max_sched_ns, t->run_gap.sched_ns);
+	t->run_woken_by = t->woken_by;
+	t->is_run_waker_known = t->is_woken;
+	t->is_woken = false;
+	t->is_first_run = !t->was_run;
+	t->was_run = true;
 	if (flags & EF_RUN_SHUTDOWN)
 		t->saw_shutdown = true;
 	if (!flags)
@@ -219,8 +248,13 @@ static void forget_poll(struct model *m, struct task *t)
 	f->task = NULL;
 	f->is_void = true;
 	t->pub.polls -= !t->run_flags;
-	t->pub.ns[t->loss == t->shutdown_loss ? MODEL_SCHEDULED : MODEL_UNKNOWN] +=
-		t->shutdown_start - t->since;
+	/* what came before it now comes before the shutdown */
+	t->gap = t->run_gap;
+	t->woken_by = t->run_woken_by;
+	t->is_woken = t->is_run_waker_known;
+	t->was_run = !t->is_first_run;
+	spend(t, t->loss == t->shutdown_loss ? MODEL_SCHEDULED : MODEL_UNKNOWN,
+	      t->shutdown_start - t->since);
 	t->since = t->shutdown_start;
 	t->loss = t->shutdown_loss;
 	own(t, t->shutdown, t->shutdown_start, t->shutdown_flags);
@@ -421,7 +455,7 @@ void task_run_vanished(struct model *m, struct task *t, struct run_ref run)
 		t->state = TASK_UNKNOWN;
 }
 
-void task_wake(struct model *m, struct task *t, const struct waker *w, uint8_t flags)
+void task_wake(struct model *m, struct task *t, const struct model_waker *w, uint8_t flags)
 {
 	if (flags & EF_WAKE_RUNNING) {
 		/* Only the first one makes it runnable, and only if no proper transition follows.
@@ -455,13 +489,14 @@ void task_wake(struct model *m, struct task *t, const struct waker *w, uint8_t f
 	t->state = TASK_SCHEDULED;
 }
 
-void task_blocked(struct task *t, struct run_ref run, uint64_t from, uint64_t to)
+void task_blocked(struct task *t, struct run_ref run, const struct model_sleep *sleep)
 {
 	uint64_t ns;
 
 	if (t->state != TASK_RUNNING || !is_same_run(run, t->run))
 		return;
-	ns = to - MAX(from, t->run_start);
+	ns = sleep->end_ns - MAX(sleep->start_ns, t->run_start);
+	t->run_sleep_flags |= sleep->flags;
 	if (t->rival) {
 		t->rival->blocked_ns += ns;
 		t->rival->max_blocked_ns = MAX(t->rival->max_blocked_ns, ns);
@@ -474,7 +509,7 @@ static void tell_and_forget(struct model *m, struct task *t)
 {
 	if (t->pub.has_parent && is_helper(m, t->pub.parent.type))
 		t->pub.has_parent = false;
-	if (!is_helper(m, t->pub.key.type))
+	if (is_told(m, t))
 		tell_task(m, &t->pub);
 	task_forget(m, t);
 }
@@ -515,5 +550,35 @@ void task_finish(struct model *m)
 		}
 		t->pub.end_ns = m->now;
 		tell_and_forget(m, t);
+	}
+}
+
+static void forget_past(struct model *m, struct task *t)
+{
+	struct model_task *p = &t->pub;
+
+	memset(p->ns, 0, sizeof(p->ns));
+	memset(p->wakes, 0, sizeof(p->wakes));
+	p->max_poll_ns = p->max_sched_ns = p->blocked_ns = p->max_blocked_ns = 0;
+	p->polls = t->state == TASK_RUNNING && !t->run_flags;
+	p->spawn_ns = t->since = t->run_start = t->shutdown_start = m->start;
+	p->spawn_exact = false;
+	t->run_blocked_ns = t->max_run_blocked_ns = 0;
+	t->run_sleep_flags = 0;
+	t->gap = t->run_gap = (struct gap){ 0 };
+	if (is_told(m, t))
+		tell_spawn(m, p);
+}
+
+void task_forget_past(struct model *m)
+{
+	reap(m, &m->ended, UINT64_MAX);
+	reap(m, &m->late, UINT64_MAX);
+	m->reap_at = UINT64_MAX;
+	m->is_muted = false;
+	for (struct task *t = m->live.first; t; t = t->next) {
+		if (t->rival)
+			forget_rival(m, t);
+		forget_past(m, t);
 	}
 }

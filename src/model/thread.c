@@ -43,11 +43,11 @@ bool thread_current(const struct model *m, const struct thread *thr, struct mode
 	return false;
 }
 
-struct waker thread_waker(const struct model *m, const struct thread *thr,
-			  const struct model_key *woken, uint8_t flags)
+struct model_waker thread_waker(const struct model *m, const struct thread *thr,
+				const struct model_key *woken, uint8_t flags)
 {
 	const struct frame *f = top(thr);
-	struct waker w = { .cause = MODEL_BY_THREAD, .thread = thr->pub.thread };
+	struct model_waker w = { .cause = MODEL_BY_THREAD, .thread = thr->pub.thread };
 
 	if (f && !is_helper(m, f->key.type)) {
 		w.has_key = true;
@@ -134,6 +134,8 @@ void thread_run_start(struct model *m, struct thread *thr, const struct event *e
 		t = task_new(m, &f.key);
 	if (!t->is_addr_known)
 		spawn_match(m, t, ev->addr, is_new);
+	if (is_new && is_told(m, t))
+		tell_spawn(m, &t->pub);
 	f.task = t;
 	vec_push(&thr->stack, f);
 	task_run_start(m, t, run, ev->flags);
@@ -175,15 +177,20 @@ void thread_run_end(struct model *m, struct thread *thr, uint8_t flags)
 	count_run(m, thr, &f);
 }
 
-void thread_sleep(struct model *m, struct thread *thr)
+void thread_sleep(struct model *m, struct thread *thr, uint8_t flags)
 {
 	thr->is_asleep = true;
+	thr->sleep_flags = flags;
 	thr->sleep_start = m->now;
 }
 
 void thread_awake(struct model *m, struct thread *thr)
 {
 	struct frame *f = top(thr);
+	struct model_sleep sleep = { .start_ns = thr->sleep_start,
+				     .end_ns = m->now,
+				     .thread = thr->pub.thread,
+				     .flags = thr->sleep_flags };
 	uint64_t ns = m->now - thr->sleep_start;
 
 	if (!thr->is_asleep) {
@@ -191,6 +198,10 @@ void thread_awake(struct model *m, struct thread *thr)
 		return;
 	}
 	thr->is_asleep = false;
+	if (f && f->task && is_told(m, f->task))
+		sleep.task = &f->task->pub;
+	if (m->wants_sleeps)
+		tell_sleep(m, &sleep);
 	if (!f) {
 		thr->pub.asleep_ns += ns;
 		thr->pub.sleeps++;
@@ -201,7 +212,7 @@ void thread_awake(struct model *m, struct thread *thr)
 	f->nr_blocks++;
 	if (f->task)
 		task_blocked(f->task, (struct run_ref){ thr->pub.thread, thr->stack.nr - 1 },
-			     thr->sleep_start, m->now);
+			     &sleep);
 }
 
 /* The thread is gone, or what it did is unreadable: the ends of its open runs are missing. */
@@ -238,5 +249,21 @@ void thread_finish(struct model *m)
 		for (unsigned i = 0; i < m->nr_sinks; i++)
 			if (m->sinks[i].ops->thread)
 				m->sinks[i].ops->thread(m->sinks[i].sink, &thr->pub);
+	}
+}
+
+void thread_forget_past(struct model *m)
+{
+	vec_each (thr, &m->threads) {
+		struct model_thread *p = &thr->pub;
+
+		p->polls = p->busy_ns = p->asleep_ns = p->sleeps = 0;
+		p->blocked_ns = p->nr_blocks = p->max_blocked_ns = 0;
+		thr->sleep_start = m->start;
+		thr->was_seen = thr->stack.nr || thr->is_asleep;
+		vec_each (f, &thr->stack) {
+			f->start = m->start;
+			f->blocked_ns = f->max_blocked_ns = f->nr_blocks = 0;
+		}
 	}
 }

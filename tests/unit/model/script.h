@@ -27,7 +27,8 @@ struct told {
 	VEC(struct model_thread) threads;
 	VEC(struct model_run) runs;
 	VEC(struct model_wake) wakes;
-	VEC(struct model_key) woken; /* of wakes, in the same order */
+	VEC(struct model_waker) wakers; /* of wakes, in the same order */
+	VEC(struct model_key) woken;	/* of wakes, in the same order */
 	struct model_totals totals;
 };
 
@@ -49,6 +50,7 @@ static inline void told_run(void *sink, const struct model_run *r)
 static inline void told_wake(void *sink, const struct model_wake *w)
 {
 	vec_push(&((struct told *)sink)->wakes, *w);
+	vec_push(&((struct told *)sink)->wakers, *w->waker);
 	vec_push(&((struct told *)sink)->woken, w->task->key);
 }
 
@@ -62,6 +64,7 @@ static inline void told_release(struct told *told)
 	vec_release(&told->threads);
 	vec_release(&told->runs);
 	vec_release(&told->wakes);
+	vec_release(&told->wakers);
 	vec_release(&told->woken);
 }
 

@@ -68,7 +68,7 @@ static void test_woken_while_running(void **state)
 	assert_life(t, 20, 30, 0, 0);
 	assert_int_equal(t->wakes[MODEL_BY_TASK], 1);
 	assert_int_equal(told.wakes.nr, 1);
-	assert_int_equal(told.wakes.v[0].waker.id, 2);
+	assert_int_equal(told.wakers.v[0].key.id, 2);
 	told_release(&told);
 
 	/* Seen as running, but it had let go meanwhile: the transition that follows is the only
@@ -94,7 +94,7 @@ static void test_causes(void **state)
 	     END(8, 0, 0), END(9, 0, COMPLETE), WAKE(10, 0, 1, 0));
 	assert_int_equal(told.wakes.nr, 6);
 	for (size_t i = 0; i < told.wakes.nr; i++)
-		assert_int_equal(told.wakes.v[i].cause, expected[i]);
+		assert_int_equal(told.wakers.v[i].cause, expected[i]);
 	assert_int_equal(told.tasks.nr, 2);
 	told_release(&told);
 }
