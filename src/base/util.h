@@ -3,6 +3,7 @@
 #ifndef BASE_UTIL_H
 #define BASE_UTIL_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@ void *xreallocarray(void *p, size_t nr, size_t size);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t len);
 char *xasprintf(const char *fmt, ...) PRINTF(1, 2);
+char *xvasprintf(const char *fmt, va_list ap) PRINTF(1, 0);
 
 bool str_has_prefix(const char *s, const char *prefix);
 bool str_has_suffix(const char *s, const char *suffix);

@@ -9,6 +9,7 @@
 #define COMMANDS \
 	COMMAND(record) \
 	COMMAND(report) \
+	COMMAND(export) \
 	COMMAND(dump) \
 	COMMAND(info) \
 	COMMAND(doctor) \

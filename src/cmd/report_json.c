@@ -50,17 +50,18 @@ static void put_location(struct json *j, const struct trace_type *type)
 static void put_identity(struct json_sink *s, const struct model_task *t)
 {
 	const struct report *r = s->r;
-	const struct trace_type *type = t->key.type < r->nr_types ? &r->types[t->key.type] : NULL;
+	const struct trace_type *type =
+		t->key.type < r->rec.nr_types ? &r->rec.types[t->key.type] : NULL;
 	struct json *j = &s->json;
 	char buf[32];
 
 	json_uint(j, "id", t->key.id);
 	json_str(j, "runtime",
-		 t->key.runtime < r->nr_runtimes ? r->runtimes[t->key.runtime].name : NULL);
-	put_index(j, "runtime_id", t->key.runtime, r->nr_runtimes);
+		 t->key.runtime < r->rec.nr_runtimes ? r->rec.runtimes[t->key.runtime].name : NULL);
+	put_index(j, "runtime_id", t->key.runtime, r->rec.nr_runtimes);
 	json_str(j, "kind", model_kind_name(t->kind));
-	json_str(j, "type", report_type_name(r, t->key.type, buf));
-	put_index(j, "type_id", t->key.type, r->nr_types);
+	json_str(j, "type", recording_type_name(&r->rec, t->key.type, buf));
+	put_index(j, "type_id", t->key.type, r->rec.nr_types);
 	put_location(j, type);
 	json_null(j, "spawned_at");
 }
@@ -112,7 +113,7 @@ static void put_task(void *sink, const struct model_task *t)
 	struct json_sink *s = sink;
 	struct json *j = &s->json;
 
-	if (t->key.type < s->r->nr_types)
+	if (t->key.type < s->r->rec.nr_types)
 		s->is_type_used[t->key.type] = 1;
 	json_open_object(j, NULL);
 	put_identity(s, t);
@@ -136,13 +137,13 @@ static void put_worker(void *sink, const struct model_thread *t)
 {
 	struct json_sink *s = sink;
 	struct json *j = &s->workers_json;
-	bool is_known = t->thread < s->r->nr_threads;
+	bool is_known = t->thread < s->r->rec.nr_threads;
 
 	json_open_object(j, NULL);
 	json_uint(j, "thread", t->thread);
-	json_uint(j, "tid", is_known ? s->r->threads[t->thread].tid : 0);
-	json_str(j, "name", is_known ? s->r->threads[t->thread].name : "");
-	put_index(j, "runtime_id", t->runtime, s->r->nr_runtimes);
+	json_uint(j, "tid", is_known ? s->r->rec.threads[t->thread].tid : 0);
+	json_str(j, "name", is_known ? s->r->rec.threads[t->thread].name : "");
+	put_index(j, "runtime_id", t->runtime, s->r->rec.nr_runtimes);
 	json_str(j, "kind", model_thread_kind_name(t->kind));
 	json_uint(j, "polls", t->polls);
 	json_uint(j, "busy_ns", t->busy_ns);
@@ -169,8 +170,8 @@ static void infer_flavour(struct json_sink *s, uint32_t runtime, struct strbuf *
 {
 	unsigned places = 0;
 
-	for (uint32_t i = 0; i < s->r->nr_types; i++)
-		if (s->r->types[i].runtime == runtime && s->r->types[i].kind == TRACE_TASK)
+	for (uint32_t i = 0; i < s->r->rec.nr_types; i++)
+		if (s->r->rec.types[i].runtime == runtime && s->r->rec.types[i].kind == TRACE_TASK)
 			places |= model_type_get_places(s->r->model, i);
 	if (places & MODEL_IN_WORKER)
 		add_flavour(text, "multi_thread");
@@ -183,13 +184,13 @@ static void put_flavour(struct json_sink *s, uint32_t runtime)
 {
 	struct strbuf text = STRBUF_INIT;
 
-	for (uint32_t i = 0; i < s->r->nr_types; i++) {
-		const struct trace_type *type = &s->r->types[i];
+	for (uint32_t i = 0; i < s->r->rec.nr_types; i++) {
+		const struct trace_type *type = &s->r->rec.types[i];
 
 		if (s->is_type_used[i] && type->runtime == runtime && type->kind != TRACE_BLOCKING)
 			add_flavour(&text, type->scheduler);
 	}
-	if (!text.len && !strcmp(s->r->runtimes[runtime].name, "tokio"))
+	if (!text.len && !strcmp(s->r->rec.runtimes[runtime].name, "tokio"))
 		infer_flavour(s, runtime, &text);
 	json_str(&s->json, "flavour", text.len ? text.s : NULL);
 	strbuf_release(&text);
@@ -201,8 +202,8 @@ static void put_runtimes(struct json_sink *s)
 	struct json *j = &s->json;
 
 	json_open_array(j, "runtimes");
-	for (uint32_t i = 0; i < r->nr_runtimes; i++) {
-		const struct trace_runtime *rt = &r->runtimes[i];
+	for (uint32_t i = 0; i < r->rec.nr_runtimes; i++) {
+		const struct trace_runtime *rt = &r->rec.runtimes[i];
 
 		json_open_object(j, NULL);
 		json_uint(j, "id", i);
@@ -210,7 +211,7 @@ static void put_runtimes(struct json_sink *s)
 		json_str(j, "version", rt->version[0] ? rt->version : NULL);
 		put_flavour(s, i);
 		json_str(j, "object",
-			 rt->object < r->nr_objects ? r->objects[rt->object].path : NULL);
+			 rt->object < r->rec.nr_objects ? r->rec.objects[rt->object].path : NULL);
 		json_close_object(j);
 	}
 	json_close_array(j);
@@ -221,14 +222,14 @@ static void put_types(struct json_sink *s)
 	struct json *j = &s->json;
 
 	json_open_array(j, "types");
-	for (uint32_t i = 0; i < s->r->nr_types; i++) {
-		const struct trace_type *type = &s->r->types[i];
+	for (uint32_t i = 0; i < s->r->rec.nr_types; i++) {
+		const struct trace_type *type = &s->r->rec.types[i];
 
 		json_open_object(j, NULL);
 		json_uint(j, "id", i);
 		json_str(j, "name", type->name[0] ? type->name : NULL);
 		json_str(j, "kind", model_kind_name(type->kind));
-		put_index(j, "runtime_id", type->runtime, s->r->nr_runtimes);
+		put_index(j, "runtime_id", type->runtime, s->r->rec.nr_runtimes);
 		json_str(j, "scheduler", type->scheduler[0] ? type->scheduler : NULL);
 		put_location(j, type);
 		json_uint(j, "candidates", type->nr_candidates);
@@ -242,20 +243,20 @@ static void put_lost(struct json_sink *s)
 	struct json *j = &s->json;
 	uint64_t lost[EV_MAX];
 
-	json_uint(j, "lost", report_lost(s->r, lost));
+	json_uint(j, "lost", recording_get_lost(&s->r->rec, s->r->model, lost));
 	json_open_object(j, "lost_by_kind");
 	for (unsigned i = 0; i < EV_MAX; i++)
 		if (lost[i])
 			json_uint(j, event_descs[i].name ? event_descs[i].name : "unknown",
 				  lost[i]);
 	json_close_object(j);
-	json_uint(j, "threads_not_recorded", trace_get_end(s->r->trace)->nr_unslotted);
+	json_uint(j, "threads_not_recorded", trace_get_end(s->r->rec.trace)->nr_unslotted);
 	json_uint(j, "spawns_unmatched", model_get_totals(s->r->model)->nr_spawns_unmatched);
 }
 
 static void put_damage(struct json_sink *s)
 {
-	const struct trace_damage *d = trace_get_damage(s->r->trace);
+	const struct trace_damage *d = trace_get_damage(s->r->rec.trace);
 	struct json *j = &s->json;
 
 	json_open_object(j, "damage");
@@ -270,7 +271,7 @@ static void put_damage(struct json_sink *s)
 static void put_recording_end(struct json_sink *s)
 {
 	static const char *const kinds[] = { "cut", "exited", "signaled", "execed", "stopped" };
-	const struct trace_end *end = trace_get_end(s->r->trace);
+	const struct trace_end *end = trace_get_end(s->r->rec.trace);
 	struct json *j = &s->json;
 
 	json_open_object(j, "recording");
@@ -299,18 +300,17 @@ void report_json(struct report *r)
 	struct json_sink s = { .r = r, .text = STRBUF_INIT, .workers = STRBUF_INIT };
 	struct json *j = &s.json;
 
-	s.is_type_used = xcalloc(r->nr_types + 1, 1);
+	s.is_type_used = xcalloc(r->rec.nr_types + 1, 1);
 	json_init(j, &s.text);
 	j->pretty = true;
 	json_init(&s.workers_json, &s.workers);
 	json_open_array(&s.workers_json, NULL);
 	json_open_object(j, NULL);
 	json_uint(j, "schema", 1);
-	json_str(j, "exe", r->meta->exe);
-	json_uint(j, "pid", r->meta->pid);
+	json_str(j, "exe", r->rec.meta->exe);
+	json_uint(j, "pid", r->rec.meta->pid);
 	json_open_array(j, "tasks");
-	model_add_sink(r->model, &json_ops, &s);
-	report_read(r);
+	r->model = recording_read(&r->rec, &r->view, &(struct recording_sink){ &json_ops, &s }, 1);
 	json_close_array(j);
 	put_workers(&s);
 	put_runtimes(&s);

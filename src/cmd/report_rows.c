@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/strbuf.h"
 #include "cmd/report.h"
-#include "model/by_type.h"
 #include "model/shorten.h"
 
 #define MIN_NAME  24 /* columns that can be left out must leave the type this much */
@@ -23,55 +23,24 @@ struct column {
 	unsigned can_go; /* 0: never left out; 1 stays longest */
 };
 
-/* At most six characters. */
-static const char *count(uint64_t n, char buf[TEXT_SIZE])
-{
-	if (n < 1000000)
-		snprintf(buf, TEXT_SIZE, "%llu", (unsigned long long)n);
-	else if (n < UINT64_C(1000000000))
-		snprintf(buf, TEXT_SIZE, "%.4gM", n / 1e6);
-	else
-		snprintf(buf, TEXT_SIZE, "%.4gG", n / 1e9);
-	return buf;
-}
-
-const char *report_span(uint64_t ns, char buf[32])
-{
-	unsigned long long s = ns / 1000000000;
-
-	if (ns < 1000)
-		snprintf(buf, 32, "%lluns", (unsigned long long)ns);
-	else if (ns < 999500)
-		snprintf(buf, 32, "%.3gus", ns / 1e3);
-	else if (ns < 999500000)
-		snprintf(buf, 32, "%.3gms", ns / 1e6);
-	else if (s < 100)
-		snprintf(buf, 32, "%.3gs", ns / 1e9);
-	else if (s < 6000)
-		snprintf(buf, 32, "%llum%02llus", s / 60, s % 60);
-	else
-		snprintf(buf, 32, "%lluh%02llum", s / 3600, s / 60 % 60);
-	return buf;
-}
-
 bool report_may_not_block(const struct by_type_row *row)
 {
-	return row->kind == TRACE_TASK || row->kind == TRACE_LOCAL;
+	return row->group->kind == TRACE_TASK || row->group->kind == TRACE_LOCAL;
 }
 
 static const char *tasks(const struct by_type_row *row, char buf[TEXT_SIZE])
 {
-	return count(row->nr_tasks, buf);
+	return format_count(row->nr_tasks, buf);
 }
 
 static const char *alive(const struct by_type_row *row, char buf[TEXT_SIZE])
 {
-	return count(row->ends[MODEL_ALIVE], buf);
+	return format_count(row->ends[MODEL_ALIVE], buf);
 }
 
 static const char *polls(const struct by_type_row *row, char buf[TEXT_SIZE])
 {
-	return count(row->polls, buf);
+	return format_count(row->polls, buf);
 }
 
 static const char *wakes(const struct by_type_row *row, char buf[TEXT_SIZE])
@@ -80,39 +49,39 @@ static const char *wakes(const struct by_type_row *row, char buf[TEXT_SIZE])
 
 	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
 		sum += row->wakes[i];
-	return count(sum, buf);
+	return format_count(sum, buf);
 }
 
 static const char *self_wakes(const struct by_type_row *row, char buf[TEXT_SIZE])
 {
-	return count(row->wakes[MODEL_BY_SELF], buf);
+	return format_count(row->wakes[MODEL_BY_SELF], buf);
 }
 
 static const char *busy(const struct by_type_row *row, char buf[TEXT_SIZE])
 {
-	return report_span(row->ns[MODEL_RUNNING], buf);
+	return format_span(row->ns[MODEL_RUNNING], buf);
 }
 
 static const char *sched(const struct by_type_row *row, char buf[TEXT_SIZE])
 {
-	return report_span(row->ns[MODEL_SCHEDULED], buf);
+	return format_span(row->ns[MODEL_SCHEDULED], buf);
 }
 
 static const char *idle(const struct by_type_row *row, char buf[TEXT_SIZE])
 {
-	return report_span(row->ns[MODEL_IDLE], buf);
+	return format_span(row->ns[MODEL_IDLE], buf);
 }
 
 static const char *blocked(const struct by_type_row *row, char buf[TEXT_SIZE])
 {
 	if (!row->blocked_ns || !report_may_not_block(row))
 		return "-";
-	return report_span(row->blocked_ns, buf);
+	return format_span(row->blocked_ns, buf);
 }
 
 static const char *max_poll(const struct by_type_row *row, char buf[TEXT_SIZE])
 {
-	return report_span(row->max_poll_ns, buf);
+	return format_span(row->max_poll_ns, buf);
 }
 
 /* "12c 3x": how those that ended did. */
@@ -129,7 +98,7 @@ static const char *ends(const struct by_type_row *row, char buf[TEXT_SIZE])
 	for (unsigned i = MODEL_COMPLETED; i < MODEL_NR_ENDS; i++)
 		if (row->ends[i])
 			len += snprintf(buf + len, TEXT_SIZE - len, "%s%.8s%c", len ? " " : "",
-					count(row->ends[i], a), letters[i]);
+					format_count(row->ends[i], a), letters[i]);
 	return len ? buf : "-";
 }
 
@@ -152,7 +121,8 @@ struct layout {
 	size_t name;			 /* what is left for the type */
 };
 
-static void layout_init(struct layout *l, const struct by_type_row *rows, size_t nr, size_t width)
+static void layout_init(struct layout *l, const struct by_type_row *const *rows, size_t nr,
+			size_t width)
 {
 	size_t used = 0;
 	char buf[TEXT_SIZE];
@@ -161,7 +131,7 @@ static void layout_init(struct layout *l, const struct by_type_row *rows, size_t
 		l->widths[c] = strlen(columns[c].head);
 		for (size_t i = 0; i < nr; i++)
 			l->widths[c] =
-				MAX(l->widths[c], (int)strlen(columns[c].text(&rows[i], buf)));
+				MAX(l->widths[c], (int)strlen(columns[c].text(rows[i], buf)));
 		if (columns[c].is_left)
 			l->widths[c] = MIN(l->widths[c], MAX_ENDS);
 		used += l->widths[c] + 1;
@@ -223,19 +193,20 @@ static void add_place(struct strbuf *line, const struct trace_type *type, size_t
 /* With --verbose: the whole name, and the place on a line of its own. */
 static void print_type(const struct report *r, const struct by_type_row *row, size_t width)
 {
-	const struct trace_type *type = row->type < r->nr_types ? &r->types[row->type] : NULL;
-	const char *kind = row->kind == TRACE_LOCAL	 ? " (local)"
-			   : row->kind == TRACE_BLOCKING ? " (blocking)"
-							 : "";
+	const struct trace_type *type =
+		row->group->type < r->rec.nr_types ? &r->rec.types[row->group->type] : NULL;
+	const char *kind = row->group->kind == TRACE_LOCAL	? " (local)"
+			   : row->group->kind == TRACE_BLOCKING ? " (blocking)"
+								: "";
 	struct strbuf line = STRBUF_INIT;
 	char suffix[32], name[32];
 
 	/* a list of candidates does not tell two tables apart, the number does */
-	if (row->name && !row->is_exact)
-		snprintf(suffix, sizeof(suffix), " #%u%s", row->type, kind);
+	if (row->group->name && !row->group->is_exact)
+		snprintf(suffix, sizeof(suffix), " #%u%s", row->group->type, kind);
 	else
 		snprintf(suffix, sizeof(suffix), "%s", kind);
-	shorten_type(&line, report_type_name(r, row->type, name),
+	shorten_type(&line, recording_type_name(&r->rec, row->group->type, name),
 		     r->verbose ? SIZE_MAX : width - strlen(suffix));
 	strbuf_addstr(&line, suffix);
 	if (type && type->file[0] && !r->verbose)
@@ -249,7 +220,8 @@ static void print_type(const struct report *r, const struct by_type_row *row, si
 	strbuf_release(&line);
 }
 
-void report_rows(const struct report *r, const struct by_type_row *rows, size_t nr, size_t width)
+void report_rows(const struct report *r, const struct by_type_row *const *rows, size_t nr,
+		 size_t width)
 {
 	struct layout l;
 	char buf[TEXT_SIZE];
@@ -267,11 +239,11 @@ void report_rows(const struct report *r, const struct by_type_row *rows, size_t 
 		size_t excess = 0;
 
 		for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
-			int len = print_cell(&l, c, columns[c].text(&rows[i], buf));
+			int len = print_cell(&l, c, columns[c].text(rows[i], buf));
 
 			excess += len ? len - l.widths[c] - 1 : 0;
 		}
-		print_type(r, &rows[i], MAX(l.name, excess + MIN_NAME) - excess);
+		print_type(r, rows[i], MAX(l.name, excess + MIN_NAME) - excess);
 	}
 	printf("\nENDS: c completed, x cancelled, p panicked, d dropped with its runtime.\n");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* Streams of events written by hand, fed to a model, and everything that its sink was told. */
-#ifndef TESTS_UNIT_MODEL_SCRIPT_H
-#define TESTS_UNIT_MODEL_SCRIPT_H
+#ifndef TESTS_UNIT_SCRIPT_H
+#define TESTS_UNIT_SCRIPT_H
 
 #include <string.h>
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* The analyses, in the order in which help lists them: one line each. */
+#ifndef ANALYZE_ANALYSES_H
+#define ANALYZE_ANALYSES_H
+
+#include "analyze/analyze.h"
+
+/* clang-format off */
+#define ANALYSES \
+	ANALYSIS(blocked_poll)
+/* clang-format on */
+
+#define ANALYSIS(name) extern const struct analysis analysis_##name;
+ANALYSES
+#undef ANALYSIS
+
+#endif

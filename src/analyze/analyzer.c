@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Runs the analyses: gives each its limits and its state, and puts what they find in order. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "analyze/analyses.h"
+#include "analyze/config.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+const struct analysis *const analyses[] = {
+#define ANALYSIS(name) &analysis_##name,
+	ANALYSES
+#undef ANALYSIS
+		NULL,
+};
+
+#define NR_ANALYSES (ARRAY_SIZE(analyses) - 1)
+
+struct running {
+	void *state;
+	struct analysis_input in;
+};
+
+struct analyzer {
+	const struct recording *rec;
+	const struct analyze_config *config;
+	struct analyze_config *own_config; /* when none was given */
+	const struct analysis *current;	   /* whose finish runs */
+	struct by_type *types;
+	struct running running[NR_ANALYSES]; /* state NULL: left out */
+	VEC(struct recording_sink) sinks;
+	VEC(struct model_thread) threads;
+	VEC(struct finding) findings;
+};
+
+static void keep_thread(void *sink, const struct model_thread *t)
+{
+	vec_push(&((struct analyzer *)sink)->threads, *t);
+}
+
+static const struct model_ops thread_ops = { .thread = keep_thread };
+
+static void start(struct analyzer *a, size_t i)
+{
+	const struct analysis *an = analyses[i];
+	struct running *r = &a->running[i];
+
+	r->in = (struct analysis_input){ .rec = a->rec,
+					 .limits = analyze_config_limits(a->config, an),
+					 .out = a };
+	r->state = xcalloc(1, MAX(an->state_size, (size_t)1));
+	if (an->init)
+		an->init(r->state, &r->in);
+	if (an->ops)
+		vec_push(&a->sinks, (struct recording_sink){ an->ops, r->state });
+}
+
+struct analyzer *analyzer_new(const struct recording *rec, const struct analyze_config *config)
+{
+	struct analyzer *a = xcalloc(1, sizeof(*a));
+
+	a->rec = rec;
+	a->own_config = config ? NULL : analyze_config_new();
+	a->config = config ? config : a->own_config;
+	a->types = by_type_new(rec);
+	vec_push(&a->sinks, (struct recording_sink){ &by_type_ops, a->types });
+	vec_push(&a->sinks, (struct recording_sink){ &thread_ops, a });
+	for (size_t i = 0; i < NR_ANALYSES; i++)
+		if (!analyze_config_is_allowed(a->config, analyses[i]))
+			start(a, i);
+	return a;
+}
+
+void analyzer_free(struct analyzer *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < NR_ANALYSES; i++) {
+		if (a->running[i].state && analyses[i]->release)
+			analyses[i]->release(a->running[i].state);
+		free(a->running[i].state);
+	}
+	vec_each (f, &a->findings) {
+		free(f->what);
+		free(f->advice);
+	}
+	vec_release(&a->findings);
+	vec_release(&a->threads);
+	vec_release(&a->sinks);
+	by_type_free(a->types);
+	analyze_config_free(a->own_config);
+	free(a);
+}
+
+const struct recording_sink *analyzer_get_sinks(struct analyzer *a, size_t *nr)
+{
+	*nr = a->sinks.nr;
+	return a->sinks.v;
+}
+
+static int worse_first(const void *pa, const void *pb)
+{
+	const struct finding *a = pa, *b = pb;
+
+	if (a->severity != b->severity)
+		return a->severity < b->severity ? 1 : -1;
+	if (a->harm_ns != b->harm_ns)
+		return a->harm_ns < b->harm_ns ? 1 : -1;
+	return (a->type > b->type) - (a->type < b->type);
+}
+
+void analyzer_finish(struct analyzer *a, const struct model *m)
+{
+	for (size_t i = 0; i < NR_ANALYSES; i++) {
+		struct running *r = &a->running[i];
+
+		if (!r->state)
+			continue;
+		r->in.model = m;
+		r->in.start_ns = model_get_start(m);
+		r->in.duration_ns = model_get_duration(m);
+		r->in.rows = by_type_get_rows(a->types);
+		r->in.threads = a->threads.v;
+		r->in.nr_threads = a->threads.nr;
+		a->current = analyses[i];
+		analyses[i]->finish(r->state, &r->in);
+	}
+	if (a->findings.nr)
+		qsort(a->findings.v, a->findings.nr, sizeof(*a->findings.v), worse_first);
+}
+
+const struct finding *analyzer_get_findings(const struct analyzer *a, size_t *nr)
+{
+	*nr = a->findings.nr;
+	return a->findings.v;
+}
+
+struct by_type *analyzer_get_types(struct analyzer *a)
+{
+	return a->types;
+}
+
+const struct model_thread *analyzer_get_threads(const struct analyzer *a, size_t *nr)
+{
+	*nr = a->threads.nr;
+	return a->threads.v;
+}
+
+struct finding *finding_add(const struct analysis_input *in, enum severity severity, uint16_t type)
+{
+	struct analyzer *a = in->out;
+
+	vec_push(&a->findings, (struct finding){ .analysis = a->current,
+						 .severity = severity,
+						 .type = type,
+						 .thread = MODEL_NO_THREAD });
+	return &a->findings.v[a->findings.nr - 1];
+}
+
+void finding_figure(struct finding *f, const char *name, enum figure_unit unit, uint64_t value)
+{
+	if (f->nr_figures < FINDING_MAX_FIGURES)
+		f->figures[f->nr_figures++] = (struct figure){ name, unit, value };
+}
+
+void finding_say(struct finding *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	free(f->what);
+	f->what = xvasprintf(fmt, ap);
+	va_end(ap);
+}
+
+void finding_advise(struct finding *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	free(f->advice);
+	f->advice = xvasprintf(fmt, ap);
+	va_end(ap);
+}
+
+const char *severity_name(enum severity s)
+{
+	static const char *const names[] = { "note", "warning", "critical" };
+
+	return names[s];
+}

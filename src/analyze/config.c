@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "analyze/config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/opts.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+struct limits {
+	uint64_t *values;
+	bool is_allowed; /* the analysis is left out */
+};
+
+struct analyze_config {
+	VEC(struct limits) limits; /* in the order of analyses[] */
+};
+
+static size_t count_thresholds(const struct analysis *an)
+{
+	size_t nr = 0;
+
+	while (an->thresholds && an->thresholds[nr].name)
+		nr++;
+	return nr;
+}
+
+struct analyze_config *analyze_config_new(void)
+{
+	struct analyze_config *c = xcalloc(1, sizeof(*c));
+
+	for (const struct analysis *const *an = analyses; *an; an++) {
+		size_t nr = count_thresholds(*an);
+		struct limits l = { .values = xcalloc(nr + 1, sizeof(*l.values)) };
+
+		for (size_t i = 0; i < nr; i++)
+			l.values[i] = (*an)->thresholds[i].value;
+		vec_push(&c->limits, l);
+	}
+	return c;
+}
+
+void analyze_config_free(struct analyze_config *c)
+{
+	if (!c)
+		return;
+	vec_each (l, &c->limits)
+		free(l->values);
+	vec_release(&c->limits);
+	free(c);
+}
+
+static struct limits *limits_of(const struct analyze_config *c, const struct analysis *an)
+{
+	for (size_t i = 0; analyses[i]; i++)
+		if (analyses[i] == an)
+			return &c->limits.v[i];
+	return NULL;
+}
+
+const uint64_t *analyze_config_limits(const struct analyze_config *c, const struct analysis *an)
+{
+	return limits_of(c, an)->values;
+}
+
+bool analyze_config_is_allowed(const struct analyze_config *c, const struct analysis *an)
+{
+	return limits_of(c, an)->is_allowed;
+}
+
+static int parse_number(const char *s, const char *suffix, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(s, &end, 10);
+	if (errno || end == s || *s == '-')
+		return -1;
+	return *end == '\0' || strcmp(end, suffix) == 0 ? 0 : -1;
+}
+
+static int parse_value(const struct threshold *t, const char *s, uint64_t *value)
+{
+	switch (t->unit) {
+	case THRESHOLD_NS:
+		return parse_time(s, value);
+	case THRESHOLD_BYTES:
+		return parse_size(s, value);
+	case THRESHOLD_PERCENT:
+		return parse_number(s, "%", value);
+	default:
+		return parse_number(s, "", value);
+	}
+}
+
+/* "long-poll, blocked-poll, …" */
+static void add_names(struct strbuf *text, bool of_thresholds)
+{
+	for (const struct analysis *const *an = analyses; *an; an++) {
+		if (!of_thresholds)
+			strbuf_addf(text, "%s%s", text->len ? ", " : "", (*an)->name);
+		for (size_t i = 0; of_thresholds && i < count_thresholds(*an); i++)
+			strbuf_addf(text, "%s%s", text->len ? ", " : "", (*an)->thresholds[i].name);
+	}
+}
+
+static int unknown(const char *what, const char *name, bool of_thresholds, struct err *e)
+{
+	struct strbuf names = STRBUF_INIT;
+	int rc;
+
+	add_names(&names, of_thresholds);
+	rc = err_set(e, ERR_USAGE, "no %s '%s'; there are %s", what, name, names.s);
+	strbuf_release(&names);
+	return rc;
+}
+
+int analyze_config_set(struct analyze_config *c, const char *text, struct err *e)
+{
+	static const char *const examples[] = { "10ms", "100", "16K", "50%" };
+	const char *value = strchr(text, '=');
+	size_t len = value ? (size_t)(value - text) : 0;
+
+	if (!value)
+		return err_set(e, ERR_USAGE, "'%s': say NAME=VALUE", text);
+	for (size_t a = 0; analyses[a]; a++)
+		for (size_t i = 0; i < count_thresholds(analyses[a]); i++) {
+			const struct threshold *t = &analyses[a]->thresholds[i];
+
+			if (strlen(t->name) != len || memcmp(t->name, text, len) != 0)
+				continue;
+			if (parse_value(t, value + 1, &c->limits.v[a].values[i]))
+				return err_set(e, ERR_USAGE, "'%s': not a value such as %s", text,
+					       examples[t->unit]);
+			return 0;
+		}
+	return unknown("threshold", text, true, e);
+}
+
+int analyze_config_allow(struct analyze_config *c, const char *name, struct err *e)
+{
+	for (size_t a = 0; analyses[a]; a++)
+		if (strcmp(analyses[a]->name, name) == 0) {
+			c->limits.v[a].is_allowed = true;
+			return 0;
+		}
+	return unknown("analysis", name, false, e);
+}

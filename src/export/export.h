@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * A recording in somebody else's format. An exporter is one file with one `const struct exporter`
+ * and one line in export/exporters.h. Its run function reads the recording as often as it needs to
+ * (recording_read with sinks of its own) and appends to job->out.
+ *
+ * Strings of the target are hostile: each exporter escapes them for its format.
+ */
+#ifndef EXPORT_EXPORT_H
+#define EXPORT_EXPORT_H
+
+#include "analyze/analyze.h"
+#include "base/out.h"
+#include "model/recording.h"
+
+/* What time is the weight of a stack, where a format has stacks. */
+enum export_weight { EXPORT_BUSY, EXPORT_SCHEDULED, EXPORT_IDLE };
+
+struct export_job {
+	struct recording *rec;
+	struct recording_view view;
+	const struct analyze_config *config; /* thresholds of the findings */
+	struct out *out;		     /* NULL for one that is_database */
+	const char *path;		     /* of the output; NULL: stdout */
+	uint64_t max_bytes; /* of the output; 0: no limit. What is left out is told by a note */
+	uint32_t nr_tracks; /* tasks that get a track of their own */
+	uint64_t task;	    /* … or this one alone, when has_task */
+	bool has_task;
+	enum export_weight weight;
+	void (*note)(void *arg, const char *text); /* one line for the user; no newline */
+	void *note_arg;
+};
+
+struct exporter {
+	const char *name;    /* --format=NAME */
+	const char *summary; /* one line for the manual and `export -h` */
+	const char *suffix;  /* of the default file name: "pftrace" */
+	bool is_database;    /* writes job->path itself, and cannot go to stdout */
+	bool is_text;	     /* goes to stdout when no file is named */
+	int (*run)(struct export_job *job, struct err *e);
+};
+
+/* NULL: there is none of that name. */
+const struct exporter *exporter_find(const char *name);
+/* NULL-terminated, in the order of export/exporters.h. */
+extern const struct exporter *const exporters[];
+
+#endif

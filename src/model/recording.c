@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "model/recording.h"
+
+#include <stdio.h>
+
+#include "base/intern.h"
+#include "base/map.h"
+
+#define PROGRESS_EVENTS (UINT64_C(1) << 20)
+
+/* Only tables that bear one exact name can be the same type. */
+static bool has_exact_name(const struct trace_type *t)
+{
+	return t->name[0] && t->nr_candidates <= 1;
+}
+
+static uint32_t add_group(struct recording *rec, uint16_t type)
+{
+	const struct trace_type *t = type < rec->nr_types ? &rec->types[type] : NULL;
+
+	rec->groups[rec->nr_groups] = (struct recording_group){
+		.type = type,
+		.name = t && t->name[0] ? t->name : NULL,
+		.is_exact = t && has_exact_name(t),
+		.kind = t ? t->kind : TRACE_TASK,
+	};
+	return rec->nr_groups++;
+}
+
+void recording_make_groups(struct recording *rec)
+{
+	struct intern *names = intern_new();
+	struct map by_name = MAP_INIT; /* name and kind -> group */
+
+	rec->groups = xcalloc(rec->nr_types + 1, sizeof(*rec->groups));
+	rec->group_of_type = xcalloc(rec->nr_types + 1, sizeof(*rec->group_of_type));
+	for (uint32_t i = 0; i < rec->nr_types; i++) {
+		const struct trace_type *t = &rec->types[i];
+		bool was_there = false;
+		uint64_t *group, fresh;
+
+		group = has_exact_name(t)
+				? map_put(&by_name,
+					  (uint64_t)intern_puts(names, t->name) << 8 | t->kind,
+					  &was_there)
+				: &fresh;
+		if (!was_there)
+			*group = add_group(rec, i);
+		rec->group_of_type[i] = *group;
+	}
+	rec->group_of_type[rec->nr_types] = add_group(rec, EVENT_TYPE_NONE);
+	map_release(&by_name);
+	intern_free(names);
+}
+
+int recording_open(struct recording *rec, const char *path, struct err *e)
+{
+	*rec = (struct recording){ .trace = trace_open(path, e) };
+	if (!rec->trace)
+		return -1;
+	rec->meta = trace_get_meta(rec->trace);
+	rec->runtimes = trace_get_runtimes(rec->trace, &rec->nr_runtimes);
+	rec->objects = trace_get_objects(rec->trace, &rec->nr_objects);
+	rec->types = trace_get_types(rec->trace, &rec->nr_types);
+	rec->threads = trace_get_threads(rec->trace, &rec->nr_threads);
+	recording_make_groups(rec);
+	return 0;
+}
+
+void recording_close(struct recording *rec)
+{
+	free(rec->groups);
+	free(rec->group_of_type);
+	if (rec->trace)
+		trace_close(rec->trace);
+	*rec = (struct recording){ 0 };
+}
+
+/* How many of them lie before the end; they are in order of time. */
+static size_t count_before(const struct event *evs, size_t nr, uint64_t end_ns)
+{
+	size_t low = 0, high = nr;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (evs[mid].time <= end_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static void feed(struct recording *rec, struct model *m, const struct recording_view *view,
+		 uint64_t end_ns)
+{
+	uint64_t all = trace_get_nr_events(rec->trace), done = 0, due = PROGRESS_EVENTS;
+	const struct event *evs;
+	size_t nr, wanted;
+
+	trace_rewind(rec->trace);
+	while ((nr = trace_read(rec->trace, &evs)) > 0) {
+		wanted = evs[nr - 1].time <= end_ns ? nr : count_before(evs, nr, end_ns);
+		model_feed(m, evs, wanted);
+		if (wanted < nr)
+			return;
+		done += nr;
+		if (view->progress && done >= due) {
+			view->progress(view->progress_arg, done, all);
+			due = done + PROGRESS_EVENTS;
+		}
+	}
+}
+
+struct model *recording_read(struct recording *rec, const struct recording_view *view,
+			     const struct recording_sink *sinks, size_t nr)
+{
+	struct model *m = model_new(rec->types, rec->nr_types);
+	uint64_t duration_ns = trace_get_duration(rec->trace);
+	uint64_t end_ns = view->to_ns ? MIN(view->to_ns, duration_ns) : duration_ns;
+	bool is_whole = !view->from_ns && end_ns == duration_ns;
+
+	for (size_t i = 0; i < nr; i++)
+		model_add_sink(m, sinks[i].ops, sinks[i].sink);
+	model_set_start(m, MIN(view->from_ns, end_ns));
+	/* a file that was cut may hold stamps past its last anchor */
+	feed(rec, m, view, is_whole ? UINT64_MAX : end_ns);
+	/* the sums of the end are those of the whole recording */
+	model_finish(m, end_ns, is_whole ? trace_get_end(rec->trace)->lost : NULL);
+	return m;
+}
+
+uint64_t recording_get_lost(const struct recording *rec, const struct model *m,
+			    uint64_t lost[EV_MAX])
+{
+	const uint64_t *told = model_get_totals(m)->lost;
+	const uint64_t *in_all = trace_get_end(rec->trace)->lost;
+	uint64_t sum = 0;
+
+	/* The end counts what the LOST events told before, too; a file that was cut has no end. */
+	for (unsigned i = 0; i < EV_MAX; i++)
+		sum += lost[i] = MAX(told[i], in_all[i]);
+	return sum;
+}
+
+const char *recording_type_name(const struct recording *rec, uint16_t type, char buf[32])
+{
+	if (type < rec->nr_types && rec->types[type].name[0])
+		return rec->types[type].name;
+	if (type < rec->nr_types)
+		snprintf(buf, 32, "type#%u", type);
+	else
+		snprintf(buf, 32, "type#unknown");
+	return buf;
+}
+
+char *recording_type_place(const struct recording *rec, uint16_t type)
+{
+	if (type >= rec->nr_types || !rec->types[type].file[0])
+		return NULL;
+	return xasprintf("%s:%u", rec->types[type].file, rec->types[type].line);
+}
+
+const char *recording_thread_name(const struct recording *rec, uint32_t thread)
+{
+	return thread < rec->nr_threads ? rec->threads[thread].name : "";
+}
+
+uint32_t recording_thread_tid(const struct recording *rec, uint32_t thread)
+{
+	return thread < rec->nr_threads ? rec->threads[thread].tid : 0;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * A trace file ready to be thought about: its definitions at hand, its types put into groups, and
+ * as many passes of its events through a model as somebody needs. Whatever analyses or exports
+ * takes one of these and adds sinks.
+ *
+ * A *group* is what people take for one type: all tables of one exact name and kind (a type has a
+ * table for each scheduler and crate). A table without an exact name is a group of its own: two
+ * tables with one list of candidates may well be two types. Tasks of no known table are the last
+ * group.
+ */
+#ifndef MODEL_RECORDING_H
+#define MODEL_RECORDING_H
+
+#include "model/model.h"
+#include "trace/reader.h"
+
+struct recording_group {
+	uint16_t type;	  /* the first of its types, EVENT_TYPE_NONE for the last group */
+	const char *name; /* NULL when unknown */
+	bool is_exact;	  /* the name is one, not a list of candidates */
+	enum trace_task_kind kind;
+};
+
+struct recording {
+	struct trace *trace;
+	const struct trace_meta *meta;
+	const struct trace_runtime *runtimes;
+	const struct trace_object *objects;
+	const struct trace_type *types;
+	const struct trace_thread *threads;
+	uint32_t nr_runtimes, nr_objects, nr_types, nr_threads;
+	struct recording_group *groups;
+	uint32_t *group_of_type; /* nr_types of them, and one for all other numbers */
+	uint32_t nr_groups;
+};
+
+/* What of a recording is wanted. Zeroes: all of it. */
+struct recording_view {
+	uint64_t from_ns, to_ns; /* to_ns 0: up to the end */
+	/* Called some times a second at most; events of all passes so far, and how many one pass
+	 * has. */
+	void (*progress)(void *arg, uint64_t done, uint64_t all);
+	void *progress_arg;
+};
+
+struct recording_sink {
+	const struct model_ops *ops;
+	void *sink;
+};
+
+int recording_open(struct recording *rec, const char *path, struct err *e);
+void recording_close(struct recording *rec);
+/* Part of opening, for those who make a recording by hand: groups from types and nr_types. */
+void recording_make_groups(struct recording *rec);
+
+/*
+ * One pass: what the view wants goes through a new model to the sinks. The finished model is the
+ * caller's to free; it has the totals.
+ */
+struct model *recording_read(struct recording *rec, const struct recording_view *view,
+			     const struct recording_sink *sinks, size_t nr);
+
+/* Per kind what was lost, as the LOST events or the end of the recording tell. Returns the sum. */
+uint64_t recording_get_lost(const struct recording *rec, const struct model *m,
+			    uint64_t lost[EV_MAX]);
+
+static inline uint32_t recording_group_of(const struct recording *rec, uint16_t type)
+{
+	return rec->group_of_type[MIN(type, rec->nr_types)];
+}
+
+/* "type#7" where the name is not known. The answer lies in buf or in the recording. */
+const char *recording_type_name(const struct recording *rec, uint16_t type, char buf[32]);
+/* Where the type's future is defined as "file:line"; NULL when not known. To be freed. */
+char *recording_type_place(const struct recording *rec, uint16_t type);
+/* "tokio-rt-worker", or "" */
+const char *recording_thread_name(const struct recording *rec, uint32_t thread);
+uint32_t recording_thread_tid(const struct recording *rec, uint32_t thread); /* 0: not known */
+
+#endif
