@@ -108,7 +108,7 @@ void json_str(struct json *j, const char *key, const char *value)
 void json_uint(struct json *j, const char *key, uint64_t value)
 {
 	begin(j, key);
-	strbuf_addf(j->out, "%llu", (unsigned long long)value);
+	strbuf_adduint(j->out, value);
 }
 
 void json_int(struct json *j, const char *key, int64_t value)

@@ -55,6 +55,17 @@ void strbuf_addstr(struct strbuf *b, const char *s)
 	strbuf_add(b, s, strlen(s));
 }
 
+void strbuf_adduint(struct strbuf *b, uint64_t n)
+{
+	char digits[20], *p = digits + sizeof(digits);
+
+	do {
+		*--p = '0' + n % 10;
+		n /= 10;
+	} while (n);
+	strbuf_add(b, p, digits + sizeof(digits) - p);
+}
+
 void strbuf_addf(struct strbuf *b, const char *fmt, ...)
 {
 	va_list ap, again;

@@ -27,6 +27,7 @@ void strbuf_grow(struct strbuf *b, size_t more); /* room for `more` bytes and th
 void strbuf_add(struct strbuf *b, const void *data, size_t len);
 void strbuf_addch(struct strbuf *b, char c);
 void strbuf_addstr(struct strbuf *b, const char *s);
+void strbuf_adduint(struct strbuf *b, uint64_t n); /* decimal, and fast */
 void strbuf_addf(struct strbuf *b, const char *fmt, ...) PRINTF(2, 3);
 /* Text from outside: control and other unprintable bytes become \xNN, so no terminal obeys it. */
 void strbuf_add_clean(struct strbuf *b, const char *s, size_t len);

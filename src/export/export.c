@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/vec.h"
 #include "export/exporters.h"
 
 const struct exporter *const exporters[] = {
@@ -18,4 +19,22 @@ const struct exporter *exporter_find(const char *name)
 		if (strcmp((*x)->name, name) == 0)
 			return *x;
 	return NULL;
+}
+
+struct model *export_read(struct export_job *job, struct analyzer *a, const struct model_ops *ops,
+			  void *sink)
+{
+	VEC(struct recording_sink) sinks = { 0 };
+	const struct recording_sink *theirs;
+	struct model *m;
+	size_t nr;
+
+	theirs = analyzer_get_sinks(a, &nr);
+	for (size_t i = 0; i < nr; i++)
+		vec_push(&sinks, theirs[i]);
+	vec_push(&sinks, (struct recording_sink){ ops, sink });
+	m = recording_read(job->rec, &job->view, sinks.v, sinks.nr);
+	analyzer_finish(a, m);
+	vec_release(&sinks);
+	return m;
 }

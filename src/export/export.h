@@ -40,6 +40,13 @@ struct exporter {
 	int (*run)(struct export_job *job, struct err *e);
 };
 
+/*
+ * One pass for an exporter that also tells findings: the analyzer's sinks and one of its own. The
+ * analyzer is finished then. The model is the caller's to free.
+ */
+struct model *export_read(struct export_job *job, struct analyzer *a, const struct model_ops *ops,
+			  void *sink);
+
 /* NULL: there is none of that name. */
 const struct exporter *exporter_find(const char *name);
 /* NULL-terminated, in the order of export/exporters.h. */

@@ -7,7 +7,11 @@
 
 /* clang-format off */
 #define EXPORTERS \
-	EXPORTER(ndjson)
+	EXPORTER(chrome) \
+	EXPORTER(folded) \
+	EXPORTER(speedscope) \
+	EXPORTER(ndjson) \
+	EXPORTER(csv)
 /* clang-format on */
 
 #define EXPORTER(name) extern const struct exporter exporter_##name;

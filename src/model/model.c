@@ -289,6 +289,15 @@ const char *model_thread_kind_name(enum model_thread_kind kind)
 	return names[kind];
 }
 
+const char *model_sleep_name(uint8_t flags)
+{
+	return flags & EF_SLEEP_FUTEX	? "futex"
+	       : flags & EF_SLEEP_TIMED ? "sleep"
+	       : flags & EF_SLEEP_EPOLL ? "epoll"
+	       : flags & EF_SLEEP_POLL	? "poll"
+					: "kernel";
+}
+
 const char *model_kind_name(enum trace_task_kind kind)
 {
 	static const char *const names[] = { "task", "local", "blocking", "helper" };

@@ -191,6 +191,7 @@ uint64_t model_get_duration(const struct model *m); /* after model_finish: from 
 const char *model_end_name(enum model_end end);
 const char *model_cause_name(enum model_cause cause);
 const char *model_thread_kind_name(enum model_thread_kind kind);
+const char *model_sleep_name(uint8_t flags); /* "futex", of EF_SLEEP_… */
 const char *model_kind_name(enum trace_task_kind kind);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "unit.h"
 
+#include <stdio.h>
+
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -106,12 +108,29 @@ static void test_grow(void **state)
 	strbuf_release(&b);
 }
 
+/* Numbers come out as printf would write them. */
+static void test_adduint(void **state)
+{
+	static const uint64_t values[] = { 0, 9, 10, 1234567890, UINT64_MAX };
+	struct strbuf b = STRBUF_INIT;
+	char expected[32];
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		strbuf_reset(&b);
+		strbuf_adduint(&b, values[i]);
+		snprintf(expected, sizeof(expected), "%llu", (unsigned long long)values[i]);
+		assert_string_equal(b.s, expected);
+	}
+	strbuf_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),  cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_format), cmocka_unit_test(test_clean),
-		cmocka_unit_test(test_take),   cmocka_unit_test(test_grow),
+		cmocka_unit_test(test_empty),	cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_format),	cmocka_unit_test(test_clean),
+		cmocka_unit_test(test_take),	cmocka_unit_test(test_grow),
+		cmocka_unit_test(test_adduint),
 	};
 
 	return cmocka_run_group_tests_name("strbuf", tests, NULL, NULL);
