@@ -27,13 +27,29 @@ static size_t utf8_len(const unsigned char *s)
 	return n;
 }
 
+/* How many bytes need no thought. */
+static size_t plain_len(const unsigned char *s)
+{
+	size_t n = 0;
+
+	while (s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
+		n++;
+	return n;
+}
+
 static void quote(struct strbuf *out, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 
 	strbuf_addch(out, '"');
 	while (*s) {
-		size_t n = utf8_len(s);
+		size_t n = plain_len(s);
+
+		strbuf_add(out, s, n); /* nearly always all of it */
+		s += n;
+		if (!*s)
+			break;
+		n = utf8_len(s);
 
 		if (n == 0)
 			strbuf_addstr(out, "\xef\xbf\xbd");

@@ -10,6 +10,7 @@
 	EXPORTER(chrome) \
 	EXPORTER(folded) \
 	EXPORTER(speedscope) \
+	EXPORTER(sqlite) \
 	EXPORTER(ndjson) \
 	EXPORTER(csv)
 /* clang-format on */

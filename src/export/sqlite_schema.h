@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The tables of the SQLite export. Columns are only ever added at the end of a table; anything else
+ * is a new version. Times are ns since the start of the recording. NULL is not known, or none.
+ */
+#ifndef EXPORT_SQLITE_SCHEMA_H
+#define EXPORT_SQLITE_SCHEMA_H
+
+#define SQLITE_SCHEMA_VERSION 1
+
+static const char sqlite_schema[] =
+	"CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+	"CREATE TABLE runtime (id INTEGER PRIMARY KEY, name TEXT, version TEXT, object TEXT);"
+	"CREATE TABLE type (id INTEGER PRIMARY KEY, name TEXT, kind TEXT, runtime_id INTEGER,"
+	" file TEXT, line INTEGER, size_bytes INTEGER);"
+	"CREATE TABLE thread (id INTEGER PRIMARY KEY, tid INTEGER, name TEXT, kind TEXT,"
+	" runtime_id INTEGER, polls INTEGER, busy_ns INTEGER, asleep_ns INTEGER, sleeps INTEGER,"
+	" blocked_ns INTEGER, blocks INTEGER);"
+	/* nr tells tasks apart; ids repeat across runtimes */
+	"CREATE TABLE task (nr INTEGER PRIMARY KEY, id INTEGER, runtime_id INTEGER,"
+	" type_id INTEGER, kind TEXT, parent_id INTEGER, spawn_exact INTEGER, spawn_ns INTEGER,"
+	" end_ns INTEGER, \"end\" TEXT, polls INTEGER, busy_ns INTEGER, sched_ns INTEGER,"
+	" idle_ns INTEGER, unknown_ns INTEGER, max_poll_ns INTEGER, max_sched_ns INTEGER,"
+	" blocked_ns INTEGER, max_blocked_ns INTEGER, wakes INTEGER, self_wakes INTEGER);"
+	"CREATE TABLE cause (id INTEGER PRIMARY KEY, name TEXT);"
+	"INSERT INTO cause VALUES (0,'worker'),(1,'task'),(2,'self'),(3,'thread'),(4,'abort');"
+	"CREATE TABLE poll (task_nr INTEGER, thread_id INTEGER, start_ns INTEGER, dur_ns INTEGER,"
+	" blocked_ns INTEGER, sched_ns INTEGER, idle_ns INTEGER, cause_id INTEGER,"
+	" waker_id INTEGER, waker_type_id INTEGER, is_drop INTEGER);"
+	"CREATE TABLE wake (task_nr INTEGER, time_ns INTEGER, cause_id INTEGER,"
+	" thread_id INTEGER, waker_id INTEGER, waker_type_id INTEGER);"
+	"CREATE TABLE finding (rank INTEGER PRIMARY KEY, rule TEXT, severity TEXT,"
+	" type_id INTEGER, task_id INTEGER, thread_id INTEGER, time_ns INTEGER, span_ns INTEGER,"
+	" what TEXT, advice TEXT);"
+	"CREATE VIEW v_task AS SELECT t.*, y.name AS type, y.file, y.line FROM task t"
+	" LEFT JOIN type y ON y.id = t.type_id;"
+	"CREATE VIEW v_poll AS SELECT p.start_ns, p.dur_ns, p.blocked_ns, p.sched_ns, p.idle_ns,"
+	" t.id AS task_id, y.name AS type, y.file, y.line, h.tid, h.name AS thread,"
+	" c.name AS cause, p.waker_id, p.is_drop FROM poll p JOIN task t ON t.nr = p.task_nr"
+	" LEFT JOIN type y ON y.id = t.type_id LEFT JOIN thread h ON h.id = p.thread_id"
+	" LEFT JOIN cause c ON c.id = p.cause_id;"
+	"CREATE VIEW v_slow_polls AS SELECT * FROM v_poll WHERE NOT is_drop"
+	" ORDER BY dur_ns DESC LIMIT 100;"
+	"CREATE VIEW v_delayed_polls AS SELECT * FROM v_poll WHERE NOT is_drop"
+	" ORDER BY sched_ns DESC LIMIT 100;"
+	"CREATE VIEW v_type AS SELECT y.name AS type, t.kind, count(*) AS tasks,"
+	" sum(t.\"end\" = 'alive') AS alive, sum(t.polls) AS polls, sum(t.busy_ns) AS busy_ns,"
+	" sum(t.sched_ns) AS sched_ns, sum(t.idle_ns) AS idle_ns,"
+	" max(t.max_poll_ns) AS max_poll_ns, sum(t.wakes) AS wakes,"
+	" sum(t.self_wakes) AS self_wakes FROM task t LEFT JOIN type y ON y.id = t.type_id"
+	" GROUP BY y.name, t.kind ORDER BY busy_ns DESC;"
+	"CREATE VIEW v_wake AS SELECT wy.name AS waker_type, c.name AS cause, y.name AS type,"
+	" count(*) AS wakes FROM wake w JOIN task t ON t.nr = w.task_nr"
+	" LEFT JOIN type y ON y.id = t.type_id LEFT JOIN cause c ON c.id = w.cause_id"
+	" LEFT JOIN type wy ON wy.id = w.waker_type_id GROUP BY 1, 2, 3 ORDER BY wakes DESC;";
+
+#endif
