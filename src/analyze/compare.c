@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "analyze/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+/* Fewer slices than this say nothing about how much they stray. */
+#define MIN_SLICES 4
+
+struct slice {
+	uint64_t nr, sum_ns;
+};
+
+struct measure {
+	const struct recording *rec;
+	uint64_t from_ns, slice_ns;
+	struct by_type *types;
+	struct slice (*slices)[COMPARE_NR_METRICS][COMPARE_SLICES]; /* by group */
+	struct recording_sink sinks[2];
+};
+
+static void add(struct measure *m, uint32_t group, enum compare_metric metric, size_t at,
+		uint64_t ns)
+{
+	struct slice *s = &m->slices[group][metric][at];
+
+	s->nr++;
+	s->sum_ns += ns;
+}
+
+static void on_run(void *sink, const struct model_run *run)
+{
+	struct measure *m = sink;
+	uint32_t group = recording_group_of(m->rec, run->task->key.type);
+	size_t at = MIN((run->start_ns - m->from_ns) / m->slice_ns, COMPARE_SLICES - 1);
+
+	if (run->flags)
+		return;
+	add(m, group, COMPARE_POLL, at, run->end_ns - run->start_ns);
+	if (run->is_gap_known)
+		add(m, group, COMPARE_SCHED, at, run->sched_ns);
+}
+
+static const struct model_ops slice_ops = { .run = on_run };
+
+struct measure *measure_new(const struct recording *rec, uint64_t from_ns, uint64_t to_ns)
+{
+	struct measure *m = xcalloc(1, sizeof(*m));
+
+	m->rec = rec;
+	m->from_ns = from_ns;
+	m->slice_ns = MAX((to_ns - from_ns) / COMPARE_SLICES + 1, 1);
+	m->types = by_type_new(rec);
+	m->slices = xcalloc(rec->nr_groups, sizeof(*m->slices));
+	m->sinks[0] = (struct recording_sink){ &by_type_ops, m->types };
+	m->sinks[1] = (struct recording_sink){ &slice_ops, m };
+	return m;
+}
+
+void measure_free(struct measure *m)
+{
+	if (!m)
+		return;
+	by_type_free(m->types);
+	free(m->slices);
+	free(m);
+}
+
+const struct recording_sink *measure_get_sinks(struct measure *m, size_t *nr)
+{
+	*nr = ARRAY_SIZE(m->sinks);
+	return m->sinks;
+}
+
+/*
+ * The mean of all, and its error from how the means of slices stray around it. A slice weighs as
+ * much as it has polls: the few of a quiet slice stray more and mean less.
+ */
+static struct estimate estimate(const struct slice *slices)
+{
+	struct estimate est = { .error_ns = -1 };
+	double sum = 0, variance = 0;
+	unsigned nr_slices = 0;
+
+	for (unsigned i = 0; i < COMPARE_SLICES; i++) {
+		est.nr += slices[i].nr;
+		sum += slices[i].sum_ns;
+		nr_slices += slices[i].nr > 0;
+	}
+	if (!est.nr)
+		return est;
+	est.mean_ns = sum / est.nr;
+	if (nr_slices < MIN_SLICES)
+		return est;
+	for (unsigned i = 0; i < COMPARE_SLICES; i++) {
+		double weight = (double)slices[i].nr / est.nr;
+		double off =
+			slices[i].nr ? (double)slices[i].sum_ns / slices[i].nr - est.mean_ns : 0;
+
+		variance += weight * weight * off * off;
+	}
+	est.error_ns = sqrt(variance * nr_slices / (nr_slices - 1));
+	return est;
+}
+
+static struct compare_side side_of(const struct measure *m, uint32_t group)
+{
+	struct compare_side side = { .row = &by_type_get_rows(m->types)[group] };
+
+	for (unsigned i = 0; i < COMPARE_NR_METRICS; i++)
+		side.metrics[i] = estimate(m->slices[group][i]);
+	return side;
+}
+
+static void judge_metric(struct compare_row *r, unsigned i, unsigned min_percent)
+{
+	const struct estimate *a = &r->sides[0].metrics[i], *b = &r->sides[1].metrics[i];
+	double change = b->mean_ns - a->mean_ns, noise;
+
+	r->change_ns[i] = change;
+	r->noise_ns[i] = -1;
+	r->verdicts[i] = COMPARE_UNSURE;
+	if (a->error_ns < 0 || b->error_ns < 0)
+		return;
+	noise = 2 * sqrt(a->error_ns * a->error_ns + b->error_ns * b->error_ns);
+	r->noise_ns[i] = noise;
+	if (fabs(change) <= noise || fabs(change) * 100 < a->mean_ns * min_percent)
+		r->verdicts[i] = COMPARE_SAME;
+	else
+		r->verdicts[i] = change > 0 ? COMPARE_SLOWER : COMPARE_FASTER;
+}
+
+static void judge(struct compare_row *r, uint64_t b_ns, unsigned min_percent)
+{
+	double polls_per_s = b_ns ? r->sides[1].row->polls * 1e9 / b_ns : 0;
+	bool has[COMPARE_UNSURE + 1] = { false };
+
+	for (unsigned i = 0; i < COMPARE_NR_METRICS; i++) {
+		judge_metric(r, i, min_percent);
+		has[r->verdicts[i]] = true;
+		if (r->verdicts[i] == COMPARE_SLOWER || r->verdicts[i] == COMPARE_FASTER)
+			r->harm_ns += r->change_ns[i] * polls_per_s;
+	}
+	r->verdict = has[COMPARE_SLOWER]   ? COMPARE_SLOWER
+		     : has[COMPARE_FASTER] ? COMPARE_FASTER
+		     : has[COMPARE_SAME]   ? COMPARE_SAME
+					   : COMPARE_UNSURE;
+}
+
+static bool is_same_type(const struct recording_group *a, const struct recording_group *b)
+{
+	if (a->kind != b->kind || !a->name != !b->name)
+		return false;
+	return !a->name || strcmp(a->name, b->name) == 0;
+}
+
+static int worse_first(const void *pa, const void *pb)
+{
+	static const int order[] = {
+		[COMPARE_SLOWER] = 0, [COMPARE_APPEARED] = 1, [COMPARE_VANISHED] = 2,
+		[COMPARE_FASTER] = 3, [COMPARE_SAME] = 4,     [COMPARE_UNSURE] = 5
+	};
+	const struct compare_row *a = pa, *b = pb;
+	double harm_a = fabs(a->harm_ns), harm_b = fabs(b->harm_ns);
+
+	if (a->verdict != b->verdict)
+		return order[a->verdict] - order[b->verdict];
+	if (harm_a != harm_b)
+		return harm_a < harm_b ? 1 : -1;
+	return strcmp(a->name ? a->name : "", b->name ? b->name : "");
+}
+
+struct pairing {
+	const struct measure *a, *b;
+	bool *is_taken; /* by group of b */
+	VEC(struct compare_row) rows;
+};
+
+static void pair_up(struct pairing *p, uint32_t group_a, unsigned min_percent)
+{
+	const struct recording_group *ga = &p->a->rec->groups[group_a];
+	struct compare_row row = { .name = ga->name, .kind = ga->kind };
+
+	row.sides[0] = side_of(p->a, group_a);
+	row.verdict = COMPARE_VANISHED;
+	row.harm_ns = row.sides[0].row->ns[MODEL_RUNNING];
+	for (uint32_t g = 0; g < p->b->rec->nr_groups; g++) {
+		if (p->is_taken[g] || !by_type_get_rows(p->b->types)[g].nr_tasks ||
+		    !is_same_type(ga, &p->b->rec->groups[g]))
+			continue;
+		p->is_taken[g] = true;
+		row.sides[1] = side_of(p->b, g);
+		row.harm_ns = 0;
+		judge(&row, p->b->slice_ns * COMPARE_SLICES, min_percent);
+		break;
+	}
+	vec_push(&p->rows, row);
+}
+
+struct compare_row *compare(const struct measure *a, const struct measure *b, unsigned min_percent,
+			    size_t *nr)
+{
+	struct pairing p = { .a = a, .b = b };
+
+	p.is_taken = xcalloc(b->rec->nr_groups, sizeof(*p.is_taken));
+	for (uint32_t g = 0; g < a->rec->nr_groups; g++)
+		if (by_type_get_rows(a->types)[g].nr_tasks)
+			pair_up(&p, g, min_percent);
+	for (uint32_t g = 0; g < b->rec->nr_groups; g++) {
+		const struct by_type_row *row = &by_type_get_rows(b->types)[g];
+
+		if (row->nr_tasks && !p.is_taken[g])
+			vec_push(&p.rows,
+				 (struct compare_row){ .name = b->rec->groups[g].name,
+						       .kind = b->rec->groups[g].kind,
+						       .sides[1] = side_of(b, g),
+						       .verdict = COMPARE_APPEARED,
+						       .harm_ns = row->ns[MODEL_RUNNING] });
+	}
+	free(p.is_taken);
+	if (p.rows.nr)
+		qsort(p.rows.v, p.rows.nr, sizeof(*p.rows.v), worse_first);
+	*nr = p.rows.nr;
+	return p.rows.v;
+}
+
+const char *compare_verdict_name(enum compare_verdict v)
+{
+	static const char *const names[] = { "same",   "slower",   "faster",
+					     "unsure", "appeared", "vanished" };
+
+	return names[v];
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Proves that a change beyond the noise is told as one, noise is not, and what is in one recording
+ * only appears or vanishes. */
+#include "unit.h"
+
+#include "script.h"
+
+#include "analyze/compare.h"
+
+#define NR_POLLS 320
+#define STEP	 1000
+
+static struct recording make(void)
+{
+	struct recording rec = { .types = script_types, .nr_types = NR_TYPES };
+
+	recording_make_groups(&rec);
+	return rec;
+}
+
+/* Polls of one task, each so long as the function says. */
+static struct measure *play_polls(const struct recording *rec, uint16_t type,
+				  uint64_t (*length)(unsigned i))
+{
+	uint64_t end = (uint64_t)NR_POLLS * STEP;
+	struct measure *ms = measure_new(rec, 0, end);
+	struct model *m = model_new(rec->types, rec->nr_types);
+	const struct recording_sink *sinks;
+	size_t nr;
+
+	sinks = measure_get_sinks(ms, &nr);
+	for (size_t i = 0; i < nr; i++)
+		model_add_sink(m, sinks[i].ops, sinks[i].sink);
+	for (unsigned i = 0; i < NR_POLLS; i++) {
+		uint64_t at = (uint64_t)i * STEP;
+		const struct event evs[] = { START(at, 0, 1, type, 0), END(at + length(i), 0, 0),
+					     WAKE_TYPE(at + 800, 1, 1, type, 0) };
+
+		model_feed(m, evs, ARRAY_SIZE(evs));
+	}
+	model_finish(m, end, NULL);
+	model_free(m);
+	return ms;
+}
+
+static uint64_t steady(unsigned i)
+{
+	return 100 + i % 3;
+}
+
+static uint64_t steady_too(unsigned i)
+{
+	return 100 + (i + 1) % 3;
+}
+
+static uint64_t slow(unsigned i)
+{
+	return 150 + i % 3;
+}
+
+/* On average the same as slow, but of one slice only. */
+static uint64_t erratic(unsigned i)
+{
+	return i < NR_POLLS / 16 ? 700 : 100 + i % 3;
+}
+
+static void expect(uint64_t (*a)(unsigned), uint64_t (*b)(unsigned), enum compare_verdict verdict)
+{
+	struct recording rec = make();
+	struct measure *ma = play_polls(&rec, ASYNC, a), *mb = play_polls(&rec, ASYNC, b);
+	struct compare_row *rows;
+	size_t nr;
+
+	rows = compare(ma, mb, 5, &nr);
+	assert_int_equal(nr, 1);
+	assert_string_equal(rows[0].name, "app::work");
+	assert_int_equal(rows[0].verdicts[COMPARE_POLL], verdict);
+	free(rows);
+	measure_free(ma);
+	measure_free(mb);
+	recording_close(&rec);
+}
+
+static void test_verdicts(void **state)
+{
+	expect(steady, steady_too, COMPARE_SAME);
+	expect(steady, slow, COMPARE_SLOWER);
+	expect(slow, steady, COMPARE_FASTER);
+	expect(steady, erratic, COMPARE_SAME);
+}
+
+static void test_appears_and_vanishes(void **state)
+{
+	struct recording rec = make();
+	struct measure *a = play_polls(&rec, ASYNC, steady), *b = play_polls(&rec, LOCAL, steady);
+	struct compare_row *rows;
+	size_t nr;
+
+	rows = compare(a, b, 5, &nr);
+	assert_int_equal(nr, 2);
+	assert_int_equal(rows[0].verdict, COMPARE_APPEARED);
+	assert_string_equal(rows[0].name, "app::local");
+	assert_null(rows[0].sides[0].row);
+	assert_int_equal(rows[1].verdict, COMPARE_VANISHED);
+	assert_string_equal(rows[1].name, "app::work");
+	free(rows);
+	measure_free(a);
+	measure_free(b);
+	recording_close(&rec);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_verdicts),
+		cmocka_unit_test(test_appears_and_vanishes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
