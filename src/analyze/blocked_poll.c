@@ -47,8 +47,9 @@ static void on_run(void *sink, const struct model_run *run)
 	struct state *s = sink;
 	struct worst *w;
 
-	/* Sleeping is what closures on the blocking pool are for. */
-	if (run->blocked_ns < s->limit_ns || run->task->kind == TRACE_BLOCKING)
+	/* Sleeping is what closures on the blocking pool are for, and block_in_place. */
+	if (run->blocked_ns < s->limit_ns || run->task->kind == TRACE_BLOCKING ||
+	    run->is_off_worker)
 		return;
 	w = &s->by_group[recording_group_of(s->rec, run->task->key.type)];
 	w->nr++;

@@ -54,6 +54,7 @@ struct task {
 	bool is_hidden;			   /* nothing is told of it: a filter does not want it */
 	bool was_run;			   /* it had a run before */
 	bool is_first_run;		   /* TASK_RUNNING: it had none */
+	bool is_off_worker;		   /* TASK_RUNNING: it gave its worker away */
 	bool is_woken, is_run_waker_known; /* woken_by, run_woken_by are valid */
 	uint8_t over_flags; /* TASK_RUNNING: what a shutdown that ended meanwhile saw of its end */
 	bool is_addr_known; /* its spawn was looked for */
@@ -178,6 +179,9 @@ void task_run_start(struct model *m, struct task *t, struct run_ref run, uint8_t
 void task_run_end(struct model *m, struct task *t, struct run_ref run, uint8_t flags);
 void task_run_vanished(struct model *m, struct task *t, struct run_ref run); /* no end was seen */
 void task_wake(struct model *m, struct task *t, const struct model_waker *w, uint8_t flags);
+/* A worker's main loop began that was made inside a run: whose that is, if it is still open, goes
+ * on without a worker. */
+void task_gave_worker(struct model *m, const struct model_task *helper);
 /* A thread slept in that run. */
 void task_blocked(struct task *t, struct run_ref run, const struct model_sleep *sleep);
 void task_forget_past(struct model *m); /* all tasks begin to count now */

@@ -94,6 +94,7 @@ struct model_run {
 	uint8_t sleep_flags; /* EF_SLEEP_…: what it slept in, of all its sleeps */
 	bool is_gap_known;   /* idle_ns and sched_ns are all that came before it */
 	bool is_first;	     /* the task's first run, as far as is known */
+	bool is_off_worker;  /* block_in_place: another thread took its worker over meanwhile */
 	bool is_open;	     /* the recording ended first */
 };
 

@@ -79,6 +79,7 @@ static void close_run(struct model *m, struct task *t, uint64_t end, bool is_ope
 				    .sleep_flags = t->run_sleep_flags,
 				    .is_gap_known = !t->run_gap.is_unknown,
 				    .is_first = t->is_first_run,
+				    .is_off_worker = t->is_off_worker,
 				    .is_open = is_open,
 			    });
 }
@@ -136,6 +137,7 @@ static void own(struct task *t, struct run_ref run, uint64_t start, uint8_t flag
 	t->is_woken = false;
 	t->is_first_run = !t->was_run;
 	t->was_run = true;
+	t->is_off_worker = false;
 	if (flags & EF_RUN_SHUTDOWN)
 		t->saw_shutdown = true;
 	if (!flags)
@@ -551,6 +553,14 @@ void task_finish(struct model *m)
 		t->pub.end_ns = m->now;
 		tell_and_forget(m, t);
 	}
+}
+
+void task_gave_worker(struct model *m, const struct model_task *helper)
+{
+	struct task *t = helper->has_parent ? task_find(m, &helper->parent) : NULL;
+
+	if (t && t->state == TASK_RUNNING && t->run.thread == helper->spawn_thread)
+		t->is_off_worker = true;
 }
 
 static void forget_past(struct model *m, struct task *t)

@@ -136,6 +136,8 @@ void thread_run_start(struct model *m, struct thread *thr, const struct event *e
 		spawn_match(m, t, ev->addr, is_new);
 	if (is_new && is_told(m, t))
 		tell_spawn(m, &t->pub);
+	if (is_new && is_helper(m, f.key.type))
+		task_gave_worker(m, &t->pub);
 	f.task = t;
 	vec_push(&thr->stack, f);
 	task_run_start(m, t, run, ev->flags);

@@ -119,6 +119,25 @@ static void test_nested_runtime(void **state)
 	told_release(&told);
 }
 
+/* A main loop that is made inside a poll and begins before that is over has taken its worker over;
+ * one that begins later, or was made elsewhere, has not. */
+static void test_off_worker(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, START(1, 0, 90, LAUNCH, 0), POLL(10, 0, 1), SPAWN(11, 0, 0x5b000),
+	     EV(12, 0, SLEEP), START(20, 1, 91, LAUNCH, 0), EV(50, 0, AWAKE), END(60, 0, 0),
+	     POLL(70, 1, 1), SPAWN(71, 1, 0x5c000), END(80, 1, 0), START(81, 2, 92, LAUNCH, 0),
+	     SPAWN(90, 3, 0x5d000), POLL(91, 1, 1), START(92, 3, 93, LAUNCH, 0),
+	     END(99, 1, COMPLETE));
+	assert_int_equal(told.runs.nr, 3);
+	assert_true(told.runs.v[0].is_off_worker);
+	assert_int_equal(told.runs.v[0].blocked_ns, 38);
+	assert_false(told.runs.v[1].is_off_worker);
+	assert_false(told.runs.v[2].is_off_worker);
+	told_release(&told);
+}
+
 /* Ends without a start, threads that die inside a run, holes in the file: counted, nothing breaks.
  */
 static void test_broken_streams(void **state)
@@ -150,6 +169,7 @@ int main(void)
 		cmocka_unit_test(test_stripped_launch),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_nested_runtime),
+		cmocka_unit_test(test_off_worker),
 		cmocka_unit_test(test_broken_streams),
 	};
 
