@@ -111,8 +111,10 @@ bool core_leave_slowly(struct core_run *run, struct core_entry e)
 	if (is_current(p, t)) {
 		state = load(run->header + TOKIO_STATE);
 		flags = end_flags(state);
+		/* Who awaits the task may have taken the panic already, and let go of the handle:
+		 * it is lost only if nobody held that when the run began either. */
 		if (has_panicked(run, e.table, t, state))
-			flags |= EF_END_PANICKED;
+			flags |= EF_END_PANICKED | end_flags(run->state & TOKIO_JOIN_INTEREST);
 		if (run->bits & CORE_RECORDED) {
 			write_end(t, run, flags, ticks_now(p));
 		} else {

@@ -88,6 +88,7 @@ struct core_run {
 	struct core_run *outer; /* the run inside which this one is */
 	uint64_t header;
 	uint64_t bits;
+	uint64_t state; /* the task's state word when it began */
 };
 
 enum core_run_bits {

@@ -111,7 +111,7 @@ ALWAYS_INLINE void join_run(struct wire_thread *t, struct core_run *run, uint64_
 			    uint64_t bits)
 {
 	/* Ours, so that the header can be looked at when the run is over. */
-	__atomic_fetch_add((uint64_t *)header, TOKIO_REF, __ATOMIC_RELAXED);
+	run->state = __atomic_fetch_add((uint64_t *)header, TOKIO_REF, __ATOMIC_RELAXED);
 	run->outer = (struct core_run *)t->run;
 	run->header = header;
 	run->bits = bits;

@@ -58,7 +58,8 @@ struct model_task {
 	bool spawn_exact; /* the spawn itself was seen; otherwise spawn_ns is the first sighting */
 	bool has_parent;  /* parent is valid; with spawn_exact and without this, no task spawned it
 			   */
-	bool is_wanted;	  /* at the end somebody held its JoinHandle; only when ended */
+	bool is_wanted;	  /* at the end, or before it panicked, somebody held its JoinHandle; only
+			   * when ended */
 	enum model_end end;
 	uint32_t spawn_thread; /* MODEL_NO_THREAD when unknown */
 	struct model_key parent;

@@ -232,6 +232,31 @@ static void test_panic(void **state)
 	}
 }
 
+/* A panic that somebody awaits is wanted, even if they were quick to take it; one whose handle was
+ * dropped before is not. */
+static void test_panic_wanted(void **state)
+{
+	struct wire_thread *t = my_slot();
+	uint64_t w[5];
+
+	for (int is_held = 0; is_held < 2; is_held++) {
+		struct fake_task task = { .state = is_held ? INITIAL : INITIAL & ~8,
+					  .vtable = (uint64_t)fake_table };
+		struct core_run run;
+
+		skip_all(t);
+		enter(&run, &task);
+		core_panic(0x1111, 0x2222, true);
+		task.state = (task.state | 2) & ~8;
+		leave(&run);
+		assert_int_equal(take(t, w), EV_RUN_START);
+		assert_int_equal(take(t, w), EV_PANIC);
+		assert_int_equal(take(t, w), EV_RUN_END);
+		assert_true(w[0] >> EVENT_KIND_BITS & EF_END_PANICKED);
+		assert_int_equal(!!(w[0] >> EVENT_KIND_BITS & EF_END_WANTED), is_held);
+	}
+}
+
 /* However full the ring: a run is there whole or not at all, and recorded + lost is what happened.
  */
 static void test_full_ring(void **state)
@@ -378,6 +403,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_poll, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_last_reference, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_panic, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_panic_wanted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full_ring, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_nested_event, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
