@@ -53,6 +53,12 @@ int parse_time(const char *s, uint64_t *ns)
 	return parse_scaled(s, units, ns);
 }
 
+static void add_to_list(struct opt_list *list, const char *arg)
+{
+	list->v = xreallocarray(list->v, list->nr + 1, sizeof(*list->v));
+	list->v[list->nr++] = arg;
+}
+
 static int store(const struct opt *o, void *into, const char *arg, struct err *e)
 {
 	void *at = (char *)into + o->offset;
@@ -64,6 +70,9 @@ static int store(const struct opt *o, void *into, const char *arg, struct err *e
 		return 0;
 	case OPT_STR:
 		*(const char **)at = arg;
+		return 0;
+	case OPT_LIST:
+		add_to_list(at, arg);
 		return 0;
 	case OPT_UINT:
 		errno = 0;
@@ -172,6 +181,17 @@ int opts_parse(const struct opt *table, void *into, int argc, char **argv, bool 
 		argv[1 + nr_operands++] = argv[i++];
 	argv[1 + nr_operands] = NULL;
 	return nr_operands;
+}
+
+void opts_release(const struct opt *table, void *into)
+{
+	for (const struct opt *o = table; o->name; o++)
+		if (o->kind == OPT_LIST) {
+			struct opt_list *list = (void *)((char *)into + o->offset);
+
+			free(list->v);
+			*list = (struct opt_list){ 0 };
+		}
 }
 
 void opts_help(const struct opt *table, struct strbuf *out)

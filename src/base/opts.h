@@ -9,7 +9,8 @@
  *	};
  *
  * Types stored: OPT_FLAG bool, OPT_STR const char * (borrowed from argv), OPT_UINT uint64_t,
- * OPT_SIZE uint64_t bytes (K M G suffixes), OPT_TIME uint64_t ns (ns us ms s m h, seconds if bare).
+ * OPT_SIZE uint64_t bytes (K M G suffixes), OPT_TIME uint64_t ns (ns us ms s m h, seconds if bare),
+ * OPT_LIST struct opt_list: may be given several times.
  */
 #ifndef BASE_OPTS_H
 #define BASE_OPTS_H
@@ -17,7 +18,12 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-enum opt_kind { OPT_FLAG, OPT_STR, OPT_UINT, OPT_SIZE, OPT_TIME };
+enum opt_kind { OPT_FLAG, OPT_STR, OPT_UINT, OPT_SIZE, OPT_TIME, OPT_LIST };
+
+struct opt_list {
+	const char **v; /* each borrowed from argv; opts_release frees the array */
+	size_t nr;
+};
 
 struct opt {
 	char letter;	  /* or 0 */
@@ -40,6 +46,7 @@ struct opt {
  */
 int opts_parse(const struct opt *table, void *into, int argc, char **argv, bool stop_at_operand,
 	       struct err *e);
+void opts_release(const struct opt *table, void *into);	     /* what parsing allocated */
 void opts_help(const struct opt *table, struct strbuf *out); /* two columns, one line an option */
 
 /* "10M" -> bytes, "1.5s" -> ns. Return 0 or -1. */

@@ -171,6 +171,7 @@ static bool wants_help(const struct command *c, int argc, char **argv)
 static int run_command(const struct command *c, int argc, char **argv)
 {
 	static const struct opt no_options[] = { { 0 } };
+	const struct opt *table = c->options ? c->options : no_options;
 	char *name = xasprintf("futrace %s", c->name);
 	void *options = xcalloc(1, c->options_size);
 	struct err e = ERR_INIT;
@@ -183,8 +184,7 @@ static int run_command(const struct command *c, int argc, char **argv)
 		print_usage(c);
 		rc = EXIT_OK;
 	} else {
-		nr = opts_parse(c->options ? c->options : no_options, options, argc, argv,
-				c->stop_at_operand, &e);
+		nr = opts_parse(table, options, argc, argv, c->stop_at_operand, &e);
 		rc = nr < 0 ? cmd_usage("%s", e.msg) : c->run(options, nr, argv + 1);
 	}
 	/* Data that did not reach its reader must not look like success. A closed pipe is its
@@ -194,6 +194,7 @@ static int run_command(const struct command *c, int argc, char **argv)
 		rc = EXIT_FAILED;
 	}
 	current_name = "futrace";
+	opts_release(table, options);
 	free(options);
 	free(name);
 	return rc;

@@ -9,6 +9,7 @@ struct values {
 	bool quiet, all;
 	const char *output;
 	uint64_t number, size, time;
+	struct opt_list list;
 };
 
 static const struct opt table[] = {
@@ -18,6 +19,7 @@ static const struct opt table[] = {
 	OPT(0, "number", OPT_UINT, struct values, number, "N", "how many"),
 	OPT('s', "size", OPT_SIZE, struct values, size, "SIZE", "how much"),
 	OPT(0, "time", OPT_TIME, struct values, time, "TIME", "how long"),
+	OPT('l', "list", OPT_LIST, struct values, list, "WORD", "one more"),
 	{ 0 },
 };
 
@@ -32,6 +34,7 @@ static int parse(const char *words, bool stop_at_operand)
 	int argc = 1;
 
 	memset(args, 0, sizeof(args));
+	opts_release(table, &v);
 	memset(&v, 0, sizeof(v));
 	e.tag = ERR_NONE;
 	args[0] = (char *)"command";
@@ -64,6 +67,19 @@ static void test_letters(void **state)
 	assert_int_equal(v.size, 2 << 20);
 	assert_int_equal(parse("-qo x", false), 0);
 	assert_string_equal(v.output, "x");
+}
+
+/* A list takes all that it is given, in order. */
+static void test_list(void **state)
+{
+	assert_int_equal(parse("-l a operand --list=b --list c", false), 1);
+	assert_int_equal(v.list.nr, 3);
+	assert_string_equal(v.list.v[0], "a");
+	assert_string_equal(v.list.v[1], "b");
+	assert_string_equal(v.list.v[2], "c");
+	opts_release(table, &v);
+	assert_int_equal(v.list.nr, 0);
+	assert_null(v.list.v);
 }
 
 /* Operands are gathered from among the options; "-" is one, and all after "--" are. */
@@ -181,10 +197,11 @@ static void test_bad_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_long),	 cmocka_unit_test(test_letters),
-		cmocka_unit_test(test_operands), cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_errors),	 cmocka_unit_test(test_help),
-		cmocka_unit_test(test_numbers),	 cmocka_unit_test(test_bad_numbers),
+		cmocka_unit_test(test_long),	    cmocka_unit_test(test_letters),
+		cmocka_unit_test(test_list),	    cmocka_unit_test(test_operands),
+		cmocka_unit_test(test_stop),	    cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_help),	    cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_bad_numbers),
 	};
 
 	return cmocka_run_group_tests_name("opts", tests, NULL, NULL);
