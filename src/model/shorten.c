@@ -96,3 +96,36 @@ void shorten_type(struct strbuf *out, const char *name, size_t width)
 	strbuf_release(&clean);
 	strbuf_release(&text);
 }
+
+static const char *without_registry(const char *path)
+{
+	const char *at = strstr(path, "/registry/src/"), *slash;
+
+	slash = at ? strchr(at + strlen("/registry/src/"), '/') : NULL;
+	return slash ? slash + 1 : path;
+}
+
+/* "src/main.rs" of any path */
+static const char *path_tail(const char *path)
+{
+	const char *p = path + strlen(path);
+
+	for (int slashes = 0; p > path; p--)
+		if (p[-1] == '/' && ++slashes == 2)
+			break;
+	return p;
+}
+
+void shorten_place(struct strbuf *out, const char *file, uint32_t line, size_t width)
+{
+	const char *paths[] = { without_registry(file), path_tail(file) };
+	size_t start = out->len;
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		out->len = start;
+		strbuf_add_clean(out, paths[i], strlen(paths[i]));
+		strbuf_addf(out, ":%u", line);
+		if (out->len - start <= width)
+			return;
+	}
+}

@@ -11,4 +11,10 @@
  */
 void shorten_type(struct strbuf *out, const char *name, size_t width);
 
+/*
+ * Appends "file:line" in at most `width` columns if it can, safe for a terminal. Sources of other
+ * crates are known by crate and version: the folders before them go. Then all but the last folder.
+ */
+void shorten_place(struct strbuf *out, const char *file, uint32_t line, size_t width);
+
 #endif
