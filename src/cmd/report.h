@@ -1,24 +1,57 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* What the forms of `futrace report` share: a trace, the model that read it, and what was lost. */
+/* What the forms of `futrace report` share: a recording, what was found in it, and where text goes.
+ */
 #ifndef CMD_REPORT_H
 #define CMD_REPORT_H
 
 #include "analyze/analyze.h"
+#include "base/json.h"
+#include "cmd/style.h"
+#include "cmd/view.h"
 
 struct report {
 	struct recording rec;
-	struct recording_view view;
+	struct view view;
+	struct styles styles;
+	struct analyzer *analyzer;
 	struct model *model; /* once it is read */
-	bool verbose;	     /* the table tells whole names and places */
+	size_t width;	     /* columns of a line */
+	bool verbose;
+	bool all_findings;
 };
 
-/* Sleeping is what closures on the blocking pool are for; in a task it holds up a worker. */
-bool report_may_not_block(const struct by_type_row *row);
-/* The table in so many columns. */
-void report_rows(const struct report *r, const struct by_type_row *const *rows, size_t nr,
-		 size_t width);
+/* What the first paragraph tells; the same numbers stand in the JSON. */
+struct report_totals {
+	struct by_type_row all; /* of all types */
+	uint64_t wakes;
+	uint64_t nr_threads[3];	  /* by enum model_thread_kind */
+	uint64_t workers_busy_ns; /* of all workers */
+	double workers_busy;	  /* share of their time; 0 without workers */
+	uint64_t lost[EV_MAX], lost_sum;
+	uint64_t nr_unnamed, nr_ambiguous; /* types with tasks */
+	/* What the agent's hooks may have cost the program: estimated, from and to. */
+	uint64_t agent_min_ns, agent_max_ns;
+};
 
+/* After the recording was read. */
+void report_totals_init(struct report_totals *t, const struct report *r);
+void report_totals_release(struct report_totals *t);
+void report_totals_text(const struct report *r, const struct report_totals *t, struct strbuf *out);
+void report_totals_json(const struct report *r, const struct report_totals *t, struct json *j);
+
+void report_findings_text(const struct report *r, struct strbuf *out);
+void report_findings_json(const struct report *r, struct json *j);
+/* Every analysis with its thresholds as they are set. */
+void report_thresholds(const struct analyze_config *config, struct strbuf *out);
+
+/* One pass for the analyzer, whoever else has to listen, and these sinks. */
+void report_read(struct report *r, const struct recording_sink *sinks, size_t nr);
+/* Reads the recording, and writes to stdout as it goes. */
 void report_json(struct report *r);
-void report_table(struct report *r);
+/* A line for each type, as the last part of the text. */
+void report_rows(const struct report *r, struct strbuf *out);
+
+/* Breaks text into lines of the width, each indented so far but for the first. */
+void report_wrap(struct strbuf *out, const char *text, size_t indent, size_t width);
 
 #endif

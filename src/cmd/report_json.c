@@ -125,6 +125,7 @@ static void put_task(void *sink, const struct model_task *t)
 	json_uint(j, "idle_ns", t->ns[MODEL_IDLE]);
 	json_uint(j, "unknown_ns", t->ns[MODEL_UNKNOWN]);
 	json_uint(j, "max_poll_ns", t->max_poll_ns);
+	json_uint(j, "max_sched_ns", t->max_sched_ns);
 	json_uint(j, "blocked_ns", t->blocked_ns);
 	json_uint(j, "max_blocked_ns", t->max_blocked_ns);
 	put_wakes(j, t);
@@ -295,6 +296,26 @@ static void put_workers(struct json_sink *s)
 	strbuf_add(&s->text, s->workers.s, s->workers.len);
 }
 
+static void put_all(struct json_sink *s)
+{
+	struct report_totals totals;
+	const struct report *r = s->r;
+	struct json *j = &s->json;
+
+	put_workers(s);
+	put_runtimes(s);
+	put_types(s);
+	json_uint(j, "duration_ns", model_get_duration(r->model));
+	json_uint(j, "events", model_get_totals(r->model)->nr_events);
+	put_lost(s);
+	put_damage(s);
+	put_recording_end(s);
+	report_totals_init(&totals, r);
+	report_totals_json(r, &totals, j);
+	report_totals_release(&totals);
+	report_findings_json(r, j);
+}
+
 void report_json(struct report *r)
 {
 	struct json_sink s = { .r = r, .text = STRBUF_INIT, .workers = STRBUF_INIT };
@@ -310,18 +331,9 @@ void report_json(struct report *r)
 	json_str(j, "exe", r->rec.meta->exe);
 	json_uint(j, "pid", r->rec.meta->pid);
 	json_open_array(j, "tasks");
-	r->model = recording_read(&r->rec, &r->view, &(struct recording_sink){ &json_ops, &s }, 1);
+	report_read(r, &(struct recording_sink){ &json_ops, &s }, 1);
 	json_close_array(j);
-	put_workers(&s);
-	put_runtimes(&s);
-	put_types(&s);
-	json_uint(j, "duration_ns", model_get_duration(r->model));
-	json_uint(j, "events", model_get_totals(r->model)->nr_events);
-	put_lost(&s);
-	put_damage(&s);
-	put_recording_end(&s);
-	json_open_array(j, "findings");
-	json_close_array(j);
+	put_all(&s);
 	json_close_object(j);
 	strbuf_addstr(&s.text, "\n");
 	flush(&s);

@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "cmd/report.h"
 #include "model/shorten.h"
 
@@ -23,7 +24,7 @@ struct column {
 	unsigned can_go; /* 0: never left out; 1 stays longest */
 };
 
-bool report_may_not_block(const struct by_type_row *row)
+static bool report_may_not_block(const struct by_type_row *row)
 {
 	return row->group->kind == TRACE_TASK || row->group->kind == TRACE_LOCAL;
 }
@@ -145,11 +146,15 @@ static void layout_init(struct layout *l, const struct by_type_row *const *rows,
 	l->name = used + MIN_NAME > width ? MIN_NAME : width - used;
 }
 
-static int print_cell(const struct layout *l, size_t c, const char *text)
+static size_t print_cell(const struct layout *l, size_t c, const char *text, struct strbuf *out)
 {
+	size_t start;
+
 	if (!l->widths[c])
 		return 0;
-	return printf("%*s ", columns[c].is_left ? -l->widths[c] : l->widths[c], text);
+	start = out->len;
+	strbuf_addf(out, "%*s ", columns[c].is_left ? -l->widths[c] : l->widths[c], text);
+	return out->len - start;
 }
 
 /* Sources of other crates are known by crate and version; the folders before them are noise. */
@@ -191,7 +196,8 @@ static void add_place(struct strbuf *line, const struct trace_type *type, size_t
 }
 
 /* With --verbose: the whole name, and the place on a line of its own. */
-static void print_type(const struct report *r, const struct by_type_row *row, size_t width)
+static void print_type(const struct report *r, const struct by_type_row *row, size_t width,
+		       struct strbuf *out)
 {
 	const struct trace_type *type =
 		row->group->type < r->rec.nr_types ? &r->rec.types[row->group->type] : NULL;
@@ -211,39 +217,62 @@ static void print_type(const struct report *r, const struct by_type_row *row, si
 	strbuf_addstr(&line, suffix);
 	if (type && type->file[0] && !r->verbose)
 		add_place(&line, type, width);
-	printf("%s\n", line.s);
+	strbuf_addf(out, "%s\n", line.s);
 	if (type && type->file[0] && r->verbose) {
 		strbuf_reset(&line);
 		strbuf_add_clean(&line, type->file, strlen(type->file));
-		printf("        %s:%u\n", line.s, type->line);
+		strbuf_addf(out, "        %s:%u\n", line.s, type->line);
 	}
 	strbuf_release(&line);
 }
 
-void report_rows(const struct report *r, const struct by_type_row *const *rows, size_t nr,
-		 size_t width)
+static int busier_first(const void *pa, const void *pb)
+{
+	const struct by_type_row *a = *(void *const *)pa, *b = *(void *const *)pb;
+
+	if (a->ns[MODEL_RUNNING] != b->ns[MODEL_RUNNING])
+		return a->ns[MODEL_RUNNING] < b->ns[MODEL_RUNNING] ? 1 : -1;
+	return (a->group->type > b->group->type) - (a->group->type < b->group->type);
+}
+
+static void print_rows(const struct report *r, const struct by_type_row *const *rows, size_t nr,
+		       struct strbuf *out)
 {
 	struct layout l;
 	char buf[TEXT_SIZE];
 
-	if (!nr) {
-		printf("\nNo task was recorded.\n");
-		return;
-	}
-	layout_init(&l, rows, nr, width);
-	putchar('\n');
+	layout_init(&l, rows, nr, r->width);
+	strbuf_addch(out, '\n');
 	for (size_t c = 0; c < ARRAY_SIZE(columns); c++)
-		print_cell(&l, c, columns[c].head);
-	printf("TYPE\n");
+		print_cell(&l, c, columns[c].head, out);
+	strbuf_addstr(out, "TYPE\n");
 	for (size_t i = 0; i < nr; i++) {
 		size_t excess = 0;
 
 		for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
-			int len = print_cell(&l, c, columns[c].text(rows[i], buf));
+			size_t len = print_cell(&l, c, columns[c].text(rows[i], buf), out);
 
 			excess += len ? len - l.widths[c] - 1 : 0;
 		}
-		print_type(r, rows[i], MAX(l.name, excess + MIN_NAME) - excess);
+		print_type(r, rows[i], MAX(l.name, excess + MIN_NAME) - excess, out);
 	}
-	printf("\nENDS: c completed, x cancelled, p panicked, d dropped with its runtime.\n");
+	strbuf_addstr(
+		out, "\nENDS: c completed, x cancelled, p panicked, d dropped with its runtime.\n");
+}
+
+void report_rows(const struct report *r, struct strbuf *out)
+{
+	const struct by_type_row *all = by_type_get_rows(analyzer_get_types(r->analyzer));
+	VEC(const struct by_type_row *) rows = { 0 };
+
+	for (uint32_t g = 0; g < r->rec.nr_groups; g++)
+		if (all[g].nr_tasks)
+			vec_push(&rows, &all[g]);
+	if (!rows.nr) {
+		strbuf_addstr(out, "\nNo task was recorded.\n");
+		return;
+	}
+	qsort(rows.v, rows.nr, sizeof(*rows.v), busier_first);
+	print_rows(r, rows.v, rows.nr, out);
+	vec_release(&rows);
 }

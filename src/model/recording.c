@@ -5,6 +5,7 @@
 
 #include "base/intern.h"
 #include "base/map.h"
+#include "model/filter.h"
 
 #define PROGRESS_EVENTS (UINT64_C(1) << 20)
 
@@ -92,10 +93,23 @@ static size_t count_before(const struct event *evs, size_t nr, uint64_t end_ns)
 	return low;
 }
 
-static void feed(struct recording *rec, struct model *m, const struct recording_view *view,
-		 uint64_t end_ns)
+/* How far all passes are together. */
+struct course {
+	const struct recording_view *view;
+	uint64_t done, due, all;
+};
+
+static void advance(struct course *c, size_t nr)
 {
-	uint64_t all = trace_get_nr_events(rec->trace), done = 0, due = PROGRESS_EVENTS;
+	c->done += nr;
+	if (!c->view->progress || c->done < c->due)
+		return;
+	c->view->progress(c->view->progress_arg, c->done, c->all);
+	c->due = c->done + PROGRESS_EVENTS;
+}
+
+static void feed(struct recording *rec, struct model *m, uint64_t end_ns, struct course *c)
+{
 	const struct event *evs;
 	size_t nr, wanted;
 
@@ -105,29 +119,70 @@ static void feed(struct recording *rec, struct model *m, const struct recording_
 		model_feed(m, evs, wanted);
 		if (wanted < nr)
 			return;
-		done += nr;
-		if (view->progress && done >= due) {
-			view->progress(view->progress_arg, done, all);
-			due = done + PROGRESS_EVENTS;
-		}
+		advance(c, nr);
 	}
+}
+
+static void pass(struct recording *rec, struct model *m, struct course *c)
+{
+	const struct recording_view *view = c->view;
+	uint64_t duration_ns = trace_get_duration(rec->trace);
+	uint64_t end_ns = view->to_ns ? MIN(view->to_ns, duration_ns) : duration_ns;
+	bool is_whole = !view->from_ns && end_ns == duration_ns;
+
+	model_set_start(m, MIN(view->from_ns, end_ns));
+	/* a file that was cut may hold stamps past its last anchor */
+	feed(rec, m, is_whole ? UINT64_MAX : end_ns, c);
+	/* the sums of the end are those of the whole recording */
+	model_finish(m, end_ns, is_whole ? trace_get_end(rec->trace)->lost : NULL);
+}
+
+static bool may_want(void *filter, const struct model_task *t)
+{
+	return filter_may_want(filter, t);
+}
+
+static bool was_marked(void *filter, const struct model_task *t)
+{
+	return filter_is_marked(filter, t);
+}
+
+static void mark(void *filter, const struct model_task *t)
+{
+	if (filter_wants(filter, t))
+		filter_mark(filter, t);
+}
+
+/* What a task did is known when it is over, and a sink wants to hear of it from its start. */
+static void mark_wanted(struct recording *rec, struct course *c)
+{
+	static const struct model_ops ops = { .task = mark };
+	struct model *m = model_new(rec->types, rec->nr_types);
+
+	filter_clear(c->view->filter);
+	model_add_sink(m, &ops, c->view->filter);
+	model_set_filter(m, may_want, c->view->filter);
+	pass(rec, m, c);
+	model_free(m);
 }
 
 struct model *recording_read(struct recording *rec, const struct recording_view *view,
 			     const struct recording_sink *sinks, size_t nr)
 {
-	struct model *m = model_new(rec->types, rec->nr_types);
-	uint64_t duration_ns = trace_get_duration(rec->trace);
-	uint64_t end_ns = view->to_ns ? MIN(view->to_ns, duration_ns) : duration_ns;
-	bool is_whole = !view->from_ns && end_ns == duration_ns;
+	bool is_late = view->filter && filter_is_late(view->filter);
+	struct course c = { .view = view,
+			    .due = PROGRESS_EVENTS,
+			    .all = trace_get_nr_events(rec->trace) * (1 + is_late) };
+	struct model *m;
 
+	if (is_late)
+		mark_wanted(rec, &c);
+	m = model_new(rec->types, rec->nr_types);
 	for (size_t i = 0; i < nr; i++)
 		model_add_sink(m, sinks[i].ops, sinks[i].sink);
-	model_set_start(m, MIN(view->from_ns, end_ns));
-	/* a file that was cut may hold stamps past its last anchor */
-	feed(rec, m, view, is_whole ? UINT64_MAX : end_ns);
-	/* the sums of the end are those of the whole recording */
-	model_finish(m, end_ns, is_whole ? trace_get_end(rec->trace)->lost : NULL);
+	if (view->filter)
+		model_set_filter(m, is_late ? was_marked : may_want, view->filter);
+	pass(rec, m, &c);
 	return m;
 }
 

@@ -38,11 +38,13 @@ struct recording {
 /* What of a recording is wanted. Zeroes: all of it. */
 struct recording_view {
 	uint64_t from_ns, to_ns; /* to_ns 0: up to the end */
-	/* Called some times a second at most; events of all passes so far, and how many one pass
-	 * has. */
+	struct filter *filter;	 /* model/filter.h: which tasks; NULL: all */
+	/* Called every million events: how many were read, of how many. */
 	void (*progress)(void *arg, uint64_t done, uint64_t all);
 	void *progress_arg;
 };
+
+struct filter;
 
 struct recording_sink {
 	const struct model_ops *ops;
@@ -55,8 +57,8 @@ void recording_close(struct recording *rec);
 void recording_make_groups(struct recording *rec);
 
 /*
- * One pass: what the view wants goes through a new model to the sinks. The finished model is the
- * caller's to free; it has the totals.
+ * One pass, or two where the filter needs them: what the view wants goes through a new model to the
+ * sinks. The finished model is the caller's to free; it has the totals.
  */
 struct model *recording_read(struct recording *rec, const struct recording_view *view,
 			     const struct recording_sink *sinks, size_t nr);

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* What is wrong, worst first: a few lines each, or JSON. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/config.h"
+#include "base/format.h"
+#include "cmd/report.h"
+#include "model/shorten.h"
+
+#define INDENT	  10 /* behind the severity */
+#define MAX_SHOWN 10
+
+static enum style style_of(enum severity s)
+{
+	return s == SEVERITY_CRITICAL  ? STYLE_CRITICAL
+	       : s == SEVERITY_WARNING ? STYLE_WARNING
+				       : STYLE_NOTE;
+}
+
+/* Columns that n bytes of UTF-8 take; wide characters are not expected. */
+static size_t columns(const char *s, size_t n)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < n; i++)
+		nr += (s[i] & 0xc0) != 0x80;
+	return nr;
+}
+
+void report_wrap(struct strbuf *out, const char *text, size_t indent, size_t width)
+{
+	size_t at = indent;
+
+	while (*text) {
+		size_t len = strcspn(text, " "), wide = columns(text, len);
+
+		if (at > indent && at + 1 + wide > width) {
+			strbuf_addf(out, "\n%*s", (int)indent, "");
+			at = indent;
+		}
+		if (at > indent) {
+			strbuf_addch(out, ' ');
+			at++;
+		}
+		strbuf_add_clean(out, text, len);
+		at += wide;
+		text += len + (text[len] == ' ');
+	}
+	strbuf_addch(out, '\n');
+}
+
+static void add_severity(const struct report *r, enum severity s, struct strbuf *out)
+{
+	const char *name = severity_name(s);
+
+	strbuf_addstr(out, style_on(&r->styles, style_of(s)));
+	for (size_t i = 0; i < INDENT; i++)
+		strbuf_addch(out, i < strlen(name) ? toupper(name[i]) : ' ');
+	strbuf_addstr(out, style_off(&r->styles));
+}
+
+/* Its rule, and where the worst of it is to be found. */
+static void add_origin(const struct report *r, const struct finding *f, struct strbuf *out)
+{
+	uint32_t tid = recording_thread_tid(&r->rec, f->thread);
+	char a[FORMAT_SIZE];
+
+	strbuf_addf(out, "  [%s", f->analysis->name);
+	if (f->has_task)
+		strbuf_addf(out, ", task %llu", (unsigned long long)f->task.id);
+	if (f->span_ns || f->time_ns)
+		strbuf_addf(out, " at %s", format_span(f->time_ns, a));
+	if (r->verbose && f->thread != MODEL_NO_THREAD)
+		strbuf_addf(out, ", tid %u", tid);
+	strbuf_addch(out, ']');
+}
+
+/* "CRITICAL  app::render  src/main.rs:51  [blocked-poll, task 7 at 1.2s]" */
+static void add_head(const struct report *r, const struct finding *f, struct strbuf *out)
+{
+	const struct trace_type *type = f->type < r->rec.nr_types ? &r->rec.types[f->type] : NULL;
+	struct strbuf place = STRBUF_INIT, origin = STRBUF_INIT;
+	size_t room = r->width - INDENT - (type && type->nr_candidates > 1 ? 6 : 0);
+	char buf[32];
+
+	add_origin(r, f, &origin);
+	if (type && type->file[0])
+		shorten_place(&place, type->file, type->line, room / 3);
+	room -= MIN(room - 20, origin.len + (place.len ? place.len + 2 : 0));
+	strbuf_addstr(out, style_on(&r->styles, STYLE_NAME));
+	if (type || f->has_task)
+		shorten_type(out, recording_type_name(&r->rec, f->type, buf),
+			     r->verbose ? SIZE_MAX : room);
+	else
+		strbuf_addstr(out, f->analysis->summary);
+	/* a list of candidates does not tell two tables apart, the number does */
+	if (type && type->nr_candidates > 1)
+		strbuf_addf(out, " #%u", f->type);
+	strbuf_addf(out, "%s%s%s%s%s%s\n", style_off(&r->styles),
+		    style_on(&r->styles, STYLE_DETAIL), place.len ? "  " : "", place.s, origin.s,
+		    style_off(&r->styles));
+	strbuf_release(&place);
+	strbuf_release(&origin);
+}
+
+static void add_figures(const struct finding *f, struct strbuf *out)
+{
+	char a[FORMAT_SIZE];
+
+	for (unsigned i = 0; i < f->nr_figures; i++) {
+		const struct figure *g = &f->figures[i];
+
+		strbuf_addf(out, "%s%s ", i ? ", " : "", g->name);
+		if (g->unit == FIGURE_PERCENT)
+			strbuf_addf(out, "%llu%%", (unsigned long long)g->value);
+		else
+			strbuf_addstr(out, g->unit == FIGURE_NS	     ? format_span(g->value, a)
+					   : g->unit == FIGURE_BYTES ? format_bytes(g->value, a)
+								     : format_grouped(g->value, a));
+	}
+}
+
+static void add_finding(const struct report *r, const struct finding *f, struct strbuf *out)
+{
+	struct strbuf figures = STRBUF_INIT;
+
+	strbuf_addch(out, '\n');
+	add_severity(r, f->severity, out);
+	add_head(r, f, out);
+	strbuf_addf(out, "%*s", INDENT, "");
+	report_wrap(out, f->what ? f->what : f->analysis->summary, INDENT, r->width);
+	if (r->verbose && f->nr_figures) {
+		add_figures(f, &figures);
+		strbuf_addf(out, "%*s", INDENT, "");
+		report_wrap(out, figures.s, INDENT, r->width);
+	}
+	if (f->advice) {
+		strbuf_addf(out, "%*s%s→ ", INDENT, "", style_on(&r->styles, STYLE_ADVICE));
+		report_wrap(out, f->advice, INDENT + 2, r->width);
+		strbuf_addstr(out, style_off(&r->styles));
+	}
+	strbuf_release(&figures);
+}
+
+/* "3 findings: 1 critical, 2 warnings" */
+static void add_summary(const struct finding *f, size_t nr, struct strbuf *out)
+{
+	size_t by_severity[SEVERITY_CRITICAL + 1] = { 0 };
+	const char *sep = ": ";
+
+	for (size_t i = 0; i < nr; i++)
+		by_severity[f[i].severity]++;
+	strbuf_addf(out, "%zu finding%s", nr, plural(nr));
+	for (int s = SEVERITY_CRITICAL; s >= 0; s--) {
+		if (!by_severity[s])
+			continue;
+		strbuf_addf(out, "%s%zu %s%s", sep, by_severity[s], severity_name(s),
+			    s == SEVERITY_CRITICAL ? "" : plural(by_severity[s]));
+		sep = ", ";
+	}
+}
+
+static void add_none(const struct report *r, struct strbuf *out)
+{
+	struct strbuf text = STRBUF_INIT;
+	size_t nr = 0, nr_allowed = 0;
+
+	for (; analyses[nr]; nr++)
+		nr_allowed += analyze_config_is_allowed(r->view.config, analyses[nr]);
+	nr -= nr_allowed;
+	strbuf_addf(
+		&text,
+		"no findings: %zu analys%s found nothing over %s thresholds (--thresholds lists "
+		"them)",
+		nr, nr == 1 ? "is" : "es", nr == 1 ? "its" : "their");
+	if (nr_allowed)
+		strbuf_addf(&text, "; %zu left out by --allow", nr_allowed);
+	strbuf_addf(out, "\n%s", style_on(&r->styles, STYLE_GOOD));
+	report_wrap(out, text.s, 0, r->width);
+	strbuf_addstr(out, style_off(&r->styles));
+	strbuf_release(&text);
+}
+
+void report_findings_text(const struct report *r, struct strbuf *out)
+{
+	bool all = r->verbose || r->all_findings;
+	const struct finding *f;
+	size_t nr, shown;
+
+	f = analyzer_get_findings(r->analyzer, &nr);
+	if (!nr) {
+		add_none(r, out);
+		return;
+	}
+	strbuf_addf(out, "\n%s", style_on(&r->styles, STYLE_HEAD));
+	add_summary(f, nr, out);
+	strbuf_addf(out, "%s\n", style_off(&r->styles));
+	shown = all ? nr : MIN(nr, MAX_SHOWN);
+	for (size_t i = 0; i < shown; i++)
+		add_finding(r, &f[i], out);
+	if (shown == nr)
+		return;
+	strbuf_addf(out, "\nand %zu more, less bad: --all-findings shows them\n", nr - shown);
+}
+
+static void put_finding(const struct report *r, const struct finding *f, struct json *j)
+{
+	char *place = recording_type_place(&r->rec, f->type);
+	bool has_type = f->type < r->rec.nr_types || f->has_task;
+	char buf[32];
+
+	json_open_object(j, NULL);
+	json_str(j, "rule", f->analysis->name);
+	json_str(j, "severity", severity_name(f->severity));
+	json_str(j, "type", has_type ? recording_type_name(&r->rec, f->type, buf) : NULL);
+	if (f->has_task) {
+		json_uint(j, "task", f->task.id);
+		if (f->task.runtime < r->rec.nr_runtimes)
+			json_uint(j, "runtime_id", f->task.runtime);
+	} else {
+		json_null(j, "task");
+	}
+	json_str(j, "location", place);
+	json_uint(j, "time_ns", f->time_ns);
+	json_uint(j, "span_ns", f->span_ns);
+	if (f->thread == MODEL_NO_THREAD)
+		json_null(j, "tid");
+	else
+		json_uint(j, "tid", recording_thread_tid(&r->rec, f->thread));
+	json_open_object(j, "figures");
+	for (unsigned i = 0; i < f->nr_figures; i++)
+		json_uint(j, f->figures[i].name, f->figures[i].value);
+	json_close_object(j);
+	json_uint(j, "harm_ns", f->harm_ns);
+	json_str(j, "what", f->what);
+	json_str(j, "advice", f->advice);
+	json_close_object(j);
+	free(place);
+}
+
+void report_findings_json(const struct report *r, struct json *j)
+{
+	const struct finding *f;
+	size_t nr;
+
+	f = analyzer_get_findings(r->analyzer, &nr);
+	json_open_array(j, "findings");
+	for (size_t i = 0; i < nr; i++)
+		put_finding(r, &f[i], j);
+	json_close_array(j);
+}
+
+static const char *limit_text(const struct threshold *t, uint64_t value, char buf[FORMAT_SIZE])
+{
+	switch (t->unit) {
+	case THRESHOLD_NS:
+		return format_span(value, buf);
+	case THRESHOLD_BYTES:
+		return format_bytes(value, buf);
+	case THRESHOLD_PERCENT:
+		snprintf(buf, FORMAT_SIZE, "%llu%%", (unsigned long long)value);
+		return buf;
+	default:
+		return format_grouped(value, buf);
+	}
+}
+
+void report_thresholds(const struct analyze_config *config, struct strbuf *out)
+{
+	char now[FORMAT_SIZE], usual[FORMAT_SIZE];
+
+	for (const struct analysis *const *an = analyses; *an; an++) {
+		const uint64_t *limits = analyze_config_limits(config, *an);
+
+		strbuf_addf(out, "%s%s: %s%s\n", an == analyses ? "" : "\n", (*an)->name,
+			    (*an)->summary,
+			    analyze_config_is_allowed(config, *an) ? " (left out)" : "");
+		for (const struct threshold *t = (*an)->thresholds; t && t->name; t++, limits++) {
+			strbuf_addf(out, "  %-28s %8s  %s", t->name, limit_text(t, *limits, now),
+				    t->help);
+			if (*limits != t->value)
+				strbuf_addf(out, " (usually %s)", limit_text(t, t->value, usual));
+			strbuf_addch(out, '\n');
+		}
+	}
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The first paragraph of a report: what was recorded, what was lost, what is not known, and what
+ * the recording cost. A line that has nothing to say is left out, and details come with --verbose.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "cmd/report.h"
+
+/*
+ * What an event costs the program, in tenths of a nanosecond: in a storm of polls, where the hooks
+ * stay in the caches, and in a server that does other things between two events (bench/RESULTS.md).
+ */
+#define AGENT_EVENT_WARM 72
+#define AGENT_EVENT_COLD 560
+
+static void count_threads(struct report_totals *t, const struct report *r)
+{
+	uint64_t duration_ns = model_get_duration(r->model);
+	const struct model_thread *threads;
+	size_t nr;
+
+	threads = analyzer_get_threads(r->analyzer, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		t->nr_threads[threads[i].kind]++;
+		if (threads[i].kind == MODEL_WORKER)
+			t->workers_busy_ns += threads[i].busy_ns;
+	}
+	if (t->nr_threads[MODEL_WORKER] && duration_ns)
+		t->workers_busy = (double)t->workers_busy_ns /
+				  ((double)t->nr_threads[MODEL_WORKER] * (double)duration_ns);
+}
+
+void report_totals_init(struct report_totals *t, const struct report *r)
+{
+	const struct by_type_row *rows = by_type_get_rows(analyzer_get_types(r->analyzer));
+	uint64_t nr_events = trace_get_nr_events(r->rec.trace);
+
+	*t = (struct report_totals){ 0 };
+	by_type_get_total(analyzer_get_types(r->analyzer), &t->all);
+	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
+		t->wakes += t->all.wakes[i];
+	count_threads(t, r);
+	t->lost_sum = recording_get_lost(&r->rec, r->model, t->lost);
+	for (uint32_t i = 0; i < r->rec.nr_groups; i++) {
+		t->nr_unnamed += rows[i].nr_tasks && !rows[i].group->name;
+		t->nr_ambiguous +=
+			rows[i].nr_tasks && rows[i].group->name && !rows[i].group->is_exact;
+	}
+	t->agent_min_ns = nr_events * AGENT_EVENT_WARM / 10;
+	t->agent_max_ns = nr_events * AGENT_EVENT_COLD / 10;
+}
+
+void report_totals_release(struct report_totals *t)
+{
+	by_type_row_release(&t->all);
+}
+
+static const char *outcome(const struct trace_end *end, char buf[64])
+{
+	static const char *const stops[] = { "", " (its duration was over)",
+					     " (the file had its size)", " (interrupted)",
+					     " (by an error)" };
+
+	switch (end->kind) {
+	case TRACE_EXITED:
+		snprintf(buf, 64, "the program exited with status %u", end->status);
+		break;
+	case TRACE_SIGNALED:
+		snprintf(buf, 64, "the program was killed by signal %u", end->status);
+		break;
+	case TRACE_EXECED:
+		return "the process went on as another program";
+	case TRACE_STOPPED:
+		snprintf(buf, 64, "the recording stopped before the program%s",
+			 end->status < ARRAY_SIZE(stops) ? stops[end->status] : "");
+		break;
+	default:
+		return "how the program ended is not known";
+	}
+	return buf;
+}
+
+static void add_program(const struct report *r, struct strbuf *out)
+{
+	uint64_t start = model_get_start(r->model), end = model_get_end(r->model);
+	uint64_t duration = trace_get_duration(r->rec.trace);
+	char a[FORMAT_SIZE], b[FORMAT_SIZE], text[64];
+
+	strbuf_addstr(out, "program     ");
+	strbuf_add_clean(out, r->rec.meta->exe, strlen(r->rec.meta->exe));
+	strbuf_addf(out, " (pid %u)\nrecorded    %s; %s\n", r->rec.meta->pid,
+		    format_span(duration, a), outcome(trace_get_end(r->rec.trace), text));
+	if (start || end < duration)
+		strbuf_addf(out, "looked at   %s from %s on\n", format_span(end - start, a),
+			    format_span(start, b));
+	if (r->view.recording.filter) {
+		strbuf_addstr(out, "looked at   tasks with ");
+		strbuf_add_clean(out, r->view.filter_text, strlen(r->view.filter_text));
+		strbuf_addstr(out, " only; threads are all there\n");
+	}
+}
+
+static void add_tasks(const struct report_totals *t, struct strbuf *out)
+{
+	char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
+
+	strbuf_addf(out, "tasks       %s (%s alive at the end), ",
+		    format_grouped(t->all.nr_tasks, a),
+		    format_grouped(t->all.ends[MODEL_ALIVE], b));
+	strbuf_addf(out, "%s poll%s, %s wake%s (%s by the task itself)\n",
+		    format_grouped(t->all.polls, a), plural(t->all.polls),
+		    format_grouped(t->wakes, b), plural(t->wakes),
+		    format_grouped(t->all.wakes[MODEL_BY_SELF], c));
+	strbuf_addf(out, "threads     %s worker%s", format_grouped(t->nr_threads[MODEL_WORKER], a),
+		    plural(t->nr_threads[MODEL_WORKER]));
+	if (t->nr_threads[MODEL_WORKER])
+		strbuf_addf(out, " (busy %.*f%% of the time)", t->workers_busy < 0.0995 ? 1 : 0,
+			    t->workers_busy * 100);
+	strbuf_addf(out, ", %s blocking, %s other%s\n",
+		    format_grouped(t->nr_threads[MODEL_BLOCKING], b),
+		    format_grouped(t->nr_threads[MODEL_OTHER], c),
+		    plural(t->nr_threads[MODEL_OTHER]));
+}
+
+/* A cut file skips what is left of its last block; that is no damage. */
+static bool is_damaged(const struct report *r)
+{
+	const struct trace_damage *d = trace_get_damage(r->rec.trace);
+
+	return d->bad_blocks || d->bad_events || (d->bytes_skipped && !d->cut);
+}
+
+/* What is unreadable is lost as well, and how much that is nobody knows exactly. */
+static void add_lost_sum(const struct report *r, uint64_t sum, struct strbuf *out)
+{
+	const struct trace_damage *d = trace_get_damage(r->rec.trace);
+	uint64_t all = sum + d->bad_events;
+	char a[FORMAT_SIZE], b[FORMAT_SIZE];
+
+	if (!is_damaged(r) && !sum)
+		strbuf_addf(out, "nothing%s", d->cut ? " up to the cut" : "");
+	else if (!is_damaged(r))
+		strbuf_addf(out, "%s event%s%s", format_grouped(sum, a), plural(sum),
+			    d->cut ? " up to the cut" : "");
+	else if (!all)
+		strbuf_addstr(out, "unknown: the file is damaged");
+	else
+		strbuf_addf(out, "at least %s event%s: %s unreadable, %s while recording",
+			    format_grouped(all, a), plural(all), format_grouped(d->bad_events, b),
+			    sum ? "the others" : "none");
+}
+
+static void add_lost(const struct report *r, const struct report_totals *t, struct strbuf *out)
+{
+	uint64_t nr_unslotted = trace_get_end(r->rec.trace)->nr_unslotted;
+	const char *sep = " (";
+	char a[FORMAT_SIZE];
+
+	strbuf_addstr(out, "lost        ");
+	add_lost_sum(r, t->lost_sum, out);
+	for (unsigned i = 0; t->lost_sum && i < EV_MAX; i++) {
+		if (!t->lost[i])
+			continue;
+		strbuf_addf(out, "%s%s %s", sep,
+			    event_descs[i].name ? event_descs[i].name : "unknown",
+			    format_grouped(t->lost[i], a));
+		sep = ", ";
+	}
+	strbuf_addstr(out, t->lost_sum ? ")" : "");
+	if (nr_unslotted)
+		strbuf_addf(out, "; %s thread%s not recorded", format_grouped(nr_unslotted, a),
+			    nr_unslotted == 1 ? " was" : "s were");
+	if (t->all.ns[MODEL_UNKNOWN])
+		strbuf_addf(out,
+			    "\nunknown     what tasks did for %s, after a loss or before a first "
+			    "sighting",
+			    format_span(t->all.ns[MODEL_UNKNOWN], a));
+	strbuf_addch(out, '\n');
+}
+
+static void add_file(const struct report *r, struct strbuf *out)
+{
+	const struct trace_damage *d = trace_get_damage(r->rec.trace);
+	const struct model_totals *totals = model_get_totals(r->model);
+	char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
+
+	if (r->verbose || d->cut || is_damaged(r))
+		strbuf_addf(out, "file        %s event%s, %s bytes, %s\n",
+			    format_grouped(totals->nr_events, a), plural(totals->nr_events),
+			    format_grouped(trace_get_size(r->rec.trace), b),
+			    d->cut	    ? "CUT: it has no end, what came later is missing"
+			    : is_damaged(r) ? "DAMAGED"
+					    : "complete");
+	if (is_damaged(r))
+		strbuf_addf(out,
+			    "DAMAGE      %s block%s and %s event%s unreadable, %s byte%s skipped\n",
+			    format_grouped(d->bad_blocks, a), plural(d->bad_blocks),
+			    format_grouped(d->bad_events, b), plural(d->bad_events),
+			    format_grouped(d->bytes_skipped, c), plural(d->bytes_skipped));
+	if (totals->nr_stray)
+		strbuf_addf(out, "stray       %s event%s nothing that came before\n",
+			    format_grouped(totals->nr_stray, a),
+			    totals->nr_stray == 1 ? " fits" : "s fit");
+}
+
+static void add_unresolved(const struct report_totals *t, struct strbuf *out)
+{
+	const char *sep = "unresolved  ";
+	char a[FORMAT_SIZE];
+
+	if (t->nr_unnamed)
+		strbuf_addf(out, "%s%s type%s without a name", sep,
+			    format_grouped(t->nr_unnamed, a), plural(t->nr_unnamed));
+	sep = t->nr_unnamed ? "; " : sep;
+	if (t->nr_ambiguous)
+		strbuf_addf(out, "%s%s type%s with several possible names", sep,
+			    format_grouped(t->nr_ambiguous, a), plural(t->nr_ambiguous));
+	sep = t->nr_ambiguous ? "; " : sep;
+	if (t->all.nr_first_seen)
+		strbuf_addf(out, "%sthe spawn of %s task%s was not seen: %s life begins later", sep,
+			    format_grouped(t->all.nr_first_seen, a), plural(t->all.nr_first_seen),
+			    t->all.nr_first_seen == 1 ? "its" : "their");
+	if (t->nr_unnamed || t->nr_ambiguous || t->all.nr_first_seen)
+		strbuf_addch(out, '\n');
+}
+
+static void add_cost(const struct report *r, const struct report_totals *t, struct strbuf *out)
+{
+	const struct trace_end *end = trace_get_end(r->rec.trace);
+	char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
+
+	if (end->kind == TRACE_CUT) {
+		strbuf_addstr(out, "cost        not known: the recording has no end\n");
+		return;
+	}
+	strbuf_addf(out, "cost        futrace used %s of CPU", format_span(end->tool_cpu_ns, a));
+	if (end->target_cpu_ns)
+		strbuf_addf(out, ", the program %s (agent: %s to %s, estimated)",
+			    format_span(end->target_cpu_ns, a), format_span(t->agent_min_ns, b),
+			    format_span(MIN(t->agent_max_ns, end->target_cpu_ns), c));
+	strbuf_addch(out, '\n');
+}
+
+void report_totals_text(const struct report *r, const struct report_totals *t, struct strbuf *out)
+{
+	add_program(r, out);
+	add_tasks(t, out);
+	add_lost(r, t, out);
+	add_file(r, out);
+	add_unresolved(t, out);
+	add_cost(r, t, out);
+}
+
+void report_totals_json(const struct report *r, const struct report_totals *t, struct json *j)
+{
+	const struct trace_end *end = trace_get_end(r->rec.trace);
+
+	json_open_object(j, "totals");
+	json_uint(j, "start_ns", model_get_start(r->model));
+	json_uint(j, "end_ns", model_get_end(r->model));
+	json_str(j, "filter", r->view.filter_text);
+	json_uint(j, "tasks", t->all.nr_tasks);
+	json_open_object(j, "tasks_by_end");
+	for (unsigned i = 0; i < MODEL_NR_ENDS; i++)
+		json_uint(j, model_end_name(i), t->all.ends[i]);
+	json_close_object(j);
+	json_uint(j, "tasks_first_seen", t->all.nr_first_seen);
+	json_uint(j, "types_unnamed", t->nr_unnamed);
+	json_uint(j, "types_ambiguous", t->nr_ambiguous);
+	json_uint(j, "polls", t->all.polls);
+	json_uint(j, "wakes", t->wakes);
+	json_uint(j, "self_wakes", t->all.wakes[MODEL_BY_SELF]);
+	json_uint(j, "busy_ns", t->all.ns[MODEL_RUNNING]);
+	json_uint(j, "sched_ns", t->all.ns[MODEL_SCHEDULED]);
+	json_uint(j, "idle_ns", t->all.ns[MODEL_IDLE]);
+	json_uint(j, "unknown_ns", t->all.ns[MODEL_UNKNOWN]);
+	json_uint(j, "workers", t->nr_threads[MODEL_WORKER]);
+	json_uint(j, "blocking_threads", t->nr_threads[MODEL_BLOCKING]);
+	json_uint(j, "other_threads", t->nr_threads[MODEL_OTHER]);
+	json_uint(j, "workers_busy_ns", t->workers_busy_ns);
+	json_double(j, "workers_busy", t->workers_busy);
+	if (end->target_cpu_ns) {
+		json_uint(j, "agent_cpu_ns_estimate_min", t->agent_min_ns);
+		json_uint(j, "agent_cpu_ns_estimate_max", MIN(t->agent_max_ns, end->target_cpu_ns));
+	}
+	json_close_object(j);
+}
