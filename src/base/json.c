@@ -4,27 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 void json_init(struct json *j, struct strbuf *out)
 {
 	*j = (struct json){ .out = out, .first = { true } };
-}
-
-/* Bytes of the UTF-8 sequence at s, 0 when it is none. */
-static size_t utf8_len(const unsigned char *s)
-{
-	size_t n = s[0] < 0x80			 ? 1
-		   : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-		   : (s[0] & 0xf0) == 0xe0	 ? 3
-		   : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-						 : 0;
-
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
 }
 
 /* How many bytes need no thought. */
@@ -39,7 +23,7 @@ static size_t plain_len(const unsigned char *s)
 
 static void quote(struct strbuf *out, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
+	const unsigned char *s = (const unsigned char *)text, *end = s + strlen(text);
 
 	strbuf_addch(out, '"');
 	while (*s) {
@@ -49,7 +33,7 @@ static void quote(struct strbuf *out, const char *text)
 		s += n;
 		if (!*s)
 			break;
-		n = utf8_len(s);
+		n = utf8_len((const char *)s, end - s);
 
 		if (n == 0)
 			strbuf_addstr(out, "\xef\xbf\xbd");

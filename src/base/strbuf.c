@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 char strbuf_empty[1];
 
 void strbuf_init(struct strbuf *b)
@@ -85,15 +87,23 @@ void strbuf_addf(struct strbuf *b, const char *fmt, ...)
 
 void strbuf_add_clean(struct strbuf *b, const char *s, size_t len)
 {
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = s[i];
+	size_t n;
+	uint32_t c;
 
-		/* 0x80..0x9f are control characters to some terminals only when not part of UTF-8:
-		 * the lead byte before them settles that, so they pass. */
-		if (c < 0x20 || c == 0x7f)
-			strbuf_addf(b, "\\x%02x", c);
-		else
-			strbuf_addch(b, c);
+	for (size_t i = 0; i < len; i += n) {
+		n = utf8_get(s + i, len - i, &c);
+		if (!n || c < 0x80) {
+			n = 1;
+			c = (unsigned char)s[i];
+			if (c < 0x20 || c >= 0x7f)
+				strbuf_addf(b, "\\x%02x", c);
+			else
+				strbuf_addch(b, c);
+		} else if (utf8_is_control(c)) {
+			strbuf_addf(b, "\\u{%x}", c);
+		} else {
+			strbuf_add(b, s + i, n);
+		}
 	}
 }
 

@@ -29,7 +29,10 @@ void strbuf_addch(struct strbuf *b, char c);
 void strbuf_addstr(struct strbuf *b, const char *s);
 void strbuf_adduint(struct strbuf *b, uint64_t n); /* decimal, and fast */
 void strbuf_addf(struct strbuf *b, const char *fmt, ...) PRINTF(2, 3);
-/* Text from outside: control and other unprintable bytes become \xNN, so no terminal obeys it. */
+/*
+ * Text from outside, so that no terminal obeys it: control characters and bytes that are no UTF-8
+ * become \xNN, those of more than one byte (C1, marks of direction) \u{NN}.
+ */
 void strbuf_add_clean(struct strbuf *b, const char *s, size_t len);
 char *strbuf_take(struct strbuf *b); /* the string is the caller's to free; b is empty again */
 

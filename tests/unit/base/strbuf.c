@@ -73,6 +73,11 @@ static void test_clean(void **state)
 
 	strbuf_add_clean(&b, text, sizeof(text) - 1);
 	assert_string_equal(b.s, "a\\x1b[31m\\x0a\\x7f\\x00\xc3\xa4");
+	/* the one-character form of ESC [, alone and as UTF-8; what turns text round; half a
+	 * character */
+	strbuf_reset(&b);
+	strbuf_add_clean(&b, "\x9b\xc2\x9b\xe2\x80\xae\xe2\x80", 8);
+	assert_string_equal(b.s, "\\x9b\\u{9b}\\u{202e}\\xe2\\x80");
 	strbuf_release(&b);
 }
 
