@@ -23,7 +23,7 @@ static size_t plain_len(const unsigned char *s)
 
 static void quote(struct strbuf *out, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text, *end = s + strlen(text);
+	const unsigned char *s = (const unsigned char *)text;
 
 	strbuf_addch(out, '"');
 	while (*s) {
@@ -33,7 +33,7 @@ static void quote(struct strbuf *out, const char *text)
 		s += n;
 		if (!*s)
 			break;
-		n = utf8_len((const char *)s, end - s);
+		n = utf8_len((const char *)s, strnlen((const char *)s, 4));
 
 		if (n == 0)
 			strbuf_addstr(out, "\xef\xbf\xbd");

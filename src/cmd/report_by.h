@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * How to add a table to `futrace report --by=NAME`: one file cmd/report_by_NAME.c with one `const
+ * struct table_kind table_by_NAME`, and one line in TABLES. The kind says what it listens to, what
+ * its rows are and what its columns know of them; sorting, limits and all forms are done for it.
+ */
+#ifndef CMD_REPORT_BY_H
+#define CMD_REPORT_BY_H
+
+#include "cmd/report_tables.h"
+#include "cmd/table.h"
+
+/* clang-format off */
+#define TABLES \
+	TABLE(type) \
+	TABLE(task) \
+	TABLE(worker) \
+	TABLE(thread) \
+	TABLE(wake)
+/* clang-format on */
+
+struct table_kind {
+	const char *name, *summary;
+	const char *what;	    /* a row is one: "type" */
+	const char *empty;	    /* said when there is none */
+	const char *note;	    /* under the table, or NULL */
+	const char *sort;	    /* the usual key */
+	uint64_t limit, data_limit; /* usual ones, as text and as data; 0: none */
+	const struct column *columns;
+	size_t nr_columns;
+	bool chooses_early; /* keeps only the first rows while it reads: by numbers known then */
+	bool (*is_judged)(const struct table *t, const void *row); /* see struct table */
+	/* Makes t->state and adds its sinks. */
+	void (*init)(struct report_table *t);
+	/* After the pass: adds the rows, which stay valid until release; may ask for a second. */
+	void (*finish)(struct report_table *t, struct analyzer *a);
+	void (*release)(void *state);
+	/* All that is known of a row, for --verbose; NULL: lines as long as need be do. */
+	void (*tell)(const struct report_table *t, const void *row, struct out *out);
+};
+
+#define TABLE(name) extern const struct table_kind table_by_##name;
+TABLES
+#undef TABLE
+
+struct report_table {
+	const struct table_kind *kind;
+	const struct recording *rec;
+	const struct report_table_opts *opts;
+	const struct column *sort;
+	bool is_reverse;
+	uint64_t limit; /* of rows; 0: none */
+	struct table table;
+	void *state;
+	VEC(struct recording_sink) sinks, second;
+	uint64_t nr_in_all;   /* rows, those past the limit too */
+	uint64_t duration_ns; /* of what was read */
+};
+
+static inline const struct report_table *table_owner(const struct table *t)
+{
+	return t->arg;
+}
+
+static inline const struct recording *table_rec(const struct table *t)
+{
+	return table_owner(t)->rec;
+}
+
+/* What several tables say. Types are numbers of the trace's types, as tasks have them. */
+const char *say_type(const struct table *t, uint16_t type, struct strbuf *scratch);
+const char *say_location(const struct table *t, uint16_t type, struct strbuf *scratch);
+bool say_index(uint32_t index, uint32_t nr, uint64_t *value); /* false: there is none */
+/*
+ * "serve::{closure#0} (local)", a number behind it where the name does not tell types apart; then
+ * the place of its definition, if that is wanted and there is room.
+ */
+void draw_type(const struct table *t, uint16_t type, bool with_place, size_t width,
+	       struct strbuf *out);
+/* Sleeping is what closures on the blocking pool are for; in a task it holds up a worker. */
+bool may_not_block(enum trace_task_kind kind);
+
+/* From where on a poll, or the wait for one, is worth a look and is a fault. */
+#define SLOW_NS	     UINT64_C(1000000)
+#define VERY_SLOW_NS UINT64_C(10000000)
+
+/* Five columns of values: p50, p90, p99, the greatest, and a picture; each with its rank. */
+#define COLUMNS_OF_VALUES(NAME, GROUP, FN, R50, R90, R99, RMAX, RPICTURE, LATE, WARN, BAD)       \
+	COLUMN_PERCENTILE(NAME "_p50_ns", GROUP, "P50", FN, 50, R50, LATE, WARN, BAD),           \
+		COLUMN_PERCENTILE(NAME "_p90_ns", GROUP, "P90", FN, 90, R90, LATE, WARN, BAD),   \
+		COLUMN_PERCENTILE(NAME "_p99_ns", GROUP, "P99", FN, 99, R99, LATE, WARN, BAD),   \
+		COLUMN_PERCENTILE(NAME "_max_ns", GROUP, "MAX", FN, 100, RMAX, LATE, WARN, BAD), \
+	{                                                                                        \
+		.key = NAME "_histogram", .head = TABLE_PICTURE_HEAD, .group = GROUP,            \
+		.values = FN, .rank = RPICTURE                                                   \
+	}
+#define COLUMN_PERCENTILE(KEY, GROUP, HEAD, FN, PERCENT, RANK, LATE, WARN, BAD)             \
+	{                                                                                   \
+		.key = KEY, .head = HEAD, .group = GROUP, .unit = COLUMN_NS, .values = FN,  \
+		.percent = PERCENT, .rank = RANK, .is_late = LATE, .warn = WARN, .bad = BAD \
+	}
+
+#endif

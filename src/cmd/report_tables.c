@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* What all tables of the report have in common: finding one by name, its sort key and its limit,
+ * and the order of things. */
+#include "cmd/report_tables.h"
+
+#include <string.h>
+
+#include "base/format.h"
+#include "cmd/report_by.h"
+
+static const struct table_kind *const kinds[] = {
+#define TABLE(name) &table_by_##name,
+	TABLES
+#undef TABLE
+};
+
+void report_table_names(struct strbuf *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		strbuf_addf(out, "%s%s", i ? " " : "", kinds[i]->name);
+}
+
+static const struct table_kind *find_kind(const char *name, struct err *e)
+{
+	struct strbuf names = STRBUF_INIT;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (strcmp(kinds[i]->name, name) == 0)
+			return kinds[i];
+	report_table_names(&names);
+	err_set(e, ERR_USAGE, "--by takes one of: %s; not '%s'", names.s, name);
+	strbuf_release(&names);
+	return NULL;
+}
+
+/* Rows that are chosen early can be so only by numbers that are known then. */
+static bool can_sort(const struct report_table *t, const struct column *c)
+{
+	return c && !(t->kind->chooses_early && (c->text || c->is_late));
+}
+
+static int find_sort(struct report_table *t, struct err *e)
+{
+	const char *key = t->opts->sort ? t->opts->sort : t->kind->sort;
+	struct strbuf keys = STRBUF_INIT;
+
+	t->is_reverse = key[0] == '-';
+	t->sort = table_find_key(&t->table, key + t->is_reverse);
+	if (can_sort(t, t->sort))
+		return 0;
+	for (size_t c = 0; c < t->table.nr_columns; c++) {
+		struct table one = { .columns = &t->table.columns[c], .nr_columns = 1 };
+		size_t before = keys.len;
+
+		if (!can_sort(t, one.columns))
+			continue;
+		table_list_keys(&one, &keys);
+		if (keys.len > before)
+			strbuf_addstr(&keys, ", ");
+	}
+	err_set(e, ERR_USAGE, "--by=%s cannot be sorted by '%s', only by: %.*s", t->kind->name, key,
+		keys.len ? (int)keys.len - 2 : 0, keys.s);
+	strbuf_release(&keys);
+	return -1;
+}
+
+struct report_table *report_table_new(const struct recording *rec,
+				      const struct report_table_opts *opts, struct err *e)
+{
+	const struct table_kind *kind = find_kind(opts->by ? opts->by : kinds[0]->name, e);
+	struct report_table *t;
+
+	if (!kind)
+		return NULL;
+	t = xcalloc(1, sizeof(*t));
+	t->kind = kind;
+	t->rec = rec;
+	t->opts = opts;
+	t->limit = opts->limit != REPORT_TABLE_USUAL ? opts->limit
+		   : opts->is_data		     ? kind->data_limit
+						     : kind->limit;
+	t->table = (struct table){ .columns = kind->columns,
+				   .nr_columns = kind->nr_columns,
+				   .arg = t,
+				   .is_judged = kind->is_judged,
+				   .styles = opts->styles,
+				   .is_ascii = opts->is_ascii };
+	if (find_sort(t, e)) {
+		free(t);
+		return NULL;
+	}
+	kind->init(t);
+	return t;
+}
+
+void report_table_free(struct report_table *t)
+{
+	if (!t)
+		return;
+	t->kind->release(t->state);
+	vec_release(&t->table.rows);
+	vec_release(&t->sinks);
+	vec_release(&t->second);
+	free(t);
+}
+
+const struct recording_sink *report_table_get_sinks(struct report_table *t, size_t *nr)
+{
+	*nr = t->sinks.nr;
+	return t->sinks.v;
+}
+
+const struct recording_sink *report_table_get_second(struct report_table *t, size_t *nr)
+{
+	*nr = t->second.nr;
+	return t->second.v;
+}
+
+void report_table_finish(struct report_table *t, struct analyzer *a, const struct model *m)
+{
+	t->duration_ns = model_get_duration(m);
+	t->kind->finish(t, a);
+	t->nr_in_all = MAX(t->nr_in_all, t->table.rows.nr);
+	table_sort(&t->table, t->sort, t->is_reverse);
+	if (t->limit)
+		t->table.rows.nr = MIN(t->table.rows.nr, t->limit);
+}
+
+void report_table_text(struct report_table *t, struct out *out)
+{
+	uint64_t left_out = t->nr_in_all - t->table.rows.nr;
+	char a[FORMAT_SIZE];
+
+	strbuf_addch(&out->buf, '\n');
+	if (!t->table.rows.nr) {
+		strbuf_addf(&out->buf, "%s\n", t->kind->empty);
+		return;
+	}
+	if (t->opts->is_verbose && t->kind->tell)
+		for (size_t i = 0; i < t->table.rows.nr; i++)
+			t->kind->tell(t, t->table.rows.v[i], out);
+	else
+		table_text(&t->table, t->opts->is_verbose ? SIZE_MAX : t->opts->width, out);
+	if (left_out)
+		strbuf_addf(&out->buf, "and %s more %s%s: --limit=0 shows all\n",
+			    format_grouped(left_out, a), t->kind->what, plural(left_out));
+	if (t->kind->note && !(t->opts->is_verbose && t->kind->tell))
+		strbuf_addf(&out->buf, "\n%s\n", t->kind->note);
+}
+
+void report_table_csv(struct report_table *t, struct out *out)
+{
+	table_csv(&t->table, out);
+}
+
+void report_table_json(struct report_table *t, struct json *j)
+{
+	json_open_object(j, "table");
+	json_str(j, "by", t->kind->name);
+	json_str(j, "sort", t->sort->key);
+	json_bool(j, "reverse", t->is_reverse);
+	json_uint(j, "rows_in_all", t->nr_in_all);
+	table_json(&t->table, j);
+	json_close_object(j);
+}

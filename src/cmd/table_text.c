@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * A table for people. Every cell is made twice, once to measure and once to print: rows may be
+ * many, and nothing is kept of them. Widths are columns of the terminal, not bytes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/utf8.h"
+#include "cmd/table.h"
+
+#define MIN_FLEXIBLE 24 /* what a flexible column gets at least, if it wants so much */
+#define MAX_TEXT     32 /* for other columns of text */
+#define GAP	     1	/* between columns */
+
+struct fit {
+	size_t width;
+	bool is_shown;
+	bool is_empty; /* no row has anything in it */
+};
+
+struct layout {
+	const struct table *t;
+	struct fit *fits; /* by column */
+};
+
+void table_draw_bars(const struct histogram *h, unsigned nr, unsigned per_decade, bool is_ascii,
+		     struct strbuf *out)
+{
+	static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	static const char *const plain[] = { " ", ".", ".", ":", ":", "|", "|", "#", "#" };
+	static const unsigned steps[] = { 100, 147, 215, 316, 464, 681 }; /* 100 * 10^(i/6) */
+	uint64_t *counts = xcalloc(nr, sizeof(*counts)), most = 1, decade = 1;
+	struct histogram_bin bin;
+	unsigned pos = 0, cell = 0;
+
+	while (histogram_next(h, &pos, &bin)) {
+		/* the next cell begins at steps[] * decade */
+		while (cell + 1 < nr) {
+			unsigned next = (cell + 1) % per_decade * (ARRAY_SIZE(steps) / per_decade);
+
+			if (bin.low < steps[next] * (next ? decade : decade * 10))
+				break;
+			decade *= next ? 1 : 10;
+			cell++;
+		}
+		counts[cell] += bin.nr;
+		most = MAX(most, counts[cell]);
+	}
+	for (cell = 0; cell < nr; cell++) {
+		/* whatever there is can be seen */
+		unsigned level = (double)counts[cell] / most * 8 + 0.5;
+
+		level = counts[cell] ? MAX(level, 1) : 0;
+		strbuf_addstr(out, (is_ascii ? plain : blocks)[level]);
+	}
+	free(counts);
+}
+
+static void add_number(const struct column *c, uint64_t value, struct strbuf *out)
+{
+	char buf[FORMAT_SIZE];
+
+	if (!value && c->hides_zero)
+		strbuf_addch(out, '-');
+	else if (c->unit == COLUMN_NS)
+		strbuf_addstr(out, format_span(value, buf));
+	else if (c->unit == COLUMN_BYTES)
+		strbuf_addstr(out, format_bytes(value, buf));
+	else if (c->unit == COLUMN_PERMILLE)
+		strbuf_addf(out, "%.1f%%", value / 10.0);
+	else if (c->unit == COLUMN_NUMBER)
+		strbuf_addf(out, "%llu", (unsigned long long)value);
+	else
+		strbuf_addstr(out, format_count(value, buf));
+}
+
+static void add_text(const char *text, struct strbuf *out)
+{
+	struct strbuf clean = STRBUF_INIT;
+	size_t len = 0, n;
+
+	strbuf_add_clean(&clean, text ? text : "-", text ? strlen(text) : 1);
+	while (len < clean.len) {
+		n = utf8_len(clean.s + len, clean.len - len);
+		if (utf8_columns(clean.s, len + n) > MAX_TEXT)
+			break;
+		len += n;
+	}
+	strbuf_add(out, clean.s, len);
+	strbuf_release(&clean);
+}
+
+static enum style style_of(const struct table *t, const struct column *c, const void *row,
+			   uint64_t value)
+{
+	if (t->is_judged && !t->is_judged(t, row))
+		return STYLE_NAME;
+	return c->bad && value >= c->bad     ? STYLE_CRITICAL
+	       : c->warn && value >= c->warn ? STYLE_WARNING
+					     : STYLE_NAME;
+}
+
+/* STYLE_NAME: nothing special. */
+static enum style add_cell(const struct table *t, const struct column *c, const void *row,
+			   struct strbuf *out)
+{
+	struct strbuf scratch = STRBUF_INIT;
+	const struct histogram *h;
+	uint64_t value;
+
+	if (c->text) {
+		add_text(c->text(t, row, &scratch), out);
+		strbuf_release(&scratch);
+	} else if (c->values && !c->percent) {
+		h = c->values(row);
+		if (h && h->nr)
+			table_draw_bars(h, TABLE_PICTURE_SIZE, 1, t->is_ascii, out);
+		else
+			strbuf_addch(out, '-');
+	} else if (column_get(t, c, row, &value)) {
+		add_number(c, value, out);
+		return style_of(t, c, row, value);
+	} else {
+		strbuf_addch(out, '-');
+	}
+	return STYLE_NAME;
+}
+
+static bool is_left(const struct column *c)
+{
+	return c->text || c->draw || (c->values && !c->percent);
+}
+
+static void measure(struct layout *l, size_t c)
+{
+	const struct column *col = &l->t->columns[c];
+	struct fit *fit = &l->fits[c];
+	struct strbuf cell = STRBUF_INIT;
+
+	fit->is_shown = col->head != NULL;
+	fit->is_empty = true;
+	if (!fit->is_shown)
+		return;
+	fit->width = strlen(col->head);
+	for (size_t i = 0; i < l->t->rows.nr; i++) {
+		strbuf_reset(&cell);
+		if (col->draw)
+			col->draw(l->t, l->t->rows.v[i], SIZE_MAX, &cell);
+		else
+			add_cell(l->t, col, l->t->rows.v[i], &cell);
+		fit->width = MAX(fit->width, utf8_columns(cell.s, cell.len));
+		fit->is_empty = fit->is_empty && strcmp(cell.s, "-") == 0;
+	}
+	strbuf_release(&cell);
+}
+
+/* What columns shown take, a flexible one no more than `flexible`. */
+static size_t sum_widths(const struct layout *l, size_t flexible)
+{
+	size_t sum = 0;
+
+	for (size_t c = 0; c < l->t->nr_columns; c++)
+		if (l->fits[c].is_shown)
+			sum += GAP + (l->t->columns[c].draw ? MIN(l->fits[c].width, flexible)
+							    : l->fits[c].width);
+	return sum ? sum - GAP : 0;
+}
+
+static bool leave_one_out(struct layout *l)
+{
+	struct fit *goes = NULL;
+	unsigned best = 0;
+
+	for (size_t c = 0; c < l->t->nr_columns; c++) {
+		struct fit *fit = &l->fits[c];
+		unsigned rank = l->t->columns[c].rank;
+
+		if (!fit->is_shown || !rank)
+			continue;
+		rank += fit->is_empty ? 1000 : 0;
+		if (rank > best) {
+			best = rank;
+			goes = fit;
+		}
+	}
+	if (goes)
+		goes->is_shown = false;
+	return goes != NULL;
+}
+
+/* What is left of the line goes to the flexible columns: evenly, but none gets more than it needs.
+ */
+static void share(struct layout *l, size_t width)
+{
+	size_t part = 0;
+
+	while (sum_widths(l, part + 1) <= width && sum_widths(l, part) < sum_widths(l, SIZE_MAX))
+		part++;
+	for (size_t c = 0; c < l->t->nr_columns; c++)
+		if (l->t->columns[c].draw)
+			l->fits[c].width = MIN(l->fits[c].width, MAX(part, (size_t)MIN_FLEXIBLE));
+}
+
+static void layout_init(struct layout *l, const struct table *t, size_t width)
+{
+	size_t flexible = MAX(MIN_FLEXIBLE, width / 4);
+
+	*l = (struct layout){ .t = t, .fits = xcalloc(t->nr_columns, sizeof(*l->fits)) };
+	for (size_t c = 0; c < t->nr_columns; c++)
+		measure(l, c);
+	if (width == SIZE_MAX)
+		return;
+	while (sum_widths(l, flexible) > width && leave_one_out(l))
+		;
+	share(l, width);
+}
+
+static void pad(struct strbuf *line, size_t nr, char c)
+{
+	while (nr--)
+		strbuf_addch(line, c);
+}
+
+static void end_line(struct strbuf *line, const char *on, const char *off, struct out *out)
+{
+	while (line->len && line->s[line->len - 1] == ' ')
+		line->len--;
+	strbuf_addstr(&out->buf, on);
+	strbuf_add(&out->buf, line->s, line->len);
+	strbuf_addf(&out->buf, "%s\n", off);
+	strbuf_reset(line);
+	out_spill(out);
+}
+
+/* "---- POLL ----" over the columns of a group. */
+static void print_groups(const struct layout *l, struct strbuf *line, struct out *out)
+{
+	bool has_any = false;
+	size_t next;
+
+	for (size_t c = 0; c < l->t->nr_columns; c = next) {
+		const char *group = l->t->columns[c].group;
+		size_t width = 0, len = group ? strlen(group) : 0, dashes;
+
+		for (next = c; next < l->t->nr_columns && l->t->columns[next].group == group;
+		     next++)
+			if (l->fits[next].is_shown)
+				width += l->fits[next].width + GAP;
+		dashes = group && width >= len + GAP + 4 ? width - len - GAP - 2 : 0;
+		pad(line, dashes / 2, '-');
+		if (group && width > len) {
+			has_any = true;
+			strbuf_addf(line, dashes ? " %s " : "%s", group);
+			pad(line, dashes - dashes / 2, '-');
+			pad(line, dashes ? GAP : width - len, ' ');
+		} else {
+			pad(line, width, ' ');
+		}
+	}
+	if (has_any)
+		end_line(line, style_on(l->t->styles, STYLE_HEAD), style_off(l->t->styles), out);
+	strbuf_reset(line);
+}
+
+static void place(const struct fit *fit, const struct column *c, const char *text, size_t columns,
+		  struct strbuf *line)
+{
+	size_t space = fit->width > columns ? fit->width - columns : 0;
+
+	pad(line, is_left(c) ? 0 : space, ' ');
+	strbuf_addstr(line, text);
+	pad(line, (is_left(c) ? space : 0) + GAP, ' ');
+}
+
+static void print_heads(const struct layout *l, struct strbuf *line, struct out *out)
+{
+	print_groups(l, line, out);
+	for (size_t c = 0; c < l->t->nr_columns; c++)
+		if (l->fits[c].is_shown)
+			place(&l->fits[c], &l->t->columns[c], l->t->columns[c].head,
+			      strlen(l->t->columns[c].head), line);
+	end_line(line, style_on(l->t->styles, STYLE_HEAD), style_off(l->t->styles), out);
+}
+
+static void print_row(const struct layout *l, const void *row, struct strbuf *line, struct out *out)
+{
+	const struct styles *styles = l->t->styles;
+	struct strbuf cell = STRBUF_INIT, marked = STRBUF_INIT;
+
+	for (size_t c = 0; c < l->t->nr_columns; c++) {
+		const struct column *col = &l->t->columns[c];
+		enum style style = STYLE_NAME;
+
+		if (!l->fits[c].is_shown)
+			continue;
+		strbuf_reset(&cell);
+		strbuf_reset(&marked);
+		if (col->draw)
+			col->draw(l->t, row, l->fits[c].width, &cell);
+		else
+			style = add_cell(l->t, col, row, &cell);
+		if (style != STYLE_NAME)
+			strbuf_addf(&marked, "%s%s%s", style_on(styles, style), cell.s,
+				    style_off(styles));
+		place(&l->fits[c], col, style != STYLE_NAME ? marked.s : cell.s,
+		      utf8_columns(cell.s, cell.len), line);
+	}
+	end_line(line, "", "", out);
+	strbuf_release(&cell);
+	strbuf_release(&marked);
+}
+
+void table_text(const struct table *t, size_t width, struct out *out)
+{
+	struct strbuf line = STRBUF_INIT;
+	struct layout l;
+
+	layout_init(&l, t, width);
+	print_heads(&l, &line, out);
+	for (size_t i = 0; i < t->rows.nr; i++)
+		print_row(&l, t->rows.v[i], &line, out);
+	strbuf_release(&line);
+	free(l.fits);
+}
