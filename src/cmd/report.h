@@ -6,6 +6,7 @@
 
 #include "analyze/analyze.h"
 #include "base/json.h"
+#include "cmd/report_tables.h"
 #include "cmd/style.h"
 #include "cmd/view.h"
 
@@ -14,8 +15,9 @@ struct report {
 	struct view view;
 	struct styles styles;
 	struct analyzer *analyzer;
-	struct model *model; /* once it is read */
-	size_t width;	     /* columns of a line */
+	struct report_table *table; /* NULL: none is wanted */
+	struct model *model;	    /* once it is read */
+	size_t width;		    /* columns of a line */
 	bool verbose;
 	bool all_findings;
 };
@@ -44,12 +46,10 @@ void report_findings_json(const struct report *r, struct json *j);
 /* Every analysis with its thresholds as they are set. */
 void report_thresholds(const struct analyze_config *config, struct strbuf *out);
 
-/* One pass for the analyzer, whoever else has to listen, and these sinks. */
+/* One pass for the analyzer, the table and these sinks; one more if the table needs it. */
 void report_read(struct report *r, const struct recording_sink *sinks, size_t nr);
 /* Reads the recording, and writes to stdout as it goes. */
 void report_json(struct report *r);
-/* A line for each type, as the last part of the text. */
-void report_rows(const struct report *r, struct strbuf *out);
 
 /* Breaks text into lines of the width, each indented so far but for the first. */
 void report_wrap(struct strbuf *out, const char *text, size_t indent, size_t width);

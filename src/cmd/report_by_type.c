@@ -133,7 +133,8 @@ static const struct column columns[] = {
 	  .unit = COLUMN_NS,
 	  .rank = 3,
 	  .hides_zero = true,
-	  .bad = 1,
+	  .warn = 1,
+	  .bad = SLOW_NS,
 	  AT(blocked_ns) },
 	DATA("blocked_polls", nr_blocked_polls),
 	DATA("max_blocked_ns", max_blocked_poll_ns),
@@ -141,7 +142,10 @@ static const struct column columns[] = {
 	COLUMNS_OF_VALUES("sched", "SCHED", sched, 21, 24, 0, 8, 36, false, SLOW_NS, VERY_SLOW_NS),
 	COLUMNS_OF_VALUES("idle", "IDLE", idle, 22, 33, 34, 35, 37, false, 0, 0),
 	{ .key = "size_bytes", .head = "SIZE", .unit = COLUMN_BYTES, .rank = 32, .number = size },
-	{ .head = "ENDS", .text = ends, .rank = 7 },
+	{ .head = "ENDS",
+	  .text = ends,
+	  .rank = 7,
+	  .note = "ENDS: c completed, x cancelled, p panicked, d dropped with its runtime." },
 	{ .head = "TYPE", .draw = draw },
 };
 
@@ -157,10 +161,9 @@ static void tell_counts(const struct by_type_row *row, struct strbuf *out)
 		if (row->ends[i])
 			strbuf_addf(out, ", %s %s", format_grouped(row->ends[i], a),
 				    model_end_name(i));
-	strbuf_addf(out, "\n  wakes  ");
 	for (unsigned i = 0, some = 0; i < MODEL_NR_CAUSES; i++)
 		if (row->wakes[i])
-			strbuf_addf(out, "%s %s by %s", some++ ? "," : "",
+			strbuf_addf(out, "%s %s by %s", some++ ? "," : "\n  wakes  ",
 				    format_grouped(row->wakes[i], a), model_cause_name(i));
 	strbuf_addf(out, "\n  life    busy %s,", format_span(row->ns[MODEL_RUNNING], a));
 	strbuf_addf(out, " sched %s,", format_span(row->ns[MODEL_SCHEDULED], a));
@@ -207,7 +210,7 @@ static void tell(const struct report_table *t, const void *r, struct out *out)
 	}
 	strbuf_release(&scratch);
 	tell_counts(row, buf);
-	strbuf_addf(buf, "%16s %7s %7s %7s %7s  %s\n", "NUMBER", "P50", "P90", "P99", "MAX",
+	strbuf_addf(buf, "%17s %7s %7s %7s %7s  %s\n", "NUMBER", "P50", "P90", "P99", "MAX",
 		    "100ns 1us   10us  100us 1ms   10ms  100ms 1s");
 	tell_values(&t->table, "poll", &row->poll, buf);
 	tell_values(&t->table, "sched", &row->sched, buf);
@@ -238,7 +241,6 @@ const struct table_kind table_by_type = {
 	.summary = "each type of future",
 	.what = "type",
 	.empty = "No task was recorded.",
-	.note = "ENDS: c completed, x cancelled, p panicked, d dropped with its runtime.",
 	.sort = "busy",
 	.limit = 40,
 	.columns = columns,

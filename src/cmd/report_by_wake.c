@@ -94,7 +94,7 @@ static void draw_waker(const struct table *t, const void *r, size_t width, struc
 	} else if (row_of(r)->cause == MODEL_BY_THREAD) {
 		const char *name = recording_thread_name(table_rec(t), row_of(r)->waker);
 
-		strbuf_addstr(out, "thread ");
+		strbuf_addstr(out, name[0] ? "thread " : "thread without a name");
 		strbuf_add_clean(out, name, strlen(name));
 	} else {
 		strbuf_addstr(out, causes[row_of(r)->cause]);

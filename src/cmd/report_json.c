@@ -334,6 +334,8 @@ void report_json(struct report *r)
 	report_read(r, &(struct recording_sink){ &json_ops, &s }, 1);
 	json_close_array(j);
 	put_all(&s);
+	if (r->table)
+		report_table_json(r->table, j);
 	json_close_object(j);
 	strbuf_addstr(&s.text, "\n");
 	flush(&s);

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/format.h"
 #include "cmd/report_by.h"
 
 static const struct table_kind *const kinds[] = {
@@ -83,6 +82,7 @@ struct report_table *report_table_new(const struct recording *rec,
 				   .nr_columns = kind->nr_columns,
 				   .arg = t,
 				   .is_judged = kind->is_judged,
+				   .what = kind->what,
 				   .styles = opts->styles,
 				   .is_ascii = opts->is_ascii };
 	if (find_sort(t, e)) {
@@ -124,28 +124,21 @@ void report_table_finish(struct report_table *t, struct analyzer *a, const struc
 	table_sort(&t->table, t->sort, t->is_reverse);
 	if (t->limit)
 		t->table.rows.nr = MIN(t->table.rows.nr, t->limit);
+	t->table.nr_left_out = t->nr_in_all - t->table.rows.nr;
 }
 
 void report_table_text(struct report_table *t, struct out *out)
 {
-	uint64_t left_out = t->nr_in_all - t->table.rows.nr;
-	char a[FORMAT_SIZE];
-
 	strbuf_addch(&out->buf, '\n');
 	if (!t->table.rows.nr) {
 		strbuf_addf(&out->buf, "%s\n", t->kind->empty);
-		return;
-	}
-	if (t->opts->is_verbose && t->kind->tell)
+	} else if (t->opts->is_verbose && t->kind->tell) {
 		for (size_t i = 0; i < t->table.rows.nr; i++)
 			t->kind->tell(t, t->table.rows.v[i], out);
-	else
+		table_more(&t->table, out);
+	} else {
 		table_text(&t->table, t->opts->is_verbose ? SIZE_MAX : t->opts->width, out);
-	if (left_out)
-		strbuf_addf(&out->buf, "and %s more %s%s: --limit=0 shows all\n",
-			    format_grouped(left_out, a), t->kind->what, plural(left_out));
-	if (t->kind->note && !(t->opts->is_verbose && t->kind->tell))
-		strbuf_addf(&out->buf, "\n%s\n", t->kind->note);
+	}
 }
 
 void report_table_csv(struct report_table *t, struct out *out)

@@ -61,3 +61,16 @@ size_t style_width(void)
 		return DEFAULT_WIDTH;
 	return MAX(MIN_WIDTH, MIN(width, MAX_WIDTH));
 }
+
+bool style_is_utf8(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *locale = getenv(names[i]);
+
+		if (locale && *locale)
+			return strcasestr(locale, "utf-8") || strcasestr(locale, "utf8");
+	}
+	return false;
+}

@@ -40,5 +40,7 @@ const char *style_off(const struct styles *s);
 
 /* Of stdout: $COLUMNS, or the terminal's, or 100. */
 size_t style_width(void);
+/* Whether the locale has more than ASCII. */
+bool style_is_utf8(void);
 
 #endif

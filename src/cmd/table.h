@@ -33,6 +33,7 @@ struct column {
 	const char *key;
 	const char *head;  /* as text; NULL: only as data */
 	const char *group; /* a heading over neighbours that share it, or NULL */
+	const char *note;  /* under the table, where the column is shown; or NULL */
 	enum column_unit unit;
 	unsigned rank;	    /* 0: never left out; of the others the greatest goes first */
 	bool hides_zero;    /* 0 is printed as "-" */
@@ -60,6 +61,8 @@ struct table {
 	bool (*is_judged)(const struct table *t, const void *row);
 	const struct styles *styles;
 	bool is_ascii;
+	uint64_t nr_left_out; /* rows that are not here */
+	const char *what;     /* each of them is one: "type" */
 };
 
 /* False: it has none. */
@@ -70,6 +73,8 @@ void table_list_keys(const struct table *t, struct strbuf *out); /* "tasks, aliv
 /* Numbers: greatest first; text: in the order of the alphabet. Rows that have none come last. */
 void table_sort(struct table *t, const struct column *c, bool is_reverse);
 
+/* "and 7 more types: …", where rows were left out. */
+void table_more(const struct table *t, struct out *out);
 /* width SIZE_MAX: nothing is left out and nothing is cut. */
 void table_text(const struct table *t, size_t width, struct out *out);
 void table_csv(const struct table *t, struct out *out);

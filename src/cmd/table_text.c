@@ -312,6 +312,15 @@ static void print_row(const struct layout *l, const void *row, struct strbuf *li
 	strbuf_release(&marked);
 }
 
+void table_more(const struct table *t, struct out *out)
+{
+	char a[FORMAT_SIZE];
+
+	if (t->nr_left_out)
+		strbuf_addf(&out->buf, "and %s more %s%s: --limit=0 shows all\n",
+			    format_grouped(t->nr_left_out, a), t->what, plural(t->nr_left_out));
+}
+
 void table_text(const struct table *t, size_t width, struct out *out)
 {
 	struct strbuf line = STRBUF_INIT;
@@ -321,6 +330,10 @@ void table_text(const struct table *t, size_t width, struct out *out)
 	print_heads(&l, &line, out);
 	for (size_t i = 0; i < t->rows.nr; i++)
 		print_row(&l, t->rows.v[i], &line, out);
+	table_more(t, out);
+	for (size_t c = 0; c < t->nr_columns; c++)
+		if (l.fits[c].is_shown && t->columns[c].note)
+			strbuf_addf(&out->buf, "\n%s\n", t->columns[c].note);
 	strbuf_release(&line);
 	free(l.fits);
 }
