@@ -16,7 +16,16 @@
 #include "analyze/by_type.h"
 #include "model/recording.h"
 
-/* Severity is about the program: CRITICAL harms every other task, NOTE is worth a look. */
+/*
+ * Severity is about the program, not about how sure we are: what is not sure is no finding.
+ *
+ * CRITICAL	other tasks suffer from it now: a worker is held and cannot run them
+ * WARNING	a fault that costs time or memory, or a CRITICAL one that is small
+ * NOTE		worth a look; may be what somebody wanted
+ *
+ * Findings of one severity are ordered by harm_ns: ns of worker or CPU time lost in the recording.
+ * What costs something else (memory) says how much lost time it is to be compared with.
+ */
 enum severity { SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_CRITICAL };
 
 enum figure_unit { FIGURE_COUNT, FIGURE_NS, FIGURE_BYTES, FIGURE_PERCENT };
@@ -33,7 +42,10 @@ struct finding {
 	const struct analysis *analysis;
 	enum severity severity;
 	uint64_t harm_ns; /* decides among findings of one severity */
-	uint16_t type;	  /* EVENT_TYPE_NONE: it is about no type */
+	/* It follows from faults that have findings of their own, and comes after all those of its
+	 * severity. */
+	bool is_consequence;
+	uint16_t type; /* EVENT_TYPE_NONE: it is about no type */
 	bool has_task;
 	struct model_key task; /* the worst one, if there is one */
 	uint32_t thread;       /* where the worst of it happened; MODEL_NO_THREAD */
@@ -65,6 +77,9 @@ struct analysis_input {
 	const struct by_type_row *rows; /* by group: rec->nr_groups of them */
 	const struct model_thread *threads;
 	size_t nr_threads;
+	/* At least so long runs had no CPU although they were not seen to sleep: the machine was
+	 * busy, or they were in a call that is not seen (read, fsync). 0: no sign of that. */
+	uint64_t off_cpu_ns;
 	struct analyzer *out; /* for finding_add */
 };
 
@@ -77,11 +92,31 @@ struct analysis {
 	const struct model_ops *ops; /* its sink is the state; NULL: the sums are enough */
 	void (*finish)(void *state, const struct analysis_input *in);
 	void (*release)(void *state); /* may be NULL */
+	/* The name of an analysis whose finding about the same type is left out when it has no more
+	 * harm: it would say the same, less exactly. May be NULL. */
+	const char *covers;
 };
+
+/* The worst run so far, for an analysis that points at one. Zeroed memory is none. */
+struct worst_run {
+	uint64_t span_ns; /* how bad */
+	uint64_t time_ns; /* when that began */
+	uint32_t thread;
+	struct model_key task;
+};
+
+static inline void worst_run_note(struct worst_run *w, const struct model_run *run,
+				  uint64_t span_ns)
+{
+	if (span_ns > w->span_ns)
+		*w = (struct worst_run){ span_ns, run->start_ns, run->thread, run->task->key };
+}
 
 /* One more finding, about a type or about none. It is good until the next one. */
 struct finding *finding_add(const struct analysis_input *in, enum severity severity, uint16_t type);
 void finding_figure(struct finding *f, const char *name, enum figure_unit unit, uint64_t value);
+/* Where the worst of it happened. */
+void finding_point(struct finding *f, const struct worst_run *w);
 void finding_say(struct finding *f, const char *fmt, ...) PRINTF(2, 3);
 void finding_advise(struct finding *f, const char *fmt, ...) PRINTF(2, 3);
 

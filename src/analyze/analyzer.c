@@ -105,13 +105,55 @@ static int worse_first(const void *pa, const void *pb)
 
 	if (a->severity != b->severity)
 		return a->severity < b->severity ? 1 : -1;
+	if (a->is_consequence != b->is_consequence)
+		return a->is_consequence ? 1 : -1;
 	if (a->harm_ns != b->harm_ns)
 		return a->harm_ns < b->harm_ns ? 1 : -1;
-	return (a->type > b->type) - (a->type < b->type);
+	if (a->type != b->type)
+		return a->type > b->type ? 1 : -1;
+	return strcmp(a->analysis->name, b->analysis->name);
+}
+
+static bool is_covered(const struct analyzer *a, const struct finding *f)
+{
+	vec_each (by, &a->findings)
+		if (by->type == f->type && by->harm_ns >= f->harm_ns && by->analysis->covers &&
+		    strcmp(by->analysis->covers, f->analysis->name) == 0)
+			return true;
+	return false;
+}
+
+static void drop_covered(struct analyzer *a)
+{
+	size_t kept = 0;
+
+	/* what covers is never covered itself, so the order does not matter */
+	vec_each (f, &a->findings) {
+		if (is_covered(a, f)) {
+			free(f->what);
+			free(f->advice);
+			continue;
+		}
+		a->findings.v[kept++] = *f;
+	}
+	a->findings.nr = kept;
+}
+
+/* The program's CPU time is all that runs can have had; what they took beyond that was not CPU. */
+static uint64_t off_cpu_ns(const struct analyzer *a)
+{
+	uint64_t cpu_ns = a->rec->trace ? trace_get_end(a->rec->trace)->target_cpu_ns : 0;
+	uint64_t awake_ns = 0;
+
+	vec_each (t, &a->threads)
+		awake_ns += t->busy_ns - MIN(t->busy_ns, t->blocked_ns);
+	return cpu_ns && awake_ns > cpu_ns ? awake_ns - cpu_ns : 0;
 }
 
 void analyzer_finish(struct analyzer *a, const struct model *m)
 {
+	uint64_t off_cpu = off_cpu_ns(a);
+
 	for (size_t i = 0; i < NR_ANALYSES; i++) {
 		struct running *r = &a->running[i];
 
@@ -123,9 +165,11 @@ void analyzer_finish(struct analyzer *a, const struct model *m)
 		r->in.rows = by_type_get_rows(a->types);
 		r->in.threads = a->threads.v;
 		r->in.nr_threads = a->threads.nr;
+		r->in.off_cpu_ns = off_cpu;
 		a->current = analyses[i];
 		analyses[i]->finish(r->state, &r->in);
 	}
+	drop_covered(a);
 	if (a->findings.nr)
 		qsort(a->findings.v, a->findings.nr, sizeof(*a->findings.v), worse_first);
 }
@@ -162,6 +206,15 @@ void finding_figure(struct finding *f, const char *name, enum figure_unit unit, 
 {
 	if (f->nr_figures < FINDING_MAX_FIGURES)
 		f->figures[f->nr_figures++] = (struct figure){ name, unit, value };
+}
+
+void finding_point(struct finding *f, const struct worst_run *w)
+{
+	f->has_task = true;
+	f->task = w->task;
+	f->thread = w->thread;
+	f->time_ns = w->time_ns;
+	f->span_ns = w->span_ns;
 }
 
 void finding_say(struct finding *f, const char *fmt, ...)
