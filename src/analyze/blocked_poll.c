@@ -1,31 +1,53 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Polls that sleep in the kernel: the worker that they run on can do nothing else meanwhile. */
-#include <string.h>
-
+/*
+ * Polls that sleep in the kernel: the worker that they run on can do nothing else meanwhile. What
+ * they sleep in tells what to do about it. A sleep in nanosleep, poll or epoll is always somebody's
+ * wish, so one is enough; waiting for a lock may be bad luck.
+ */
 #include "analyze/analyses.h"
+#include "analyze/over_limit.h"
 #include "base/format.h"
 
-enum { LIMIT_WARN, LIMIT_CRITICAL };
+enum { LIMIT_WARN, LIMIT_CRITICAL, LIMIT_COUNT, LIMIT_SHARE };
 
 static const struct threshold thresholds[] = {
 	[LIMIT_WARN] = { "blocked-poll", THRESHOLD_NS, 10000000, "a poll that sleeps this long" },
 	[LIMIT_CRITICAL] = { "blocked-poll-critical", THRESHOLD_NS, 50000000,
 			     "… and one that is critical" },
+	[LIMIT_COUNT] = { "blocked-poll-count", THRESHOLD_COUNT, 3,
+			  "so many such polls, if they wait for locks; one N times as long counts "
+			  "N times" },
+	[LIMIT_SHARE] = { "blocked-poll-share", THRESHOLD_PERCENT, 5,
+			  "… or all sleeps in a type's polls, of the recording" },
 	{ 0 },
 };
 
-struct worst {
-	uint64_t nr, ns; /* polls that slept too long, and how long in all */
-	uint64_t max_ns, time_ns;
-	uint32_t thread;
-	struct model_key task;
-	uint8_t flags;
+/* What a poll slept in. */
+enum sleep_kind { SLEEP_LOCK, SLEEP_TIMED, SLEEP_IO, NR_SLEEP_KINDS };
+
+static const struct {
+	const char *what, *advice;
+} texts[NR_SLEEP_KINDS] = {
+	[SLEEP_LOCK] = { "waiting for a lock, a channel or a thread of std",
+			 "hold the lock for a shorter time, or use the locks and channels of "
+			 "tokio::sync" },
+	[SLEEP_TIMED] = { "in thread::sleep or the like",
+			  "use tokio::time::sleep, or move the call to spawn_blocking" },
+	[SLEEP_IO] = { "waiting for I/O", "use the async form of the call, or move it to "
+					  "spawn_blocking" },
+};
+
+struct blocked {
+	struct over_limit over;
+	bool is_certain;     /* one of these did not wait for a lock */
+	uint64_t nr, max_ns; /* of all sleeps, however short */
+	uint64_t ns[NR_SLEEP_KINDS];
 };
 
 struct state {
 	const struct recording *rec;
-	uint64_t limit_ns;
-	struct worst *by_group;
+	const uint64_t *limits;
+	struct blocked *by_group;
 };
 
 static void init(void *state, const struct analysis_input *in)
@@ -33,7 +55,7 @@ static void init(void *state, const struct analysis_input *in)
 	struct state *s = state;
 
 	s->rec = in->rec;
-	s->limit_ns = in->limits[LIMIT_WARN];
+	s->limits = in->limits;
 	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
 }
 
@@ -42,59 +64,84 @@ static void release(void *state)
 	free(((struct state *)state)->by_group);
 }
 
+static enum sleep_kind kind_of(uint8_t flags)
+{
+	if (flags & EF_SLEEP_TIMED)
+		return SLEEP_TIMED;
+	return flags & (EF_SLEEP_EPOLL | EF_SLEEP_POLL) ? SLEEP_IO : SLEEP_LOCK;
+}
+
 static void on_run(void *sink, const struct model_run *run)
 {
 	struct state *s = sink;
-	struct worst *w;
+	enum sleep_kind kind;
+	struct blocked *b;
 
 	/* Sleeping is what closures on the blocking pool are for, and block_in_place. */
-	if (run->blocked_ns < s->limit_ns || run->task->kind == TRACE_BLOCKING ||
-	    run->is_off_worker)
+	if (likely(!run->blocked_ns) || run->task->kind == TRACE_BLOCKING || run->is_off_worker)
 		return;
-	w = &s->by_group[recording_group_of(s->rec, run->task->key.type)];
-	w->nr++;
-	w->ns += run->blocked_ns;
-	w->flags |= run->sleep_flags;
-	if (run->blocked_ns <= w->max_ns)
+	b = &s->by_group[recording_group_of(s->rec, run->task->key.type)];
+	kind = kind_of(run->sleep_flags);
+	b->nr++;
+	b->ns[kind] += run->blocked_ns;
+	b->max_ns = MAX(b->max_ns, run->blocked_ns);
+	if (run->blocked_ns < s->limits[LIMIT_WARN])
 		return;
-	w->max_ns = run->blocked_ns;
-	w->time_ns = run->start_ns;
-	w->thread = run->thread;
-	w->task = run->task->key;
+	b->is_certain |= kind != SLEEP_LOCK;
+	over_limit_add(&b->over, run, run->blocked_ns, s->limits[LIMIT_WARN],
+		       s->limits[LIMIT_CRITICAL]);
 }
 
 static const struct model_ops ops = { .run = on_run };
 
-static const char *advice(uint8_t flags)
+static enum sleep_kind main_kind(const struct blocked *b)
 {
-	if (flags == EF_SLEEP_FUTEX)
-		return "the poll waits for a lock or a condition of std: hold it shorter, or use one "
-		       "of tokio::sync";
-	if (flags == EF_SLEEP_TIMED)
-		return "use tokio::time::sleep, or move the call to spawn_blocking";
-	return "move the blocking call to spawn_blocking, or use its async form";
+	enum sleep_kind most = SLEEP_LOCK;
+
+	for (int k = 0; k < NR_SLEEP_KINDS; k++)
+		if (b->ns[k] > b->ns[most])
+			most = k;
+	return most;
 }
 
-static void say(const struct worst *w, uint16_t type, const struct analysis_input *in)
+static uint64_t all_ns(const struct blocked *b)
 {
-	bool is_critical = w->max_ns >= in->limits[LIMIT_CRITICAL];
-	struct finding *f =
-		finding_add(in, is_critical ? SEVERITY_CRITICAL : SEVERITY_WARNING, type);
-	char all[FORMAT_SIZE], max[FORMAT_SIZE];
+	uint64_t ns = 0;
 
-	f->harm_ns = w->ns;
-	f->has_task = true;
-	f->task = w->task;
-	f->thread = w->thread;
-	f->time_ns = w->time_ns;
-	f->span_ns = w->max_ns;
-	finding_figure(f, "polls", FIGURE_COUNT, w->nr);
-	finding_figure(f, "blocked_ns", FIGURE_NS, w->ns);
-	finding_figure(f, "max_ns", FIGURE_NS, w->max_ns);
-	finding_say(f, "%llu poll%s slept %s in the kernel, the longest %s",
-		    (unsigned long long)w->nr, plural(w->nr), format_span(w->ns, all),
-		    format_span(w->max_ns, max));
-	finding_advise(f, "%s", advice(w->flags));
+	for (int k = 0; k < NR_SLEEP_KINDS; k++)
+		ns += b->ns[k];
+	return ns;
+}
+
+/* About the long sleeps, or about all of them when they are many and short. */
+static void say(const struct blocked *b, const struct over_limit *o, enum severity severity,
+		uint16_t type, const struct analysis_input *in)
+{
+	struct finding *f = finding_add(in, severity, type);
+	uint64_t nr = o ? o->nr : b->nr, ns = o ? o->ns : all_ns(b);
+	char count[FORMAT_SIZE], all[FORMAT_SIZE], max[FORMAT_SIZE];
+	enum sleep_kind kind = main_kind(b);
+
+	f->harm_ns = ns;
+	if (o)
+		finding_point(f, &o->worst);
+	finding_figure(f, "polls", FIGURE_COUNT, nr);
+	finding_figure(f, "blocked_ns", FIGURE_NS, ns);
+	finding_figure(f, "max_ns", FIGURE_NS, b->max_ns);
+	finding_say(f, "%s poll%s slept %s in all, the longest %s, %s", format_grouped(nr, count),
+		    plural(nr), format_span(ns, all), format_span(b->max_ns, max),
+		    texts[kind].what);
+	finding_advise(f, "%s", texts[kind].advice);
+}
+
+static void judge(const struct blocked *b, uint16_t type, const struct analysis_input *in)
+{
+	uint64_t count = b->is_certain ? 1 : in->limits[LIMIT_COUNT];
+
+	if (b->over.nr && b->over.weight >= count)
+		say(b, &b->over, over_limit_severity(&b->over, count), type, in);
+	else if (b->nr && 100.0 * all_ns(b) >= (double)in->limits[LIMIT_SHARE] * in->duration_ns)
+		say(b, NULL, SEVERITY_WARNING, type, in);
 }
 
 static void finish(void *state, const struct analysis_input *in)
@@ -102,8 +149,7 @@ static void finish(void *state, const struct analysis_input *in)
 	struct state *s = state;
 
 	for (uint32_t g = 0; g < in->rec->nr_groups; g++)
-		if (s->by_group[g].nr)
-			say(&s->by_group[g], in->rec->groups[g].type, in);
+		judge(&s->by_group[g], in->rec->groups[g].type, in);
 }
 
 const struct analysis analysis_blocked_poll = {
