@@ -7,7 +7,8 @@
 
 /* clang-format off */
 #define ANALYSES \
-	ANALYSIS(blocked_poll)
+	ANALYSIS(blocked_poll) \
+	ANALYSIS(long_poll)
 /* clang-format on */
 
 #define ANALYSIS(name) extern const struct analysis analysis_##name;
