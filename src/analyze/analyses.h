@@ -8,7 +8,8 @@
 /* clang-format off */
 #define ANALYSES \
 	ANALYSIS(blocked_poll) \
-	ANALYSIS(long_poll)
+	ANALYSIS(long_poll) \
+	ANALYSIS(never_yields)
 /* clang-format on */
 
 #define ANALYSIS(name) extern const struct analysis analysis_##name;
