@@ -9,7 +9,8 @@
 #define ANALYSES \
 	ANALYSIS(blocked_poll) \
 	ANALYSIS(long_poll) \
-	ANALYSIS(never_yields)
+	ANALYSIS(never_yields) \
+	ANALYSIS(sched_delay)
 /* clang-format on */
 
 #define ANALYSIS(name) extern const struct analysis analysis_##name;
