@@ -10,7 +10,8 @@
 	ANALYSIS(blocked_poll) \
 	ANALYSIS(long_poll) \
 	ANALYSIS(never_yields) \
-	ANALYSIS(sched_delay)
+	ANALYSIS(sched_delay) \
+	ANALYSIS(self_wakes)
 /* clang-format on */
 
 #define ANALYSIS(name) extern const struct analysis analysis_##name;
