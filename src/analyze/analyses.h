@@ -11,7 +11,8 @@
 	ANALYSIS(long_poll) \
 	ANALYSIS(never_yields) \
 	ANALYSIS(sched_delay) \
-	ANALYSIS(self_wakes)
+	ANALYSIS(self_wakes) \
+	ANALYSIS(task_leak)
 /* clang-format on */
 
 #define ANALYSIS(name) extern const struct analysis analysis_##name;
