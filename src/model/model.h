@@ -118,7 +118,8 @@ enum model_thread_kind { MODEL_OTHER, MODEL_WORKER, MODEL_BLOCKING };
 struct model_thread {
 	uint32_t thread; /* index into the trace's threads */
 	enum model_thread_kind kind;
-	uint32_t runtime;		/* MODEL_NO_RUNTIME when it is no worker or not known */
+	uint32_t runtime; /* MODEL_NO_RUNTIME when it is no worker or not known */
+	bool is_launched; /* a worker of a multi-threaded runtime: others could do its work */
 	uint64_t polls, busy_ns;	/* busy: inside the run of any task */
 	uint64_t asleep_ns, sleeps;	/* in the kernel outside of runs */
 	uint64_t blocked_ns, nr_blocks; /* in the kernel inside of runs */

@@ -80,6 +80,7 @@ static void note_kind(const struct model *m, struct thread *thr, const struct mo
 
 	if (!is_blocking || !thr->ran_blocking)
 		thr->pub.runtime = key->runtime;
+	thr->pub.is_launched |= is_helper(m, key->type);
 	if (is_blocking)
 		thr->ran_blocking = true;
 	else

@@ -32,6 +32,7 @@ static void test_asleep_and_blocked(void **state)
 	assert_int_equal(thr->blocked_ns, 5);
 	assert_int_equal(thr->nr_blocks, 2);
 	assert_int_equal(thr->runtime, 0);
+	assert_true(thr->is_launched);
 	t = told_find(&told, 1);
 	assert_int_equal(t->blocked_ns, 5);
 	assert_int_equal(t->max_blocked_ns, 3);
@@ -53,6 +54,7 @@ static void test_stripped_launch(void **state)
 	assert_int_equal(told.tasks.nr, 1);
 	assert_int_equal(told.tasks.v[0].key.id, 1);
 	assert_int_equal(thread(&told, 0)->kind, MODEL_WORKER);
+	assert_true(thread(&told, 0)->is_launched);
 	assert_int_equal(thread(&told, 0)->asleep_ns, 7);
 	assert_int_equal(thread(&told, 0)->busy_ns, 10);
 	assert_int_equal(thread(&told, 1)->asleep_ns, 7);
@@ -113,6 +115,7 @@ static void test_nested_runtime(void **state)
 	assert_int_equal(thread(&told, 0)->busy_ns, 30);
 	assert_int_equal(thread(&told, 0)->polls, 2);
 	assert_int_equal(thread(&told, 1)->kind, MODEL_WORKER);
+	assert_false(thread(&told, 1)->is_launched);
 	/* a runtime was dropped there, which makes no worker of it */
 	assert_int_equal(thread(&told, 2)->kind, MODEL_OTHER);
 	assert_int_equal(thread(&told, 2)->asleep_ns, 5);
