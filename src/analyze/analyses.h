@@ -8,6 +8,13 @@
 /* clang-format off */
 #define ANALYSES \
 	ANALYSIS(blocked_poll) \
+	ANALYSIS(never_polled) \
+	ANALYSIS(idle_wakes) \
+	ANALYSIS(worker_imbalance) \
+	ANALYSIS(blocking_queue) \
+	ANALYSIS(cancel_storm) \
+	ANALYSIS(lost_panic) \
+	ANALYSIS(large_future) \
 	ANALYSIS(long_poll) \
 	ANALYSIS(never_yields) \
 	ANALYSIS(sched_delay) \

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Closures for spawn_blocking that wait until a thread of the pool is done with another one. A wait
+ * for a thread that had nothing to do, or that was yet to be started, is not the pool's fault.
+ */
+#include "analyze/analyses.h"
+#include "base/format.h"
+#include "base/vec.h"
+
+enum { LIMIT_WAIT, LIMIT_NR };
+
+static const struct threshold thresholds[] = {
+	[LIMIT_WAIT] = { "blocking-queue", THRESHOLD_NS, 10000000,
+			 "a closure that waits this long for a thread" },
+	[LIMIT_NR] = { "blocking-queue-count", THRESHOLD_COUNT, 5, "… so many of them" },
+	{ 0 },
+};
+
+struct queued {
+	struct histogram wait; /* of all closures whose wait is known */
+	uint64_t nr, ns;       /* those that waited too long, and how long in all */
+	uint64_t max_ns, time_ns;
+	uint32_t thread;
+	struct model_key task;
+};
+
+struct state {
+	const struct recording *rec;
+	uint64_t limit_ns;
+	struct queued *by_group;
+	VEC(uint64_t) last_end; /* by thread: when it was done with its latest closure */
+};
+
+static void init(void *state, const struct analysis_input *in)
+{
+	struct state *s = state;
+
+	s->rec = in->rec;
+	s->limit_ns = in->limits[LIMIT_WAIT];
+	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
+}
+
+static void release(void *state)
+{
+	struct state *s = state;
+
+	for (uint32_t g = 0; g < s->rec->nr_groups; g++)
+		histogram_release(&s->by_group[g].wait);
+	free(s->by_group);
+	vec_release(&s->last_end);
+}
+
+/* Was the thread busy with another closure when this one came? */
+static bool was_busy(struct state *s, const struct model_run *run)
+{
+	bool was;
+
+	while (run->thread >= s->last_end.nr)
+		vec_push(&s->last_end, 0);
+	was = s->last_end.v[run->thread] > run->start_ns - run->sched_ns;
+	s->last_end.v[run->thread] = run->end_ns;
+	return was;
+}
+
+static void on_run(void *sink, const struct model_run *run)
+{
+	struct state *s = sink;
+	struct queued *q;
+	bool is_queued;
+
+	if (run->task->kind != TRACE_BLOCKING || run->flags)
+		return;
+	is_queued = was_busy(s, run);
+	if (!run->task->spawn_exact || !run->is_first || !run->is_gap_known)
+		return;
+	q = &s->by_group[recording_group_of(s->rec, run->task->key.type)];
+	histogram_add(&q->wait, run->sched_ns);
+	if (run->sched_ns < s->limit_ns || !is_queued)
+		return;
+	q->nr++;
+	q->ns += run->sched_ns;
+	if (run->sched_ns <= q->max_ns)
+		return;
+	q->max_ns = run->sched_ns;
+	q->time_ns = run->start_ns - run->sched_ns;
+	q->thread = run->thread;
+	q->task = run->task->key;
+}
+
+static const struct model_ops ops = { .run = on_run };
+
+/* Threads of the pool, of the copy of the runtime that the task belongs to. */
+static uint64_t nr_pool_threads(const struct analysis_input *in, uint32_t runtime)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < in->nr_threads; i++)
+		nr += in->threads[i].kind == MODEL_BLOCKING && in->threads[i].runtime == runtime;
+	return nr;
+}
+
+static void say(const struct queued *q, uint16_t type, const struct analysis_input *in)
+{
+	struct finding *f = finding_add(in, SEVERITY_WARNING, type);
+	uint64_t nr_threads = nr_pool_threads(in, q->task.runtime);
+	char nr[FORMAT_SIZE], all[FORMAT_SIZE], ns[FORMAT_SIZE], max[FORMAT_SIZE];
+
+	f->harm_ns = q->ns;
+	f->has_task = true;
+	f->task = q->task;
+	f->thread = q->thread;
+	f->time_ns = q->time_ns;
+	f->span_ns = q->max_ns;
+	finding_figure(f, "queued", FIGURE_COUNT, q->nr);
+	finding_figure(f, "closures", FIGURE_COUNT, q->wait.nr);
+	finding_figure(f, "queued_ns", FIGURE_NS, q->ns);
+	finding_figure(f, "p99_ns", FIGURE_NS, histogram_percentile(&q->wait, 99));
+	finding_figure(f, "max_ns", FIGURE_NS, q->max_ns);
+	finding_figure(f, "pool_threads", FIGURE_COUNT, nr_threads);
+	finding_say(
+		f, "%s of %s closures waited %s in all for one of %llu blocking thread%s, up to %s",
+		format_grouped(q->nr, nr), format_grouped(q->wait.nr, all), format_span(q->ns, ns),
+		(unsigned long long)nr_threads, plural(nr_threads), format_span(q->max_ns, max));
+	finding_advise(f, "raise max_blocking_threads or limit how many are begun at once; give "
+			  "what runs for long a thread of its own");
+}
+
+static void finish(void *state, const struct analysis_input *in)
+{
+	struct state *s = state;
+
+	for (uint32_t g = 0; g < in->rec->nr_groups; g++)
+		if (s->by_group[g].nr && s->by_group[g].nr >= in->limits[LIMIT_NR])
+			say(&s->by_group[g], in->rec->groups[g].type, in);
+}
+
+const struct analysis analysis_blocking_queue = {
+	.name = "blocking-queue",
+	.summary = "closures that wait for a thread of the blocking pool",
+	.thresholds = thresholds,
+	.state_size = sizeof(struct state),
+	.init = init,
+	.ops = &ops,
+	.finish = finish,
+	.release = release,
+};

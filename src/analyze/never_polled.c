@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Tasks that were spawned and that nobody ever polled, until their runtime went away and dropped
+ * them: nobody drove it, or every worker was held for ever. Only what is certain counts: a spawn
+ * that was seen, and an end. (One that is still in a queue at the end was only seen to be
+ * allocated, and a channel of Tokio is allocated in the same way. One that was aborted before its
+ * first poll is the business of cancel-storm.)
+ */
+#include "analyze/analyses.h"
+#include "base/format.h"
+
+enum { LIMIT_AGE };
+
+static const struct threshold thresholds[] = {
+	[LIMIT_AGE] = { "never-polled", THRESHOLD_NS, 100000000,
+			"a task that existed this long and was never polled" },
+	{ 0 },
+};
+
+struct unpolled {
+	uint64_t nr;
+	uint64_t ns, max_ns; /* how long they waited */
+	uint64_t time_ns;    /* when the one that waited longest was spawned, and where */
+	uint32_t thread;
+	struct model_key task;
+};
+
+struct state {
+	const struct recording *rec;
+	uint64_t limit_ns;
+	struct unpolled *by_group;
+};
+
+static void init(void *state, const struct analysis_input *in)
+{
+	struct state *s = state;
+
+	s->rec = in->rec;
+	s->limit_ns = in->limits[LIMIT_AGE];
+	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
+}
+
+static void release(void *state)
+{
+	free(((struct state *)state)->by_group);
+}
+
+static void on_task(void *sink, const struct model_task *t)
+{
+	struct state *s = sink;
+	struct unpolled *u;
+
+	/* Without its spawn, or with something lost, polls may have been missed. */
+	if (t->polls || !t->spawn_exact || t->end == MODEL_CANCELLED || t->ns[MODEL_UNKNOWN] ||
+	    t->ns[MODEL_SCHEDULED] < s->limit_ns)
+		return;
+	u = &s->by_group[recording_group_of(s->rec, t->key.type)];
+	u->nr++;
+	u->ns += t->ns[MODEL_SCHEDULED];
+	if (t->ns[MODEL_SCHEDULED] <= u->max_ns)
+		return;
+	u->max_ns = t->ns[MODEL_SCHEDULED];
+	u->time_ns = t->spawn_ns;
+	u->thread = t->spawn_thread;
+	u->task = t->key;
+}
+
+static const struct model_ops ops = { .task = on_task };
+
+static void say(const struct unpolled *u, const struct by_type_row *row,
+		const struct analysis_input *in)
+{
+	struct finding *f = finding_add(in, SEVERITY_WARNING, row->group->type);
+	char nr[FORMAT_SIZE], max[FORMAT_SIZE];
+
+	f->harm_ns = u->ns;
+	f->has_task = true;
+	f->task = u->task;
+	f->thread = u->thread;
+	f->time_ns = u->time_ns;
+	f->span_ns = u->max_ns;
+	finding_figure(f, "never_polled", FIGURE_COUNT, u->nr);
+	finding_figure(f, "tasks", FIGURE_COUNT, row->nr_tasks);
+	finding_figure(f, "waited_ns", FIGURE_NS, u->ns);
+	finding_figure(f, "max_ns", FIGURE_NS, u->max_ns);
+	finding_say(f, "%s task%s spawned and dropped without a poll, after up to %s",
+		    format_grouped(u->nr, nr), u->nr == 1 ? " was" : "s were",
+		    format_span(u->max_ns, max));
+	finding_advise(f, "drive the runtime or LocalSet that they were spawned on, and see that "
+			  "no poll holds its worker");
+}
+
+static void finish(void *state, const struct analysis_input *in)
+{
+	struct state *s = state;
+
+	for (uint32_t g = 0; g < in->rec->nr_groups; g++)
+		if (s->by_group[g].nr)
+			say(&s->by_group[g], &in->rows[g], in);
+}
+
+const struct analysis analysis_never_polled = {
+	.name = "never-polled",
+	.summary = "tasks that were spawned and never polled",
+	.thresholds = thresholds,
+	.state_size = sizeof(struct state),
+	.init = init,
+	.ops = &ops,
+	.finish = finish,
+	.release = release,
+};
