@@ -35,7 +35,9 @@ struct found_table {
 	const char *file;      /* where the future is defined, "" when unknown */
 	uint32_t line;
 	uint32_t nr_candidates;
-	uint64_t size_bytes; /* of the future, 0 when unknown */
+	/* Of the future, or of what it boxes, by debug info; else the room that a task has for it
+	 * or its output; 0 when unknown. */
+	uint64_t size_bytes;
 };
 
 struct discovery {

@@ -15,6 +15,21 @@
 /* Slots whose function depends on T, the most telling first. schedule depends on S alone. */
 static const uint8_t typed_slots[] = { 0, 2, 3, 4, 5, 6 };
 
+/* A task of a boxed future has room for this much at most, if its output is not large. */
+#define MAX_BOX_ROOM 64
+
+/*
+ * What the table itself tells of the future's size: the room in the task for it or its output,
+ * whichever is larger. Little room may hold the box of a large future, which says nothing: 0.
+ */
+static uint64_t room_bytes(const struct found_table *t)
+{
+	const struct wire_table *w = &t->plan;
+	uint64_t room = w->trailer_off > w->stage_off ? w->trailer_off - w->stage_off : 0;
+
+	return room > MAX_BOX_ROOM ? room : 0;
+}
+
 bool tokio_is_helper(const char *name)
 {
 	return strstr(name, "tokio::runtime::scheduler::") == name ||
@@ -124,7 +139,8 @@ static bool name_by_dwarf(struct finding *f, struct found_table *t, const struct
 	tokio_set_scheduler(t, args[1].s, args[1].len);
 	tokio_set_type(f, t, type, strlen(type));
 	free(type);
-	t->size_bytes = fn->type_bytes;
+	if (fn->has_type)
+		t->size_bytes = fn->type_bytes;
 	f->has_functions = true;
 	f->has_types |= fn->has_type;
 	if (fn->file) {
@@ -142,6 +158,7 @@ static void name_merged(struct finding *f, struct found_table *t, uint32_t nr_us
 
 		t->name = finding_string(f, name);
 		t->nr_candidates = nr_users;
+		t->size_bytes = room_bytes(t); /* what is told of may be another's */
 		free(name);
 	}
 }
@@ -352,6 +369,8 @@ void tokio_give_names(struct finding *f)
 {
 	if (!f->tables.nr)
 		return;
+	vec_each (t, &f->tables)
+		t->size_bytes = room_bytes(t);
 	if (f->dwarf)
 		all_by_dwarf(f);
 	if (f->syms && f->syms->nr) {

@@ -16,7 +16,7 @@ struct dwarf_function {
 	const char *name;	  /* with its type arguments: "poll<T, S>"; NULL: not found */
 	const char *decl_file;	  /* of the function itself, or NULL */
 	bool has_type;		  /* the parameter's type is described (debug = 2) */
-	uint64_t type_bytes;	  /* its size */
+	uint64_t type_bytes;	  /* its size, or that of what it boxes; 0: not known */
 	const char *env_path;	  /* the coroutine or closure inside of that type, or NULL */
 	const char *body_linkage; /* mangled name of that coroutine's or closure's code, or NULL */
 	uint64_t body_va;	  /* where that code begins, 0 when it was inlined everywhere */

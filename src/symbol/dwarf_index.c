@@ -427,8 +427,6 @@ static bool find_inner(struct dwarf *d, uint64_t off, unsigned level, struct dwa
 		return find_inner(d, die.type_off, level + 1, fn);
 	if (die.tag != DW_TAG_structure_type)
 		return false;
-	if (level == 0)
-		fn->type_bytes = die.byte_size;
 	if (die.name && str_has_prefix(die.name, "{closure_env#")) {
 		found_env(d, off, fn);
 		return true;
@@ -462,8 +460,56 @@ static bool find_inner(struct dwarf *d, uint64_t off, unsigned level, struct dwa
 	return false;
 }
 
+/* The type of the first type parameter of the structure that the cursor just entered. */
+static bool first_param(struct raw_cursor *c, uint64_t *off)
+{
+	unsigned depth = 1;
+
+	for (unsigned i = 0; i < MAX_TYPE_DIES && depth; i++) {
+		struct raw_die die;
+		int what = raw_next(c, TAG(DW_TAG_template_type_parameter), &die);
+
+		if (what == 0)
+			return false;
+		if (what == 2) {
+			depth--;
+			continue;
+		}
+		if (depth == 1 && die.tag == DW_TAG_template_type_parameter && die.has_type) {
+			*off = die.type_off;
+			return true;
+		}
+		depth += die.has_children;
+	}
+	return false;
+}
+
+/*
+ * How large a future is: behind Pin<Box<F>>, which is what Tokio makes of a large one, that is F
+ * and not the pointer. rustc describes a Box as a pointer, or as a structure where it is a wide
+ * one; how large a trait object is behind that nobody knows before the program runs: 0.
+ */
+static uint64_t future_bytes(struct dwarf *d, uint64_t off, unsigned level)
+{
+	const uint64_t tags = TAG(DW_TAG_structure_type) | TAG(DW_TAG_pointer_type);
+	struct raw_cursor c;
+	struct raw_die die;
+
+	if (level > MAX_WRAPPERS || !dwarf_cursor(d, off, &c) || raw_next(&c, tags, &die) != 1)
+		return 0;
+	if (die.tag == DW_TAG_pointer_type)
+		return die.has_type ? future_bytes(d, die.type_off, level + 1) : 0;
+	if (die.tag != DW_TAG_structure_type || !die.name)
+		return 0;
+	if (str_has_prefix(die.name, "Pin<"))
+		return die.has_children && first_param(&c, &off) ? future_bytes(d, off, level + 1)
+								 : 0;
+	return str_has_prefix(die.name, "alloc::boxed::Box<") ? 0 : die.byte_size;
+}
+
 void dwarf_describe(struct dwarf *d, uint64_t type_off, struct dwarf_function *fn)
 {
 	fn->has_type = true;
+	fn->type_bytes = future_bytes(d, type_off, 0);
 	find_inner(d, type_off, 0, fn);
 }

@@ -58,7 +58,7 @@ struct trace_type {
 	uint32_t line;
 	uint32_t nr_candidates; /* > 1: the linker merged types, name lists them with " | " */
 	uint64_t va;		/* of the table */
-	uint64_t size_bytes;	/* of the future in the task, 0 when unknown */
+	uint64_t size_bytes;	/* of the future, or of what it boxes; 0 when unknown */
 };
 
 struct trace_thread {
