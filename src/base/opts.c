@@ -59,6 +59,28 @@ static void add_to_list(struct opt_list *list, const char *arg)
 	list->v[list->nr++] = arg;
 }
 
+static void add_choices(struct strbuf *out, const char *const *choices)
+{
+	for (size_t i = 0; choices[i]; i++)
+		strbuf_addf(out, "%s%s", i ? ", " : "", choices[i]);
+}
+
+/* Is arg one of the words that the option takes? */
+static int check_choice(const struct opt *o, const char *arg, struct err *e)
+{
+	struct strbuf list = STRBUF_INIT;
+
+	if (!o->choices)
+		return 0;
+	for (const char *const *c = o->choices; *c; c++)
+		if (strcmp(*c, arg) == 0)
+			return 0;
+	add_choices(&list, o->choices);
+	err_set(e, ERR_USAGE, "--%s takes one of %s, not '%s'", o->name, list.s, arg);
+	strbuf_release(&list);
+	return -1;
+}
+
 static int store(const struct opt *o, void *into, const char *arg, struct err *e)
 {
 	void *at = (char *)into + o->offset;
@@ -69,8 +91,9 @@ static int store(const struct opt *o, void *into, const char *arg, struct err *e
 		*(bool *)at = true;
 		return 0;
 	case OPT_STR:
+	case OPT_MAYBE:
 		*(const char **)at = arg;
-		return 0;
+		return check_choice(o, arg, e);
 	case OPT_LIST:
 		add_to_list(at, arg);
 		return 0;
@@ -110,6 +133,11 @@ static const struct opt *find_letter(const struct opt *table, char letter)
 	return NULL;
 }
 
+static bool is_left_out(const struct opt *o, const char *next)
+{
+	return o->kind == OPT_MAYBE && (!next || *next == '-');
+}
+
 /* --name, --name=value, --name value. Returns how many words of argv it took, or -1. */
 static int parse_long(const struct opt *table, void *into, char **argv, struct err *e)
 {
@@ -126,6 +154,8 @@ static int parse_long(const struct opt *table, void *into, char **argv, struct e
 	}
 	if (eq)
 		return store(o, into, eq + 1, e) ? -1 : 1;
+	if (is_left_out(o, argv[1]))
+		return store(o, into, "", e) ? -1 : 1;
 	if (!argv[1])
 		return err_set(e, ERR_USAGE, "--%s needs an argument: %s", o->name, o->arg);
 	return store(o, into, argv[1], e) ? -1 : 2;
@@ -142,6 +172,8 @@ static int parse_letters(const struct opt *table, void *into, char **argv, struc
 		if (o->kind != OPT_FLAG) {
 			if (p[1])
 				return store(o, into, p + 1, e) ? -1 : 1;
+			if (is_left_out(o, argv[1]))
+				return store(o, into, "", e) ? -1 : 1;
 			if (!argv[1])
 				return err_set(e, ERR_USAGE, "-%c needs an argument: %s", *p,
 					       o->arg);
@@ -205,8 +237,13 @@ void opts_help(const struct opt *table, struct strbuf *out)
 			strbuf_addstr(&left, "    ");
 		strbuf_addf(&left, "--%s", o->name);
 		if (o->arg)
-			strbuf_addf(&left, "=%s", o->arg);
-		strbuf_addf(out, "  %-26s %s\n", left.s, o->help);
+			strbuf_addf(&left, o->kind == OPT_MAYBE ? "[=%s]" : "=%s", o->arg);
+		strbuf_addf(out, "  %-26s %s", left.s, o->help);
+		if (o->choices) {
+			strbuf_addstr(out, ": ");
+			add_choices(out, o->choices);
+		}
+		strbuf_addch(out, '\n');
 		strbuf_release(&left);
 	}
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Command-line options as a table. The same table parses, prints -h, makes the manual's SYNOPSIS
- *and the shell completions. Each option stores into a member of the command's own options struct:
+ * Command-line options as a table. The same table parses, prints -h, is what the manual is checked
+ * against, and makes the shell completions. Each option stores into a member of the command's own
+ *options struct:
  *
  *	static const struct opt table[] = {
  *		OPT('o', "output", OPT_STR, struct record_opts, output, "FILE", "write to FILE"),
@@ -11,6 +12,10 @@
  * Types stored: OPT_FLAG bool, OPT_STR const char * (borrowed from argv), OPT_UINT uint64_t,
  * OPT_SIZE uint64_t bytes (K M G suffixes), OPT_TIME uint64_t ns (ns us ms s m h, seconds if bare),
  * OPT_LIST struct opt_list: may be given several times.
+ * OPT_MAYBE is an OPT_STR whose argument may be left out: "" is stored then. As a word of its own
+ * it must not begin with '-'.
+ *
+ * The name of the argument is also what a shell completes it by: FILE, DIR, PID; others, nothing.
  */
 #ifndef BASE_OPTS_H
 #define BASE_OPTS_H
@@ -18,7 +23,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-enum opt_kind { OPT_FLAG, OPT_STR, OPT_UINT, OPT_SIZE, OPT_TIME, OPT_LIST };
+enum opt_kind { OPT_FLAG, OPT_STR, OPT_MAYBE, OPT_UINT, OPT_SIZE, OPT_TIME, OPT_LIST };
 
 struct opt_list {
 	const char **v; /* each borrowed from argv; opts_release frees the array */
@@ -32,11 +37,17 @@ struct opt {
 	size_t offset;
 	const char *arg; /* what to call the argument in help; NULL for a flag */
 	const char *help;
+	const char *const *choices; /* the only words that an OPT_STR takes, to NULL; NULL: any */
 };
 
 #define OPT(letter, name, kind, type, member, arg, help)              \
 	{                                                             \
 		letter, name, kind, offsetof(type, member), arg, help \
+	}
+/* An OPT_STR that takes one word of a list, which ends with NULL. -h names them behind the help. */
+#define OPT_CHOICE(letter, name, type, member, arg, help, choices)                \
+	{                                                                         \
+		letter, name, OPT_STR, offsetof(type, member), arg, help, choices \
 	}
 
 /*

@@ -7,10 +7,12 @@
 
 struct values {
 	bool quiet, all;
-	const char *output;
+	const char *output, *colour, *only;
 	uint64_t number, size, time;
 	struct opt_list list;
 };
+
+static const char *const colours[] = { "red", "green", NULL };
 
 static const struct opt table[] = {
 	OPT('q', "quiet", OPT_FLAG, struct values, quiet, NULL, "say nothing"),
@@ -20,6 +22,8 @@ static const struct opt table[] = {
 	OPT('s', "size", OPT_SIZE, struct values, size, "SIZE", "how much"),
 	OPT(0, "time", OPT_TIME, struct values, time, "TIME", "how long"),
 	OPT('l', "list", OPT_LIST, struct values, list, "WORD", "one more"),
+	OPT_CHOICE('c', "colour", struct values, colour, "COLOUR", "in which", colours),
+	OPT('y', "only", OPT_MAYBE, struct values, only, "NAME", "one alone"),
 	{ 0 },
 };
 
@@ -109,6 +113,33 @@ static void test_stop(void **state)
 	assert_string_equal(args[1], "-a");
 }
 
+/* An option with choices takes these words and no others. */
+static void test_choices(void **state)
+{
+	assert_int_equal(parse("--colour=green", false), 0);
+	assert_string_equal(v.colour, "green");
+	assert_int_equal(parse("-c red", false), 0);
+	assert_string_equal(v.colour, "red");
+}
+
+/* An argument that may be left out is "" then; the next option, and --, are not taken for it. */
+static void test_left_out(void **state)
+{
+	static const char *const without[] = { "--only", "--only -q",  "--only --",
+					       "-qy",	 "-y --quiet", "--only=" };
+
+	assert_int_equal(parse("", false), 0);
+	assert_null(v.only);
+	for (size_t i = 0; i < ARRAY_SIZE(without); i++) {
+		assert_int_equal(parse(without[i], false), 0);
+		assert_string_equal(v.only, "");
+	}
+	assert_int_equal(parse("--only x y", false), 1);
+	assert_string_equal(v.only, "x");
+	assert_int_equal(parse("-yx --only=z", false), 0);
+	assert_string_equal(v.only, "z");
+}
+
 /* Each mistake is a usage error whose message names the word that is wrong. */
 static void test_errors(void **state)
 {
@@ -127,6 +158,9 @@ static void test_errors(void **state)
 		{ "--time=3parsec", "'3parsec'" },
 		{ "--out=a", "--out" },
 		{ "--outputs=a", "--outputs" },
+		{ "--colour=blue", "red, green, not 'blue'" },
+		{ "-c r", "'r'" },
+		{ "--colour=", "''" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -148,6 +182,8 @@ static void test_help(void **state)
 	assert_int_equal(lines, ARRAY_SIZE(table) - 1);
 	assert_non_null(strstr(out.s, "  -o, --output=FILE          write to FILE\n"));
 	assert_non_null(strstr(out.s, "      --number=N "));
+	assert_non_null(strstr(out.s, "  -c, --colour=COLOUR        in which: red, green\n"));
+	assert_non_null(strstr(out.s, "  -y, --only[=NAME]          one alone\n"));
 	strbuf_release(&out);
 }
 
@@ -201,7 +237,8 @@ int main(void)
 		cmocka_unit_test(test_list),	    cmocka_unit_test(test_operands),
 		cmocka_unit_test(test_stop),	    cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_help),	    cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_bad_numbers),
+		cmocka_unit_test(test_bad_numbers), cmocka_unit_test(test_choices),
+		cmocka_unit_test(test_left_out),
 	};
 
 	return cmocka_run_group_tests_name("opts", tests, NULL, NULL);
