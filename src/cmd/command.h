@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A subcommand: one file cmd/NAME.c with one `const struct command`, one line in the array of
- * main.c, and one manual page docs/man/futrace-NAME.1.scd. Only this folder prints, reads argv or
- * the environment, or exits.
+ * A subcommand: one file cmd/NAME.c with one `const struct command`, one line in
+ * commands.h, and one manual page docs/man/futrace-NAME.1.scd. Only this folder prints, reads argv
+ * or the environment, or exits.
  */
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
 
 #include "base/opts.h"
+
+/* What a command's operands are: decides what a shell offers for them. */
+enum operands {
+	OPERANDS_TRACE, /* trace files */
+	OPERANDS_NONE,
+	OPERANDS_ANY,	  /* files, whatever their names */
+	OPERANDS_BINARY,  /* a compiled program, or a process id */
+	OPERANDS_PROGRAM, /* a program to run and its arguments */
+	OPERANDS_COMMAND, /* a command of futrace */
+	OPERANDS_CHOICE,  /* a word of `choices` */
+};
 
 struct command {
 	const char *name;
@@ -17,6 +28,8 @@ struct command {
 	size_t options_size;	   /* of the struct that the table fills */
 	const void *defaults;	   /* what that struct starts as, NULL: zeroes */
 	bool stop_at_operand;	   /* what follows the first operand belongs to somebody else */
+	enum operands operands;
+	const char *const *choices; /* to NULL */
 	/* argv[0..nr) are the operands. Returns the exit status. */
 	int (*run)(const void *options, int nr, char **argv);
 };

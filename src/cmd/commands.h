@@ -20,4 +20,6 @@
 COMMANDS
 #undef COMMAND
 
+extern const struct command *const commands[]; /* all of them, to NULL (main.c) */
+
 #endif

@@ -479,5 +479,6 @@ const struct command cmd_doctor = {
 	.synopsis = "[options] FILE | PID",
 	.options = options,
 	.options_size = sizeof(struct doctor_opts),
+	.operands = OPERANDS_BINARY,
 	.run = run,
 };

@@ -12,10 +12,11 @@
 
 #define MAX_WORD 31 /* no command is as long */
 
-static const struct command *const commands[] = {
+const struct command *const commands[] = {
 #define COMMAND(name) &cmd_##name,
 	COMMANDS
 #undef COMMAND
+		NULL,
 };
 
 static const char *current_name = "futrace";
@@ -59,7 +60,7 @@ int cmd_usage(const char *fmt, ...)
 
 static const struct command *find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+	for (size_t i = 0; commands[i]; i++)
 		if (strcmp(commands[i]->name, name) == 0)
 			return commands[i];
 	return NULL;
@@ -94,7 +95,7 @@ static int no_command(const char *name)
 	const char *nearest = NULL;
 	size_t least = 3; /* two slips are a slip, three are another word */
 
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+	for (size_t i = 0; commands[i]; i++) {
 		size_t d = distance(name, commands[i]->name);
 
 		if (d < least && d < strlen(commands[i]->name) - 1) {
@@ -114,7 +115,7 @@ static void print_overview(FILE *to)
 	fprintf(to, "usage: futrace COMMAND [options]\n\n"
 		    "Shows what every task of an async Rust program does:\n"
 		    "no rebuild, no code change, no root.\n\nCommands:\n");
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+	for (size_t i = 0; commands[i]; i++)
 		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(to,
 		"\nFirst minute:\n"
@@ -154,6 +155,7 @@ const struct command cmd_help = {
 	.name = "help",
 	.summary = "list the commands, or tell one command's options",
 	.synopsis = "[COMMAND]",
+	.operands = OPERANDS_COMMAND,
 	.run = run_help,
 };
 

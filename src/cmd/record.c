@@ -346,5 +346,6 @@ const struct command cmd_record = {
 	.options = options,
 	.options_size = sizeof(struct record_opts),
 	.stop_at_operand = true,
+	.operands = OPERANDS_PROGRAM,
 	.run = run,
 };
