@@ -13,6 +13,7 @@
 	COMMAND(dump) \
 	COMMAND(info) \
 	COMMAND(doctor) \
+	COMMAND(cargo) \
 	COMMAND(completion) \
 	COMMAND(help)
 /* clang-format on */

@@ -202,10 +202,23 @@ static int run_command(const struct command *c, int argc, char **argv)
 	return rc;
 }
 
+/* `cargo futrace …` runs `cargo-futrace futrace …`, which is a link to this program. */
+static bool is_cargo_plugin(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return strcmp(slash ? slash + 1 : program, "cargo-futrace") == 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *c;
 
+	if (argc && is_cargo_plugin(argv[0])) {
+		bool by_cargo = argc > 1 && strcmp(argv[1], "futrace") == 0;
+
+		return run_command(&cmd_cargo, argc - by_cargo, argv + by_cargo);
+	}
 	if (argc < 2) {
 		print_overview(stderr);
 		return EXIT_USAGE;
