@@ -97,7 +97,8 @@ struct frame {
 			      nothing */
 	struct model_key key;
 	uint8_t flags;
-	bool is_void; /* it found the task taken and did nothing */
+	bool is_void;	/* it found the task taken and did nothing */
+	bool has_inner; /* other runs or sleeps began in it */
 };
 
 struct thread {
@@ -202,6 +203,8 @@ void thread_awake(struct model *m, struct thread *thr);
 void thread_stop(struct model *m, struct thread *thr);
 void thread_finish(struct model *m);
 void thread_forget_past(struct model *m);
+/* How the run that is told lies among the others of its thread. */
+void thread_place_run(const struct model *m, struct run_ref ref, struct model_run *run);
 /* The task that runs innermost; false: none, or a helper. */
 bool thread_current(const struct model *m, const struct thread *thr, struct model_key *key);
 struct model_waker thread_waker(const struct model *m, const struct thread *thr,

@@ -41,6 +41,7 @@ enum model_cause {
 
 #define MODEL_NO_RUNTIME UINT32_MAX /* the task's table is of no known type */
 #define MODEL_NO_THREAD	 UINT32_MAX
+#define MODEL_NO_RUN	 UINT64_MAX
 
 /* Who a task is. Ids repeat across the copies of a runtime in one process. */
 struct model_key {
@@ -89,6 +90,7 @@ struct model_run {
 	uint64_t start_ns, end_ns;
 	uint64_t blocked_ns; /* in the kernel meanwhile */
 	uint64_t idle_ns, sched_ns;
+	uint64_t outer_start_ns;	 /* of the run around it on its thread, MODEL_NO_RUN */
 	const struct model_waker *waker; /* NULL: its spawn made it runnable, or it is not known */
 	uint32_t thread;
 	uint8_t flags;	     /* EF_RUN_DROP, EF_RUN_SHUTDOWN; 0: a poll */
@@ -97,6 +99,9 @@ struct model_run {
 	bool is_first;	     /* the task's first run, as far as is known */
 	bool is_off_worker;  /* block_in_place: another thread took its worker over meanwhile */
 	bool is_open;	     /* the recording ended first */
+	/* It was cut to fit its task's other runs, and no longer holds all that its thread did in
+	 * it: of all runs and sleeps of a thread, only those that are not torn are sure to nest. */
+	bool is_torn;
 };
 
 struct model_wake {
@@ -109,6 +114,7 @@ struct model_wake {
 struct model_sleep {
 	uint64_t start_ns, end_ns;
 	const struct model_task *task; /* in whose run; NULL: outside of runs */
+	uint64_t run_start_ns;	       /* of that run */
 	uint32_t thread;
 	uint8_t flags; /* EF_SLEEP_… */
 };

@@ -125,6 +125,8 @@ void thread_run_start(struct model *m, struct thread *thr, const struct event *e
 	if (!thr->ran_worker || (run.depth == 1 && !is_helper(m, thr->stack.v[0].key.type)))
 		learn_kind(m, thr, &f);
 	note_place(m, thr, &f);
+	if (run.depth)
+		top(thr)->has_inner = true;
 	if (ev->flags & EF_RUN_FINISHED) {
 		if (t && t->state == TASK_RUNNING && (ev->flags & EF_RUN_SHUTDOWN))
 			t->saw_finished = true;
@@ -142,6 +144,29 @@ void thread_run_start(struct model *m, struct thread *thr, const struct event *e
 	f.task = t;
 	vec_push(&thr->stack, f);
 	task_run_start(m, t, run, ev->flags);
+}
+
+void thread_place_run(const struct model *m, struct run_ref ref, struct model_run *run)
+{
+	const struct thread *thr = &m->threads.v[ref.thread];
+	const struct frame *f = &thr->stack.v[ref.depth];
+	bool holds_open = ref.depth + 1 < thr->stack.nr, is_cut;
+
+	run->outer_start_ns = MODEL_NO_RUN;
+	/* in an absurd stream the frame of an open run may be gone */
+	run->is_torn = ref.depth >= thr->stack.nr || !f->task || &f->task->pub != run->task;
+	if (run->is_torn)
+		return;
+	is_cut = run->start_ns != f->start || run->end_ns != m->now;
+	run->is_torn = (holds_open && !run->is_open) || (is_cut && f->has_inner);
+	for (size_t i = ref.depth; i-- > 0;) {
+		const struct frame *outer = &thr->stack.v[i];
+
+		if (outer->task && is_told(m, outer->task)) {
+			run->outer_start_ns = outer->start;
+			return;
+		}
+	}
 }
 
 /* How the innermost run counts for its thread, now that it is over. */
@@ -201,8 +226,10 @@ void thread_awake(struct model *m, struct thread *thr)
 		return;
 	}
 	thr->is_asleep = false;
-	if (f && f->task && is_told(m, f->task))
+	if (f && f->task && is_told(m, f->task)) {
 		sleep.task = &f->task->pub;
+		sleep.run_start_ns = f->start;
+	}
 	if (m->wants_sleeps)
 		tell_sleep(m, &sleep);
 	if (!f) {
@@ -213,6 +240,7 @@ void thread_awake(struct model *m, struct thread *thr)
 	f->blocked_ns += ns;
 	f->max_blocked_ns = MAX(f->max_blocked_ns, ns);
 	f->nr_blocks++;
+	f->has_inner = true;
 	if (f->task)
 		task_blocked(f->task, (struct run_ref){ thr->pub.thread, thr->stack.nr - 1 },
 			     &sleep);

@@ -102,6 +102,41 @@ static uint64_t thread_polls(struct told *told)
 	return polls;
 }
 
+static int outer_first(const void *pa, const void *pb)
+{
+	const struct model_run *a = pa, *b = pb;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return a->end_ns == b->end_ns ? 0 : a->end_ns > b->end_ns ? -1 : 1;
+}
+
+/* Each run lies in the one around it, or behind it. */
+static void check_nesting(struct told *told)
+{
+	VEC(struct model_run) open = { 0 }, runs = { 0 };
+
+	vec_each (r, &told->runs)
+		if (!r->is_torn)
+			vec_push(&runs, *r);
+	assert_true(runs.nr > told->runs.nr / 2);
+	qsort(runs.v, runs.nr, sizeof(*runs.v), outer_first);
+	vec_each (r, &runs) {
+		const struct model_run *outer;
+
+		while (open.nr && (open.v[open.nr - 1].thread != r->thread ||
+				   open.v[open.nr - 1].end_ns <= r->start_ns))
+			open.nr--;
+		outer = open.nr ? &open.v[open.nr - 1] : NULL;
+		assert_true(!outer || r->end_ns <= outer->end_ns);
+		vec_push(&open, *r);
+	}
+	vec_release(&open);
+	vec_release(&runs);
+}
+
 static void check_stream(const events *evs, uint64_t duration)
 {
 	struct told told;
@@ -116,6 +151,7 @@ static void check_stream(const events *evs, uint64_t duration)
 	assert_int_equal(tasks.wakes, runs.wakes);
 	assert_int_equal(tasks.polls, thread_polls(&told));
 	assert_int_equal(told.totals.nr_events, evs->nr);
+	check_nesting(&told);
 	told_release(&told);
 }
 
