@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "base/utf8.h"
 
+#include <string.h>
+
 size_t utf8_get(const char *text, size_t len, uint32_t *c)
 {
 	static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -84,4 +86,17 @@ size_t utf8_columns(const char *s, size_t len)
 		columns += n ? columns_of(c) : 1;
 	}
 	return columns;
+}
+
+void strbuf_add_utf8(struct strbuf *b, const char *s)
+{
+	size_t len = strlen(s), n;
+
+	for (size_t i = 0; i < len; i += n ? n : 1) {
+		n = utf8_len(s + i, len - i);
+		if (n)
+			strbuf_add(b, s + i, n);
+		else
+			strbuf_addstr(b, "\xef\xbf\xbd");
+	}
 }

@@ -3,7 +3,7 @@
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
-#include "base/util.h"
+#include "base/strbuf.h"
 
 /* Bytes of the sequence that begins at s, at most len; 0 when it is none. */
 size_t utf8_len(const char *s, size_t len);
@@ -13,5 +13,7 @@ size_t utf8_get(const char *s, size_t len, uint32_t *c);
 bool utf8_is_control(uint32_t c);
 /* How many columns of a terminal the text takes; what is no UTF-8 takes one a byte. */
 size_t utf8_columns(const char *s, size_t len);
+/* Appends s, with U+FFFD for each byte that is not UTF-8: for formats that demand it. */
+void strbuf_add_utf8(struct strbuf *b, const char *s);
 
 #endif
