@@ -72,7 +72,7 @@ static int run_export(const void *opts, int nr, char **argv)
 	const struct export_opts *o = opts;
 	const struct exporter *x;
 	struct recording rec;
-	struct export_job job = { .rec = &rec, .note = note };
+	struct export_job job = { .rec = &rec, .note = note, .nr_tracks = 20 };
 	struct err e = ERR_INIT;
 	char *path = NULL;
 	int rc;

@@ -38,3 +38,22 @@ struct model *export_read(struct export_job *job, struct analyzer *a, const stru
 	vec_release(&sinks);
 	return m;
 }
+
+/* By the first anchor, which stands near time 0, and the rate between it and the last. */
+struct clock_anchor export_get_zero(const struct recording *rec)
+{
+	uint32_t nr;
+	const struct clock_anchor *a = trace_get_anchors(rec->trace, &nr), *z = a + nr - 1;
+	struct clock_anchor zero = { .ticks = rec->meta->base_ticks };
+	__int128 ns;
+
+	if (!nr)
+		return zero;
+	ns = (__int128)zero.ticks - a->ticks;
+	if (z->ticks > a->ticks && z->mono_ns > a->mono_ns)
+		ns = ns * (z->mono_ns - a->mono_ns) / (z->ticks - a->ticks);
+	zero.mono_ns = a->mono_ns + (int64_t)ns;
+	zero.boot_ns = a->boot_ns + (int64_t)ns;
+	zero.real_ns = a->real_ns + (int64_t)ns;
+	return zero;
+}

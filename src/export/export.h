@@ -36,9 +36,13 @@ struct exporter {
 	const char *summary; /* one line for the manual and `export -h` */
 	const char *suffix;  /* of the default file name: "pftrace" */
 	bool is_database;    /* writes job->path itself, and cannot go to stdout */
+	uint64_t max_bytes;  /* unless --max-size says otherwise: what its readers take; 0: any */
 	bool is_text;	     /* goes to stdout when no file is named */
 	int (*run)(struct export_job *job, struct err *e);
 };
+
+/* The system's clocks at time 0 of the recording; all zero when not known. ticks: of time 0. */
+struct clock_anchor export_get_zero(const struct recording *rec);
 
 /*
  * One pass for an exporter that also tells findings: the analyzer's sinks and one of its own. The

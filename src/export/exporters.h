@@ -7,6 +7,7 @@
 
 /* clang-format off */
 #define EXPORTERS \
+	EXPORTER(perfetto) \
 	EXPORTER(chrome) \
 	EXPORTER(folded) \
 	EXPORTER(speedscope) \

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Perfetto's own format: polls on the tracks of their threads, arrows from wakes and spawns to
+ * polls, counters, findings, and tracks of some tasks. The parts are in perfetto_*.c.
+ *
+ * Passes. Most recordings fit into what a browser takes: the first pass writes the polls, counts
+ * and analyses, and a second one, which has little to do, draws the tasks that turned out to be
+ * worth it. If the file may come out larger than wanted, the first pass only counts, analyses and
+ * measures; then the length is known from which on polls fit, and the second pass writes them and
+ * the tasks.
+ */
+#include <stdio.h>
+
+#include "base/format.h"
+#include "export/exporters.h"
+#include "export/perfetto.h"
+
+/* What one event of the recording can cost at most: both ends of a poll with all that may stand
+ * there are some 224 bytes. */
+#define MAX_EVENT_BYTES 112
+/* Of the wanted size, for the tracks of tasks: an eighth. */
+#define TASKS_SHIFT 3
+/* Counters and findings. */
+#define REST_BYTES (UINT64_C(512) << 10)
+
+struct perfetto {
+	struct export_job *job;
+	struct slices slices;
+	struct tasks tasks;
+	struct counters counters;
+	struct analyzer *analyzer;
+	struct model *model; /* of the first pass */
+};
+
+static void init(struct perfetto *p, struct export_job *job)
+{
+	uint64_t end_ns = trace_get_duration(job->rec->trace), to_ns = job->view.to_ns;
+
+	p->job = job;
+	p->slices = (struct slices){ .rec = job->rec,
+				     .out = job->out,
+				     .buf = &job->out->buf,
+				     .from_ns = job->view.from_ns,
+				     .next_flow = 1,
+				     .has_runtimes = job->rec->nr_runtimes > 1 };
+	p->tasks = (struct tasks){
+		.rec = job->rec, .out = job->out, .buf = &job->out->buf, .nr_wanted = job->nr_tracks
+	};
+	counters_init(&p->counters, job->view.from_ns, to_ns ? MIN(to_ns, end_ns) : end_ns);
+	p->analyzer = analyzer_new(job->rec, job->config);
+}
+
+static void release(struct perfetto *p)
+{
+	slices_release(&p->slices);
+	tasks_release(&p->tasks);
+	counters_release(&p->counters);
+	analyzer_free(p->analyzer);
+	model_free(p->model);
+}
+
+/* Everything is counted and looked at; the polls go to the slices. */
+static void read_all(struct perfetto *p, struct slices *slices)
+{
+	VEC(struct recording_sink) sinks = { 0 };
+	size_t nr;
+	const struct recording_sink *others = analyzer_get_sinks(p->analyzer, &nr);
+	const struct finding *findings;
+
+	vec_push(&sinks, (struct recording_sink){ &slices_ops, slices });
+	vec_push(&sinks, (struct recording_sink){ &counters_ops, &p->counters });
+	if (p->tasks.nr_wanted && !p->job->has_task)
+		vec_push(&sinks, (struct recording_sink){ &tasks_choose_ops, &p->tasks });
+	for (size_t i = 0; i < nr; i++)
+		vec_push(&sinks, others[i]);
+	p->model = recording_read(p->job->rec, &p->job->view, sinks.v, sinks.nr);
+	vec_release(&sinks);
+	analyzer_finish(p->analyzer, p->model);
+	findings = analyzer_get_findings(p->analyzer, &nr);
+	if (p->job->has_task)
+		tasks_choose_id(&p->tasks, p->job->task);
+	else
+		tasks_settle(&p->tasks, findings, nr);
+}
+
+/* What may be written of polls, when all else has its share. */
+static uint64_t poll_budget(const struct perfetto *p)
+{
+	uint64_t max = p->job->max_bytes, used = out_size(p->job->out) + REST_BYTES;
+
+	used += max >> TASKS_SHIFT;
+	return max > used ? max - used : 0;
+}
+
+static bool may_be_too_large(const struct perfetto *p)
+{
+	return p->job->max_bytes &&
+	       trace_get_nr_events(p->job->rec->trace) > poll_budget(p) / MAX_EVENT_BYTES;
+}
+
+static void measure(struct perfetto *p)
+{
+	struct strbuf scratch = STRBUF_INIT;
+	struct slices dry = p->slices;
+
+	dry.sizes = xcalloc(NR_SIZES, sizeof(*dry.sizes));
+	dry.buf = &scratch;
+	dry.out = NULL;
+	read_all(p, &dry);
+	p->slices.min_ns = slices_fit(dry.sizes, poll_budget(p));
+	p->tasks.max_bytes = p->job->max_bytes >> TASKS_SHIFT;
+	slices_release(&dry);
+	free(dry.sizes);
+	strbuf_release(&scratch);
+}
+
+static void draw(struct perfetto *p, bool with_polls)
+{
+	struct recording_sink sinks[2];
+	size_t nr = 0;
+
+	if (with_polls)
+		sinks[nr++] = (struct recording_sink){ &slices_ops, &p->slices };
+	if (p->tasks.chosen.nr)
+		sinks[nr++] = (struct recording_sink){ &tasks_draw_ops, &p->tasks };
+	if (nr)
+		model_free(recording_read(p->job->rec, &p->job->view, sinks, nr));
+}
+
+static void tell_left_out(const struct perfetto *p)
+{
+	const struct slices *s = &p->slices;
+	char left[FORMAT_SIZE], all[FORMAT_SIZE], span[FORMAT_SIZE], max[FORMAT_SIZE];
+	char *text;
+
+	format_bytes(p->job->max_bytes, max);
+	if (s->nr_left_out) {
+		text = xasprintf("%s of %s polls, all that took less than %s, are left out to stay "
+				 "below %s; counters and findings are of all. --time-range shows a "
+				 "part whole, --max-size sets the limit",
+				 format_grouped(s->nr_left_out, left),
+				 format_grouped(s->nr_runs, all), format_span(s->min_ns, span),
+				 max);
+		p->job->note(p->job->note_arg, text);
+		free(text);
+	}
+	if (p->tasks.is_full) {
+		text = xasprintf("the tracks of tasks are cut short to stay below %s", max);
+		p->job->note(p->job->note_arg, text);
+		free(text);
+	}
+}
+
+static void finish(struct perfetto *p)
+{
+	struct strbuf *buf = &p->job->out->buf;
+	uint64_t lost[EV_MAX], nr_lost = recording_get_lost(p->job->rec, p->model, lost);
+	size_t nr;
+	const struct finding *findings = analyzer_get_findings(p->analyzer, &nr);
+
+	slices_finish(&p->slices);
+	counters_put(&p->counters, buf);
+	perfetto_put_findings(buf, p->job->rec, findings, nr);
+	if (nr_lost)
+		perfetto_put_lost(buf, model_get_start(p->model), nr_lost);
+	tell_left_out(p);
+	if (p->job->has_task && !p->tasks.tracks.nr)
+		p->job->note(p->job->note_arg, "no task has that id: no track was drawn for it");
+}
+
+static int run(struct export_job *job, struct err *e)
+{
+	struct perfetto p;
+
+	init(&p, job);
+	perfetto_put_defs(&job->out->buf, job->rec);
+	if (may_be_too_large(&p)) {
+		measure(&p);
+		draw(&p, true);
+	} else {
+		read_all(&p, &p.slices);
+		draw(&p, false);
+	}
+	finish(&p);
+	release(&p);
+	return 0;
+}
+
+const struct exporter exporter_perfetto = {
+	.name = "perfetto",
+	.summary = "a timeline for ui.perfetto.dev: polls, wakes, counters, findings",
+	.suffix = "pftrace",
+	.max_bytes = UINT64_C(512) << 20,
+	.run = run,
+};

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * What the files of the Perfetto exporter share. Nobody outside includes this.
+ *
+ * Layout of the file: one *sequence* of packets. First come the clocks, then all names (a packet
+ * refers to a name by its *iid*) and the tracks; then polls as they become certain, which is not in
+ * the order of time, but Perfetto sorts; then counters and findings.
+ */
+#ifndef EXPORT_PERFETTO_H
+#define EXPORT_PERFETTO_H
+
+#include "base/vec.h"
+#include "export/export.h"
+#include "export/perfetto_fields.h"
+#include "export/proto.h"
+#include "model/load.h"
+
+/* Tracks by uuid; small ones take few bytes. */
+enum {
+	UUID_PROCESS = 1,
+	UUID_FINDINGS,
+	UUID_TASKS, /* holds the tracks of tasks */
+	UUID_COUNTERS,
+	UUID_THREADS = 16, /* and the thread's number */
+};
+#define UUID_FIRST_TASK (UINT64_C(1) << 32)
+#define UUID_FIRST_TORN (UINT64_C(2) << 32)
+
+enum category {
+	CATEGORY_POLL = 1,
+	CATEGORY_DROP,
+	CATEGORY_SLEEP,
+	CATEGORY_WAKE,
+	CATEGORY_STATE,
+	CATEGORY_FINDING
+};
+
+/* Names of events: these, then those of the polls and of the drops of each group. */
+enum {
+	NAME_WAKE = 1,
+	NAME_SPAWN,
+	NAME_STATES, /* in the order of enum model_state */
+	NAME_DROPPING = NAME_STATES + MODEL_NR_STATES,
+	NAME_SLEEPS, /* by the EF_SLEEP_… flags */
+	NAME_GROUPS = NAME_SLEEPS + 16,
+};
+
+enum arg {
+	PF_TASK = 1,
+	PF_SCHED_NS,
+	PF_IDLE_NS,
+	PF_BLOCKED_NS,
+	PF_WOKEN_BY,
+	PF_WAKER,
+	PF_RUNTIME,
+	PF_OPEN,
+	PF_TID
+};
+
+/* A slice whose beginning has to wait for that of the run around it. */
+struct held {
+	uint32_t thread;
+	uint64_t start_ns;
+	char *bytes;
+	size_t len;
+};
+
+/* How many bytes polls of a length take: 8 buckets for each power of two. */
+#define NR_SIZES 512
+
+struct slices {
+	const struct recording *rec;
+	struct strbuf *buf; /* of the output, or one to measure with */
+	struct out *out;    /* NULL while measuring */
+	uint64_t from_ns;   /* of the view: what was before it has no arrow */
+	uint64_t min_ns;    /* shorter ones are left out */
+	uint64_t nr_runs, nr_left_out;
+	uint64_t next_flow, nr_torn;
+	bool has_runtimes; /* more than one */
+	uint64_t *sizes;   /* NR_SIZES while measuring, else NULL */
+	VEC(struct held) held;
+};
+
+extern const struct model_ops slices_ops; /* of a struct slices */
+void slices_finish(struct slices *s);
+void slices_release(struct slices *s);
+/* The smallest length that leaves no more than this many bytes. */
+uint64_t slices_fit(const uint64_t *sizes, uint64_t bytes);
+
+/* A task that gets a track of its own. */
+struct chosen {
+	uint64_t nr; /* UINT64_MAX: whoever has the key */
+	struct model_key key;
+	uint64_t score;
+};
+
+struct task_track {
+	uint64_t uuid;
+	uint64_t last_ns; /* drawn up to here */
+	uint64_t drawn_ns[MODEL_NR_STATES];
+};
+
+struct tasks {
+	const struct recording *rec;
+	struct strbuf *buf;
+	struct out *out;
+	uint32_t nr_wanted;
+	bool is_full;	    /* max_bytes are written */
+	uint64_t max_bytes; /* 0: no limit */
+	uint64_t bytes;
+	VEC(struct chosen) chosen;
+	VEC(uint32_t) track_of_slot; /* number in tracks + 1; 0: none */
+	VEC(struct task_track) tracks;
+};
+
+extern const struct model_ops tasks_choose_ops, tasks_draw_ops; /* of a struct tasks */
+/* After choosing: those that findings name come first. */
+void tasks_settle(struct tasks *t, const struct finding *findings, size_t nr);
+void tasks_choose_id(struct tasks *t, uint64_t id);
+void tasks_release(struct tasks *t);
+
+enum counter {
+	COUNTER_LIVE,
+	COUNTER_SCHEDULED,
+	COUNTER_RUNNING,
+	COUNTER_WORKERS,
+	COUNTER_BLOCKING,
+	NR_COUNTERS
+};
+
+struct counters {
+	struct load *loads[NR_COUNTERS];
+	VEC(uint64_t) sched_ns; /* by the slots of tasks: what was added so far */
+};
+
+extern const struct model_ops counters_ops; /* of a struct counters */
+void counters_init(struct counters *c, uint64_t from_ns, uint64_t to_ns);
+void counters_release(struct counters *c);
+void counters_put(struct counters *c, struct strbuf *buf);
+const char *counter_name(enum counter c, const char **unit);
+
+/* Clocks, names, tracks. */
+void perfetto_put_defs(struct strbuf *buf, const struct recording *rec);
+void perfetto_put_findings(struct strbuf *buf, const struct recording *rec,
+			   const struct finding *findings, size_t nr);
+/* An instant on the track of findings. */
+void perfetto_put_lost(struct strbuf *buf, uint64_t time_ns, uint64_t nr_lost);
+
+static inline size_t packet_open(struct proto *w, uint64_t time_ns)
+{
+	size_t packet = proto_open(w, TRACE_PACKET);
+
+	proto_uint(w, PACKET_TIMESTAMP, time_ns);
+	proto_uint(w, PACKET_SEQUENCE_ID, 1);
+	proto_uint(w, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+	return packet;
+}
+
+/* An event in its packet. Both are closed by event_close. */
+struct event_mark {
+	size_t packet, event;
+};
+
+static inline struct event_mark event_open(struct proto *w, uint64_t time_ns, unsigned type,
+					   uint64_t track)
+{
+	struct event_mark m;
+
+	m.packet = packet_open(w, time_ns);
+	m.event = proto_open(w, PACKET_TRACK_EVENT);
+	proto_uint(w, EVENT_TYPE, type);
+	proto_uint(w, EVENT_TRACK, track);
+	return m;
+}
+
+static inline void event_close(struct proto *w, struct event_mark m)
+{
+	proto_close(w, m.event);
+	proto_close(w, m.packet);
+}
+
+static inline void event_name(struct proto *w, uint64_t name, enum category category)
+{
+	proto_uint(w, EVENT_CATEGORY_IIDS, category);
+	proto_uint(w, EVENT_NAME_IID, name);
+}
+
+static inline void event_arg(struct proto *w, enum arg name, unsigned field, uint64_t value)
+{
+	size_t arg = proto_open(w, EVENT_ARG);
+
+	proto_uint(w, ARG_NAME_IID, name);
+	proto_uint(w, field, value);
+	proto_close(w, arg);
+}
+
+static inline void slice_end(struct proto *w, uint64_t time_ns, uint64_t track)
+{
+	event_close(w, event_open(w, time_ns, TYPE_SLICE_END, track));
+}
+
+#endif

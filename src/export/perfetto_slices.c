@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Runs as slices on the tracks of their threads, sleeps inside them as slices inside, and arrows
+ * (*flows*) from what made a task runnable to the run that followed.
+ *
+ * Both ends of an arrow are written when the run is told: its beginning is an instant on the
+ * waker's thread at the moment when the task became runnable. So there is no arrow with one end,
+ * and nothing has to be kept.
+ *
+ * A reader sorts packets by time and keeps the order of the file among those of one nanosecond; the
+ * end of a slice closes whatever began last. The model tells of runs when they are over, inner ones
+ * first. So the order is right by itself, except where a run or sleep begins in the same nanosecond
+ * as the run around it: its beginning is held back until that one is told. Torn runs do not nest
+ * with the others of their thread: each gets a track of its own below the thread's.
+ */
+#include "export/perfetto.h"
+
+static uint64_t track_of(uint32_t thread)
+{
+	return UUID_THREADS + thread;
+}
+
+static unsigned bucket_of(uint64_t ns)
+{
+	unsigned log = ns < 8 ? 0 : 61 - __builtin_clzll(ns);
+
+	return ns < 8 ? ns : log * 8 + (ns >> (log - 1) & 7);
+}
+
+static uint64_t bucket_low(unsigned bucket)
+{
+	return bucket < 8 ? bucket : (uint64_t)(8 + bucket % 8) << (bucket / 8 - 1);
+}
+
+uint64_t slices_fit(const uint64_t *sizes, uint64_t bytes)
+{
+	unsigned bucket = NR_SIZES;
+
+	while (bucket && sizes[bucket - 1] <= bytes)
+		bytes -= sizes[--bucket];
+	return bucket == NR_SIZES ? UINT64_MAX : bucket ? bucket_low(bucket) : 0;
+}
+
+/* What was just written was a slice of that length. */
+static void written(struct slices *s, uint64_t ns)
+{
+	if (unlikely(s->sizes)) {
+		s->sizes[bucket_of(ns)] += s->buf->len;
+		strbuf_reset(s->buf);
+	} else {
+		out_spill(s->out);
+	}
+}
+
+static void put_origin(struct proto *w, uint64_t time_ns, uint32_t thread, unsigned name,
+		       uint64_t flow)
+{
+	struct event_mark m = event_open(w, time_ns, TYPE_INSTANT, track_of(thread));
+
+	event_name(w, name, CATEGORY_WAKE);
+	proto_fixed64(w, EVENT_FLOW_IDS, flow);
+	event_close(w, m);
+}
+
+/* Where the arrows to a run come from. They have the numbers from `flow` on. */
+static unsigned put_origins(struct slices *s, struct proto *w, const struct model_run *run,
+			    uint64_t flow)
+{
+	const struct model_task *t = run->task;
+	uint64_t woken_ns = run->start_ns - run->sched_ns;
+	unsigned nr = 0;
+
+	if (run->waker && run->waker->thread != MODEL_NO_THREAD && run->is_gap_known &&
+	    (woken_ns > s->from_ns || !s->from_ns))
+		put_origin(w, woken_ns, run->waker->thread, NAME_WAKE, flow + nr++);
+	if (run->is_first && t->spawn_exact && t->spawn_thread != MODEL_NO_THREAD)
+		put_origin(w, t->spawn_ns, t->spawn_thread, NAME_SPAWN, flow + nr++);
+	return nr;
+}
+
+static void put_args(const struct slices *s, struct proto *w, const struct model_run *run)
+{
+	event_arg(w, PF_TASK, ARG_UINT, run->task->key.id);
+	if (s->has_runtimes && run->task->key.runtime != MODEL_NO_RUNTIME)
+		event_arg(w, PF_RUNTIME, ARG_UINT, run->task->key.runtime);
+	if (run->is_gap_known) {
+		event_arg(w, PF_SCHED_NS, ARG_UINT, run->sched_ns);
+		if (run->idle_ns)
+			event_arg(w, PF_IDLE_NS, ARG_UINT, run->idle_ns);
+	}
+	if (run->blocked_ns)
+		event_arg(w, PF_BLOCKED_NS, ARG_UINT, run->blocked_ns);
+	if (run->waker) {
+		event_arg(w, PF_WOKEN_BY, ARG_STRING_IID, 1 + run->waker->cause);
+		if (run->waker->has_key && run->waker->cause != MODEL_BY_SELF)
+			event_arg(w, PF_WAKER, ARG_UINT, run->waker->key.id);
+	}
+	if (run->is_open)
+		event_arg(w, PF_OPEN, ARG_BOOL, true);
+}
+
+static inline void put_begin(struct slices *s, struct proto *w, const struct model_run *run,
+			     uint64_t track)
+{
+	uint32_t group = recording_group_of(s->rec, run->task->key.type);
+	unsigned nr_flows = put_origins(s, w, run, s->next_flow);
+	struct event_mark m = event_open(w, run->start_ns, TYPE_SLICE_BEGIN, track);
+
+	if (run->flags)
+		event_name(w, NAME_GROUPS + s->rec->nr_groups + group, CATEGORY_DROP);
+	else
+		event_name(w, NAME_GROUPS + group, CATEGORY_POLL);
+	put_args(s, w, run);
+	proto_uint(w, EVENT_SOURCE_IID, 1 + group);
+	for (unsigned i = 0; i < nr_flows; i++)
+		proto_fixed64(w, EVENT_ENDING_FLOW_IDS, s->next_flow++);
+	/* all polls of a task have one colour */
+	proto_uint(w, EVENT_CORRELATION_ID, 1 + run->task->nr);
+	event_close(w, m);
+}
+
+static void hold(struct slices *s, uint32_t thread, uint64_t start_ns, struct strbuf *bytes)
+{
+	size_t len = bytes->len;
+
+	vec_push(&s->held, (struct held){ thread, start_ns, strbuf_take(bytes), len });
+}
+
+/* What was held back because it began together with that run; inner ones were held first. */
+static void let_go(struct slices *s, uint32_t thread, uint64_t start_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = s->held.nr; i-- > 0;)
+		if (s->held.v[i].thread == thread && s->held.v[i].start_ns == start_ns) {
+			strbuf_add(s->buf, s->held.v[i].bytes, s->held.v[i].len);
+			free(s->held.v[i].bytes);
+			s->held.v[i].bytes = NULL;
+		}
+	vec_each (h, &s->held)
+		if (h->bytes)
+			s->held.v[kept++] = *h;
+	s->held.nr = kept;
+}
+
+/* Begins with the run around it, or others may begin with it. */
+static void put_entangled(struct slices *s, const struct model_run *run)
+{
+	struct strbuf bytes = STRBUF_INIT;
+	struct proto w = proto_start(&bytes);
+	uint64_t track = track_of(run->thread);
+	bool is_instant = run->start_ns == run->end_ns;
+
+	put_begin(s, &w, run, track);
+	if (is_instant)
+		slice_end(&w, run->end_ns, track);
+	proto_finish(&w, &bytes);
+	if (run->outer_start_ns == run->start_ns) {
+		hold(s, run->thread, run->start_ns, &bytes);
+	} else {
+		strbuf_add(s->buf, bytes.s, bytes.len);
+		let_go(s, run->thread, run->start_ns);
+	}
+	strbuf_release(&bytes);
+	if (is_instant)
+		return;
+	w = proto_start(s->buf);
+	slice_end(&w, run->end_ns, track);
+	proto_finish(&w, s->buf);
+}
+
+static uint64_t put_torn_track(struct slices *s, uint32_t thread)
+{
+	uint64_t uuid = UUID_FIRST_TORN + s->nr_torn++;
+	struct proto w = proto_start(s->buf);
+	size_t packet = packet_open(&w, 0), track = proto_open(&w, PACKET_TRACK_DESCRIPTOR);
+
+	proto_uint(&w, TRACK_UUID, uuid);
+	proto_uint(&w, TRACK_PARENT, track_of(thread));
+	/* of one name: the reader draws them as one */
+	proto_string(&w, s->buf, TRACK_NAME, "overlapping");
+	proto_close(&w, track);
+	proto_close(&w, packet);
+	proto_finish(&w, s->buf);
+	return uuid;
+}
+
+static void on_run(void *sink, const struct model_run *run)
+{
+	struct slices *s = sink;
+	uint64_t ns = run->end_ns - run->start_ns, track = track_of(run->thread);
+	struct proto w;
+
+	s->nr_runs++;
+	if (unlikely(ns < s->min_ns)) {
+		s->nr_left_out++;
+		return;
+	}
+	if (unlikely(run->is_torn)) {
+		track = put_torn_track(s, run->thread);
+	} else if (unlikely(s->held.nr || run->outer_start_ns == run->start_ns) && !s->sizes) {
+		put_entangled(s, run);
+		out_spill(s->out);
+		return;
+	}
+	w = proto_start(s->buf);
+	put_begin(s, &w, run, track);
+	slice_end(&w, run->end_ns, track);
+	proto_finish(&w, s->buf);
+	written(s, ns);
+}
+
+/* Only those that somebody's poll has to answer for. They are told before the run around them. */
+static void on_sleep(void *sink, const struct model_sleep *sleep)
+{
+	struct slices *s = sink;
+	uint64_t ns = sleep->end_ns - sleep->start_ns, track = track_of(sleep->thread);
+	struct strbuf bytes = STRBUF_INIT, *buf = s->buf;
+	bool is_held = sleep->start_ns == sleep->run_start_ns && !s->sizes;
+	struct event_mark m;
+	struct proto w;
+
+	/* what is shorter than min_ns may lie in a run that is; what is not does not */
+	if (!sleep->task || !ns || ns < s->min_ns)
+		return;
+	if (unlikely(is_held))
+		buf = &bytes;
+	w = proto_start(buf);
+	m = event_open(&w, sleep->start_ns, TYPE_SLICE_BEGIN, track);
+	event_name(&w, NAME_SLEEPS + (sleep->flags & 15), CATEGORY_SLEEP);
+	event_close(&w, m);
+	if (unlikely(is_held)) {
+		proto_finish(&w, buf);
+		hold(s, sleep->thread, sleep->start_ns, &bytes);
+		buf = s->buf;
+		w = proto_start(buf);
+	}
+	slice_end(&w, sleep->end_ns, track);
+	proto_finish(&w, buf);
+	written(s, ns);
+}
+
+const struct model_ops slices_ops = { .run = on_run, .sleep = on_sleep };
+
+void slices_finish(struct slices *s)
+{
+	/* those whose outer run turned out to be none, or torn */
+	while (s->held.nr)
+		let_go(s, s->held.v[s->held.nr - 1].thread, s->held.v[s->held.nr - 1].start_ns);
+}
+
+void slices_release(struct slices *s)
+{
+	vec_each (h, &s->held)
+		free(h->bytes);
+	vec_release(&s->held);
+}
