@@ -203,8 +203,8 @@ void thread_awake(struct model *m, struct thread *thr);
 void thread_stop(struct model *m, struct thread *thr);
 void thread_finish(struct model *m);
 void thread_forget_past(struct model *m);
-/* How the run that is told lies among the others of its thread. */
-void thread_place_run(const struct model *m, struct run_ref ref, struct model_run *run);
+/* The open run of a task is told up to `end`. */
+void thread_tell_run(struct model *m, const struct task *t, uint64_t end, bool is_open);
 /* The task that runs innermost; false: none, or a helper. */
 bool thread_current(const struct model *m, const struct thread *thr, struct model_key *key);
 struct model_waker thread_waker(const struct model *m, const struct thread *thr,

@@ -52,29 +52,6 @@ static struct frame *frame_at(struct model *m, struct run_ref run)
 	return &m->threads.v[run.thread].stack.v[run.depth];
 }
 
-static void tell_run_of(struct model *m, const struct task *t, uint64_t end, bool is_open)
-{
-	struct model_run run = {
-		.task = &t->pub,
-		.start_ns = t->run_start,
-		.end_ns = end,
-		.blocked_ns = t->run_blocked_ns,
-		.idle_ns = t->run_gap.idle_ns,
-		.sched_ns = t->run_gap.sched_ns,
-		.waker = t->is_run_waker_known ? &t->run_woken_by : NULL,
-		.thread = t->run.thread,
-		.flags = t->run_flags,
-		.sleep_flags = t->run_sleep_flags,
-		.is_gap_known = !t->run_gap.is_unknown,
-		.is_first = t->is_first_run,
-		.is_off_worker = t->is_off_worker,
-		.is_open = is_open,
-	};
-
-	thread_place_run(m, t->run, &run);
-	tell_run(m, &run);
-}
-
 /* The time of the open run up to `end` is busy; the run is over unless the recording is. */
 static void close_run(struct model *m, struct task *t, uint64_t end, bool is_open)
 {
@@ -89,7 +66,7 @@ static void close_run(struct model *m, struct task *t, uint64_t end, bool is_ope
 	if (!t->run_flags && ns > t->pub.max_poll_ns)
 		t->pub.max_poll_ns = ns;
 	if (m->wants_runs && is_told(m, t))
-		tell_run_of(m, t, end, is_open);
+		thread_tell_run(m, t, end, is_open);
 }
 
 /*

@@ -146,7 +146,8 @@ void thread_run_start(struct model *m, struct thread *thr, const struct event *e
 	task_run_start(m, t, run, ev->flags);
 }
 
-void thread_place_run(const struct model *m, struct run_ref ref, struct model_run *run)
+/* How the run that is told lies among the others of its thread. */
+static void place_run(const struct model *m, struct run_ref ref, struct model_run *run)
 {
 	const struct thread *thr = &m->threads.v[ref.thread];
 	const struct frame *f = &thr->stack.v[ref.depth];
@@ -167,6 +168,29 @@ void thread_place_run(const struct model *m, struct run_ref ref, struct model_ru
 			return;
 		}
 	}
+}
+
+void thread_tell_run(struct model *m, const struct task *t, uint64_t end, bool is_open)
+{
+	struct model_run run = {
+		.task = &t->pub,
+		.start_ns = t->run_start,
+		.end_ns = end,
+		.blocked_ns = t->run_blocked_ns,
+		.idle_ns = t->run_gap.idle_ns,
+		.sched_ns = t->run_gap.sched_ns,
+		.waker = t->is_run_waker_known ? &t->run_woken_by : NULL,
+		.thread = t->run.thread,
+		.flags = t->run_flags,
+		.sleep_flags = t->run_sleep_flags,
+		.is_gap_known = !t->run_gap.is_unknown,
+		.is_first = t->is_first_run,
+		.is_off_worker = t->is_off_worker,
+		.is_open = is_open,
+	};
+
+	place_run(m, t->run, &run);
+	tell_run(m, &run);
 }
 
 /* How the innermost run counts for its thread, now that it is over. */
