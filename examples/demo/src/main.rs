@@ -1,144 +1,130 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A small service and its clients in one program, for three seconds, for futrace to look at.
+//! A small web shop and its customers in one program, for some seconds, for futrace to look at.
+//! `demo [--healthy] [SECONDS]`
 //!
-//! Most of it behaves. One thing does not: `thumbnail` calls `std::thread::sleep` inside a task, which stops
-//! the worker it runs on, and with it every other task that this worker would have run.
+//! Most of it behaves. Four things do not, each of a kind that is hard to see in the source and does not show
+//! in a profile of the CPU: look for "Fault" in render.rs, stats.rs, orders.rs and mail.rs. With `--healthy`
+//! the same program runs with all four mended. At the end it says in one line what really happened.
+
+mod client;
+mod mail;
+mod orders;
+mod render;
+mod stats;
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, Semaphore};
-use tokio::time::{interval, sleep};
+use tokio::time::sleep;
 
 const CLIENTS: usize = 8;
-const PATHS: [&str; 5] = ["/user", "/user", "/search", "/user", "/thumbnail"];
 
-struct Service {
-    connections: Semaphore, // to a database that does not exist
-    served: AtomicU64,
-    log: mpsc::Sender<String>,
+static HEALTHY: AtomicBool = AtomicBool::new(false);
+static REQUESTS: AtomicU64 = AtomicU64::new(0);
+
+pub fn is_healthy() -> bool {
+    HEALTHY.load(Relaxed)
 }
 
-/// Well behaved: waits for one of two connections, then for the answer.
-async fn query(service: &Service, answer_in: Duration) -> &'static str {
-    let _connection = service.connections.acquire().await;
-    sleep(answer_in).await;
-    "row"
+/// Well behaved: waits for the answer of a database that does not exist.
+async fn search() -> &'static str {
+    sleep(Duration::from_millis(4)).await;
+    "found"
 }
 
-/// The mistake: blocks the worker, where `tokio::time::sleep` or `spawn_blocking` would not.
-async fn thumbnail(number: u64) -> &'static str {
-    if number % 16 == 0 {
-        std::thread::sleep(Duration::from_millis(60));
-    }
-    "image"
-}
-
-async fn answer(service: &Service, path: &str, number: u64) -> &'static str {
-    match path {
-        "/user" => query(service, Duration::from_millis(2)).await,
-        "/search" => query(service, Duration::from_millis(8)).await,
-        "/thumbnail" => thumbnail(number).await,
-        _ => "not found",
-    }
+/// Each request is a task of its own, so that one which panics does not end its connection.
+async fn answer(path: &str) -> &'static str {
+    let number = REQUESTS.fetch_add(1, Relaxed) + 1;
+    let task = match path {
+        "/page" => tokio::spawn(render::render_page(number)),
+        "/visit" => tokio::spawn(stats::count_visit(number)),
+        "/order" => tokio::spawn(orders::place_order(number)),
+        "/search" => tokio::spawn(search()),
+        _ => return "not found",
+    };
+    task.await.unwrap_or("sorry")
 }
 
 /// One connection: requests until the client hangs up.
-async fn serve(service: Arc<Service>, stream: TcpStream) -> io::Result<()> {
+async fn serve_connection(stream: TcpStream) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
-    let mut line = String::new();
+    let (mut line, mut path) = (String::new(), String::new());
     loop {
-        let mut path = String::new();
-        loop {
-            line.clear();
-            if stream.read_line(&mut line).await? == 0 {
-                return Ok(());
-            }
-            if line == "\r\n" {
-                break;
-            }
-            if let Some(rest) = line.strip_prefix("GET ") {
-                path = rest.split(' ').next().unwrap_or("").to_string();
-            }
+        line.clear();
+        if stream.read_line(&mut line).await? == 0 {
+            return Ok(());
         }
-        let number = service.served.fetch_add(1, Relaxed);
-        let body = answer(&service, &path, number).await;
-        let text = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{}", body.len(), body);
-        stream.write_all(text.as_bytes()).await?;
-        let _ = service.log.try_send(path);
+        if let Some(rest) = line.strip_prefix("GET ") {
+            path = rest.split(' ').next().unwrap_or("").to_string();
+        }
+        if line == "\r\n" {
+            let body = answer(&path).await;
+            let text = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{}", body.len(), body);
+            stream.write_all(text.as_bytes()).await?;
+        }
     }
 }
 
-async fn accept(service: Arc<Service>, listener: TcpListener) {
+async fn accept_connections(listener: TcpListener) {
     while let Ok((stream, _)) = listener.accept().await {
-        tokio::spawn(serve(service.clone(), stream));
+        tokio::spawn(serve_connection(stream));
     }
 }
 
-async fn write_log(mut lines: mpsc::Receiver<String>) -> u64 {
-    let mut nr = 0;
-    while lines.recv().await.is_some() {
-        nr += 1;
-    }
-    nr
-}
-
-async fn tick(service: Arc<Service>) {
-    let mut every = interval(Duration::from_millis(500));
-    loop {
-        every.tick().await;
-        eprintln!("demo: {} requests served", service.served.load(Relaxed));
-    }
-}
-
-async fn client(port: u16, number: usize, until: Instant) -> io::Result<Duration> {
-    let mut stream = BufReader::new(TcpStream::connect(("127.0.0.1", port)).await?);
-    let mut slowest = Duration::ZERO;
-    let mut body = [0; 64];
-    for path in PATHS.iter().cycle().skip(number) {
-        let began = Instant::now();
-        if began >= until {
-            break;
-        }
-        stream.write_all(format!("GET {} HTTP/1.1\r\n\r\n", path).as_bytes()).await?;
-        let (mut line, mut length) = (String::new(), 0);
-        while line != "\r\n" {
-            line.clear();
-            stream.read_line(&mut line).await?;
-            if let Some(n) = line.strip_prefix("content-length: ") {
-                length = n.trim().parse().unwrap_or(0);
-            }
-        }
-        stream.read_exact(&mut body[..length]).await?;
-        slowest = slowest.max(began.elapsed());
-        sleep(Duration::from_millis(1)).await;
-    }
-    Ok(slowest)
-}
-
-async fn run() -> io::Result<()> {
+async fn run(seconds: f64) -> io::Result<Duration> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let port = listener.local_addr()?.port();
-    let (log, lines) = mpsc::channel(1024);
-    let service = Arc::new(Service { connections: Semaphore::new(2), served: AtomicU64::new(0), log });
-    tokio::spawn(accept(service.clone(), listener));
-    tokio::spawn(write_log(lines));
-    tokio::spawn(tick(service.clone()));
+    tokio::spawn(accept_connections(listener));
+    tokio::spawn(mail::send_mails());
+    tokio::spawn(mail::queue_mails());
 
-    let until = Instant::now() + Duration::from_secs(3);
-    let clients: Vec<_> = (0..CLIENTS).map(|n| tokio::spawn(client(port, n, until))).collect();
+    let until = Instant::now() + Duration::from_secs_f64(seconds);
+    let mut clients = Vec::new();
+    for number in 0..CLIENTS {
+        clients.push(tokio::spawn(client::visit_site(port, number, until)));
+        sleep(Duration::from_millis(1)).await;
+    }
     let mut slowest = Duration::ZERO;
     for c in clients {
         slowest = slowest.max(c.await.expect("a client panicked")?);
     }
-    println!("demo: {} requests, the slowest took {} ms", service.served.load(Relaxed), slowest.as_millis());
-    Ok(())
+    Ok(slowest)
+}
+
+fn say(slowest: Duration) {
+    println!(
+        "requests={} slowest_ms={} blocking_calls={} blocking_ms={} lock_waits={} lock_wait_ms={} leaked={} spins={}",
+        REQUESTS.load(Relaxed),
+        slowest.as_millis(),
+        render::BLOCKING_CALLS.load(Relaxed),
+        render::BLOCKING_US.load(Relaxed) / 1000,
+        stats::LOCK_WAITS.load(Relaxed),
+        stats::LOCK_WAIT_US.load(Relaxed) / 1000,
+        orders::nr_waiting(),
+        mail::SPINS.load(Relaxed),
+    );
 }
 
 fn main() -> io::Result<()> {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(run())
+    let mut seconds = 5.0;
+    for arg in std::env::args().skip(1) {
+        match arg.parse() {
+            Ok(n) if (0.0..=3600.0).contains(&n) => seconds = n,
+            _ if arg == "--healthy" => HEALTHY.store(true, Relaxed),
+            _ => {
+                eprintln!("usage: demo [--healthy] [SECONDS]");
+                std::process::exit(2);
+            }
+        }
+    }
+    let saver = stats::start();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build()?;
+    let slowest = runtime.block_on(run(seconds))?;
+    stats::stop();
+    saver.join().expect("saver");
+    say(slowest);
+    Ok(())
 }
