@@ -21,6 +21,7 @@ sys.path.insert(0, HERE)
 import live  # noqa: E402
 
 PROGRAMS = os.path.join(os.path.dirname(HERE), "programs")
+DEMO = os.path.join(HERE, "../../examples/demo")
 ORDINARY_UID = 12345
 # What each profile is needed for; building less saves a minute of every run.
 BUILDS = {
@@ -52,6 +53,7 @@ def build_programs(target_dir, slow):
         cargo(os.path.join(target_dir, name), "--release", "--bin", "exact", flags=flags)
     for version in OLD + (OLD_SLOW if slow else ()):
         cargo(os.path.join(target_dir, "old-" + version), "--release", cwd=os.path.join(PROGRAMS, "old", version))
+    cargo(os.path.join(target_dir, "demo"), "--release", cwd=DEMO)
 
 
 def compile_c(out, source, *flags):
@@ -70,7 +72,7 @@ def copy_programs(from_dir, to):
 def stage_programs(target_dir, stage):
     for profile, (_, folder) in BUILDS.items():
         copy_programs(os.path.join(target_dir, folder), os.path.join(stage, "programs", profile))
-    for name in [*VARIANTS, *("old-" + v for v in OLD + OLD_SLOW)]:
+    for name in ["demo", *VARIANTS, *("old-" + v for v in OLD + OLD_SLOW)]:
         folder = os.path.join(target_dir, name, "release")
         if os.path.exists(folder):
             copy_programs(folder, os.path.join(stage, "programs", name))

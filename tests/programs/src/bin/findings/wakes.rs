@@ -125,7 +125,7 @@ async fn finds_work(mut jobs: mpsc::Receiver<oneshot::Sender<u64>>) -> u64 {
 }
 
 async fn asks(jobs: mpsc::Sender<oneshot::Sender<u64>>) {
-	for n in 0..4001 {
+	for n in 0..3001 {
 		let (answer, answered) = oneshot::channel();
 		jobs.send(answer).await.expect("worker");
 		answered.await.expect("answer");

@@ -50,24 +50,31 @@ fn worker_imbalance_miss() -> Truth {
 	truth.with("count", nr)
 }
 
-/// So many closures at once, each a sleep; how long the unluckiest waited for a thread.
-fn run_closures(rt: &Runtime, nr: usize, time: Duration) -> u64 {
+/// Notes how long it waited for a thread, then sleeps.
+fn job(max: Arc<AtomicU64>, asked: Instant, time: Duration) -> impl FnOnce() + Send {
+	move || {
+		max.fetch_max(ns_since(asked), SeqCst);
+		std::thread::sleep(time);
+	}
+}
+
+/// So many closures at once; how long the unluckiest waited for a thread.
+fn run_closures(rt: &Runtime, nr: u64, time: Duration) -> Truth {
 	let max = Arc::new(AtomicU64::new(0));
 	rt.block_on(async {
 		let closures: Vec<_> = (0..nr)
 			.map(|_| {
-				let (max, asked) = (max.clone(), Instant::now());
-				tokio::task::spawn_blocking(move || {
-					max.fetch_max(ns_since(asked), SeqCst);
-					std::thread::sleep(time);
-				})
+				tokio::task::spawn_blocking(job(max.clone(), Instant::now(), time))
 			})
 			.collect();
 		for c in closures {
 			c.await.expect("closure");
 		}
 	});
-	max.load(SeqCst)
+	let one = job(max.clone(), Instant::now(), time);
+	Truth::named(std::any::type_name_of_val(&one))
+		.with("count", nr)
+		.with("max_ns", max.load(SeqCst))
 }
 
 fn blocking_queue() -> Truth {
@@ -76,16 +83,10 @@ fn blocking_queue() -> Truth {
 		.max_blocking_threads(2)
 		.build()
 		.expect("runtime");
-	let max = run_closures(&rt, 41, ms(30));
-	Truth::named("run_closures")
-		.with("count", 41)
-		.with("max_ns", max)
+	run_closures(&rt, 41, ms(30))
 }
 
 /// As many, and a thread for each.
 fn blocking_queue_miss() -> Truth {
-	let max = run_closures(&multi_thread(2), 41, ms(300));
-	Truth::named("run_closures")
-		.with("count", 41)
-		.with("max_ns", max)
+	run_closures(&multi_thread(2), 41, ms(300))
 }
