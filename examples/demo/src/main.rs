@@ -78,8 +78,7 @@ async fn run(seconds: f64) -> io::Result<Duration> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let port = listener.local_addr()?.port();
     tokio::spawn(accept_connections(listener));
-    tokio::spawn(mail::send_mails());
-    tokio::spawn(mail::queue_mails());
+    mail::start()?;
 
     let until = Instant::now() + Duration::from_secs_f64(seconds);
     let mut clients = Vec::new();
@@ -96,7 +95,7 @@ async fn run(seconds: f64) -> io::Result<Duration> {
 
 fn say(slowest: Duration) {
     println!(
-        "requests={} slowest_ms={} blocking_calls={} blocking_ms={} lock_waits={} lock_wait_ms={} leaked={} spins={}",
+        "requests={} slowest_ms={} blocking_calls={} blocking_ms={} lock_waits={} lock_wait_ms={} leaked={} mails={} spins={}",
         REQUESTS.load(Relaxed),
         slowest.as_millis(),
         render::BLOCKING_CALLS.load(Relaxed),
@@ -104,6 +103,7 @@ fn say(slowest: Duration) {
         stats::LOCK_WAITS.load(Relaxed),
         stats::LOCK_WAIT_US.load(Relaxed) / 1000,
         orders::nr_waiting(),
+        mail::MAILS.load(Relaxed),
         mail::SPINS.load(Relaxed),
     );
 }

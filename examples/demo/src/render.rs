@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 pub static BLOCKING_CALLS: AtomicU64 = AtomicU64::new(0);
 pub static BLOCKING_US: AtomicU64 = AtomicU64::new(0);
 
-const COMPILE_EVERY: u64 = 25;
+const COMPILE_EVERY: u64 = 31;
 
 /// Now and then the engine compiles its templates again, which takes a while.
 fn compile_templates() {
