@@ -4,7 +4,7 @@
 use crate::{ms, multi_thread, ns_since, spin, us, Mode, Truth};
 use std::sync::{mpsc, Arc, Mutex};
 use std::time::{Duration, Instant};
-use tokio::task::{spawn_blocking, yield_now};
+use tokio::task::{block_in_place, spawn_blocking, yield_now};
 use tokio::time::sleep;
 
 pub const MODES: &[Mode] = &[
@@ -38,9 +38,10 @@ fn blocked_sleep() -> Truth {
 	truth.with("count", ROUNDS).with("ns", slept)
 }
 
-/// Sleeps as long, on threads that are made for it; the task only waits.
+/// Sleeps as long, on threads that are made for it: the task only waits, or has given its worker away.
 async fn sleeps_elsewhere() {
 	for _ in 0..ROUNDS {
+		block_in_place(|| std::thread::sleep(ms(40)));
 		spawn_blocking(|| std::thread::sleep(ms(60)))
 			.await
 			.expect("closure");
