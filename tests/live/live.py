@@ -8,6 +8,7 @@ for a fixed time: a program says a line when it is ready, and every wait has a l
 import json
 import os
 import random
+import re
 import select
 import signal
 import subprocess
@@ -289,6 +290,15 @@ def total(text):
     return t[-1]
 
 
+def line_of(path, function):
+    """Where a source file defines a function: its name and the line, as a place in the report ends."""
+    with open(path, encoding="utf-8") as f:
+        for number, line in enumerate(f, 1):
+            if re.search(rf"\bfn {function}\b", line):
+                return f"/{os.path.basename(path)}:{number}"
+    raise Failed(f"{path} has no function {function}")
+
+
 # The report's view
 
 def user_tasks(rep):
@@ -302,3 +312,23 @@ def nr_lost(rep, kind=None):
 
 def sum_polls(rep):
     return sum(t["polls"] for t in user_tasks(rep))
+
+
+SEVERITIES = ("critical", "warning", "note")
+
+
+def findings_of(rep):
+    """The findings, each with all that it must have, worst first."""
+    found = rep["findings"]
+    for f in found:
+        for key in ("rule", "severity", "type", "task", "location", "figures", "advice"):
+            check(key in f, f"no {key} in {f}")
+        check(f["severity"] in SEVERITIES, f"severity {f['severity']}")
+        check(len(f["advice"]) > 20, f"no advice in {f}")
+    ranks = [SEVERITIES.index(f["severity"]) for f in found]
+    same("ranks of the findings", ranks, sorted(ranks))
+    return found
+
+
+def show_findings(found):
+    return "; ".join(f"{f['rule']} {f['type']} {f['figures']}" for f in found) or "nothing"
