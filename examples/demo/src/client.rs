@@ -8,8 +8,9 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::{interval, MissedTickBehavior};
 
-const PATHS: [&str; 8] =
-    ["/page", "/search", "/order", "/search", "/page", "/visit", "/order", "/search"];
+const PATHS: [&str; 8] = [
+    "/page", "/search", "/order", "/search", "/page", "/visit", "/order", "/search",
+];
 const EVERY: Duration = Duration::from_millis(10);
 
 async fn request(stream: &mut BufReader<TcpStream>, path: &str) -> io::Result<()> {

@@ -62,7 +62,11 @@ async fn serve_connection(stream: TcpStream) -> io::Result<()> {
         }
         if line == "\r\n" {
             let body = answer(&path).await;
-            let text = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{}", body.len(), body);
+            let text = format!(
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{}",
+                body.len(),
+                body
+            );
             stream.write_all(text.as_bytes()).await?;
         }
     }
@@ -121,7 +125,10 @@ fn main() -> io::Result<()> {
         }
     }
     let saver = stats::start();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(4)
+        .enable_all()
+        .build()?;
     let slowest = runtime.block_on(run(seconds))?;
     stats::stop();
     saver.join().expect("saver");

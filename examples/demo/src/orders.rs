@@ -23,7 +23,10 @@ async fn await_receipt(receipt: oneshot::Receiver<()>) {
 pub async fn place_order(number: u64) -> &'static str {
     let (confirm, receipt) = oneshot::channel();
     PLACED.fetch_add(1, Relaxed);
-    OPEN.lock().expect("orders").get_or_insert_with(HashMap::new).insert(number, confirm);
+    OPEN.lock()
+        .expect("orders")
+        .get_or_insert_with(HashMap::new)
+        .insert(number, confirm);
     tokio::spawn(await_receipt(receipt));
     sleep(Duration::from_millis(3)).await;
     let has_coupon = number % 4 == 0;

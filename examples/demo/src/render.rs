@@ -21,7 +21,9 @@ fn compile_templates() {
 pub async fn render_page(number: u64) -> &'static str {
     if number % COMPILE_EVERY == 0 {
         if crate::is_healthy() {
-            tokio::task::spawn_blocking(compile_templates).await.expect("templates");
+            tokio::task::spawn_blocking(compile_templates)
+                .await
+                .expect("templates");
         } else {
             compile_templates();
         }

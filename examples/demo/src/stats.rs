@@ -52,7 +52,10 @@ fn save_visits() {
 }
 
 pub fn start() -> std::thread::JoinHandle<()> {
-    std::thread::Builder::new().name("save-visits".into()).spawn(save_visits).expect("thread")
+    std::thread::Builder::new()
+        .name("save-visits".into())
+        .spawn(save_visits)
+        .expect("thread")
 }
 
 pub fn stop() {

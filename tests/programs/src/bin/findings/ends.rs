@@ -128,7 +128,7 @@ fn cancel_storm() -> Truth {
 
 /// Nearly all are in time, by far.
 async fn has_a_limit(n: u64) -> bool {
-	let takes = if n % 40 == 0 { 500 } else { 2 };
+	let takes = if n.is_multiple_of(40) { 500 } else { 2 };
 	timeout(ms(100), sleep(ms(takes))).await.is_ok()
 }
 
