@@ -27,6 +27,7 @@ ORDINARY_UID = 12345
 BUILDS = {
     "dev": (["--workspace"], "debug"),
     "release": (["--workspace"], "release"),
+    "profiling": (["--bin", "findings"], "profiling"),
     "lto": (["--bin", "exact", "--bin", "wakes", "--bin", "race"], "lto"),
     "stripped": (["--bin", "exact", "--bin", "life"], "stripped"),
 }

@@ -43,7 +43,7 @@ fn self_wakes() -> Truth {
 	let truth = Truth::of(&task);
 	multi_thread(2).block_on(async {
 		let t = tokio::spawn(task);
-		sleep(ms(700)).await;
+		sleep(ms(300)).await;
 		flag.store(true, SeqCst);
 		t.await.expect("wakes");
 	});

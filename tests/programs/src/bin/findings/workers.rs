@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Work that is spread badly: one worker has it all, or the blocking pool is too small.
 
-use crate::{ms, multi_thread, ns_since, spin, us, Mode, Truth};
+use crate::{ms, multi_thread, ns_since, spin, Mode, Truth};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Notify;
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
@@ -16,38 +17,47 @@ pub const MODES: &[Mode] = &[
 	("blocking-queue-miss", blocking_queue_miss),
 ];
 
-/// All in one task: however many workers there are, only one has something to do.
-async fn does_everything(time: Duration) -> u64 {
+/// Calls for help and goes on with its own work. Whom a task wakes is the next one on the same worker, and no
+/// other worker takes it from there.
+async fn does_everything(help: Arc<Notify>, time: Duration) -> u64 {
 	let (began, mut nr) = (Instant::now(), 0);
 	while began.elapsed() < time {
-		spin(ms(2));
+		help.notify_one();
+		spin(ms(4));
 		yield_now().await;
 		nr += 1;
 	}
 	nr
 }
 
-fn worker_imbalance() -> Truth {
-	let task = does_everything(ms(1500));
-	let truth = Truth::of(&task);
-	let nr = multi_thread(4).block_on(async { tokio::spawn(task).await.expect("does") });
-	truth.with("count", nr)
-}
-
-/// Hardly anything to do: it is all done by one worker, which sleeps most of the time as well.
-async fn does_little() -> u64 {
-	for _ in 0..101 {
-		sleep(ms(10)).await;
-		spin(us(300));
+async fn helps(called: Arc<Notify>) {
+	loop {
+		called.notified().await;
 	}
-	101
 }
 
-fn worker_imbalance_miss() -> Truth {
-	let task = does_little();
+/// One worker of four is busy for a second and a half, with or without somebody who could help it.
+fn keep_one_busy(has_helper: bool) -> Truth {
+	let help = Arc::new(Notify::new());
+	let task = does_everything(help.clone(), ms(1500));
 	let truth = Truth::of(&task);
-	let nr = multi_thread(4).block_on(async { tokio::spawn(task).await.expect("does") });
+	let nr = multi_thread(4).block_on(async {
+		if has_helper {
+			tokio::spawn(helps(help));
+			sleep(ms(5)).await;
+		}
+		tokio::spawn(task).await.expect("does")
+	});
 	truth.with("count", nr)
+}
+
+fn worker_imbalance() -> Truth {
+	keep_one_busy(true)
+}
+
+/// As busy, but nothing waits for it.
+fn worker_imbalance_miss() -> Truth {
+	keep_one_busy(false)
 }
 
 /// Notes how long it waited for a thread, then sleeps.
