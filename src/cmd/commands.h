@@ -10,6 +10,7 @@
 	COMMAND(record) \
 	COMMAND(report) \
 	COMMAND(export) \
+	COMMAND(open) \
 	COMMAND(dump) \
 	COMMAND(info) \
 	COMMAND(doctor) \
