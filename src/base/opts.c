@@ -96,7 +96,7 @@ static int store(const struct opt *o, void *into, const char *arg, struct err *e
 		return check_choice(o, arg, e);
 	case OPT_LIST:
 		add_to_list(at, arg);
-		return 0;
+		return check_choice(o, arg, e);
 	case OPT_UINT:
 		errno = 0;
 		*(uint64_t *)at = strtoull(arg, &end, 10);

@@ -2,7 +2,7 @@
 /*
  * Command-line options as a table. The same table parses, prints -h, is what the manual is checked
  * against, and makes the shell completions. Each option stores into a member of the command's own
- *options struct:
+ * options struct:
  *
  *	static const struct opt table[] = {
  *		OPT('o', "output", OPT_STR, struct record_opts, output, "FILE", "write to FILE"),
@@ -11,9 +11,8 @@
  *
  * Types stored: OPT_FLAG bool, OPT_STR const char * (borrowed from argv), OPT_UINT uint64_t,
  * OPT_SIZE uint64_t bytes (K M G suffixes), OPT_TIME uint64_t ns (ns us ms s m h, seconds if bare),
- * OPT_LIST struct opt_list: may be given several times.
- * OPT_MAYBE is an OPT_STR whose argument may be left out: "" is stored then. As a word of its own
- * it must not begin with '-'.
+ * OPT_LIST struct opt_list: may be given several times, OPT_MAYBE const char *: an OPT_STR whose
+ * argument may be left out, "" then; as a word of its own that must not begin with '-'.
  *
  * The name of the argument is also what a shell completes it by: FILE, DIR, PID; others, nothing.
  */
@@ -37,7 +36,7 @@ struct opt {
 	size_t offset;
 	const char *arg; /* what to call the argument in help; NULL for a flag */
 	const char *help;
-	const char *const *choices; /* the only words that an OPT_STR takes, to NULL; NULL: any */
+	const char *const *choices; /* the only words that it takes, to NULL; NULL: any */
 };
 
 #define OPT(letter, name, kind, type, member, arg, help)              \
