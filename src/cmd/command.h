@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A subcommand: one file cmd/NAME.c with one `const struct command`, one line in
- * commands.h, and one manual page docs/man/futrace-NAME.1.scd. Only this folder prints, reads argv
- * or the environment, or exits.
+ * A subcommand: one file cmd/NAME.c with one `const struct command`, one line in commands.h, and
+ * one manual page docs/man/futrace-NAME.1.scd. Only this folder prints, reads argv or the
+ * environment, or exits.
  */
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H

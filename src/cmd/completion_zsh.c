@@ -74,7 +74,7 @@ static void add_spec(struct strbuf *out, const struct strbuf *spec)
 	add_quoted(out, spec->s);
 }
 
-/* One of an option's two names. The other is not offered after it. */
+/* One of an option's two names. The other is not offered after it, unless it may come again. */
 static void add_option(struct strbuf *out, const struct opt *o, bool is_letter)
 {
 	static const char *const actions[] = {
@@ -85,7 +85,9 @@ static void add_option(struct strbuf *out, const struct opt *o, bool is_letter)
 	struct strbuf spec = STRBUF_INIT;
 	bool is_maybe = o->kind == OPT_MAYBE;
 
-	if (o->letter)
+	if (o->kind == OPT_LIST)
+		strbuf_addch(&spec, '*');
+	else if (o->letter)
 		strbuf_addf(&spec, "(-%c --%s)", o->letter, o->name);
 	if (is_letter)
 		strbuf_addf(&spec, "-%c%s", o->letter, o->arg && !is_maybe ? "+" : "");

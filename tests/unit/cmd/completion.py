@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import shells  # noqa: E402
 
 WORDS = ["a+b", "plain", "with-dash", "x.y"]
-OPTIONS = ["--all", "--dir", "--help", "--kind", "--maybe", "-a", "-d", "-h", "-k"]
+OPTIONS = ["--all", "--dir", "--help", "--kind", "--list", "--maybe", "-a", "-d", "-h", "-k", "-l"]
 
 
 def printed(program, what):
@@ -37,6 +37,7 @@ def answers(program, name, shell):
     yield "an option whose argument may be missing", [w.rstrip("=") for w in shell.offers("futrace nasty --maybe --a")], \
         ["--all"]
     yield "a folder", [w.rstrip("/") for w in shell.offers("futrace nasty --dir ")], ["sub"]
+    yield "what may come again", [w.rstrip("=") for w in shell.offers("futrace nasty -l x --l")], ["--list"]
     yield "choices of a command", shell.offers("futrace word "), WORDS
     # zsh shows the options then
     yield "no operands", [w for w in shell.offers("futrace nasty ") if w[0] != "-"], []

@@ -16,6 +16,7 @@ static const struct opt options[] = {
 	{ 'a', "all", OPT_FLAG, 0, NULL, NASTY },
 	{ 'k', "kind", OPT_STR, 0, "WORD", "one of", words },
 	{ 0, "maybe", OPT_MAYBE, 0, "[NAME]:'s", NASTY },
+	{ 'l', "list", OPT_LIST, 0, "FILE", "again and again" },
 	{ 'd', "dir", OPT_STR, 0, "DIR", "a folder" },
 	{ 0 },
 };
