@@ -142,42 +142,62 @@ static bool same_name(const char *a, const char *b)
 	return *a == *b;
 }
 
+static bool has_unit_tests(const struct artefact *a)
+{
+	return a->is_test && strcmp(a->kind, "test") != 0 && strcmp(a->kind, "bench") != 0 &&
+	       strcmp(a->kind, "example") != 0;
+}
+
 static bool is_wanted(const struct cargo_opts *o, const struct artefact *a)
 {
-	const char *kind = o->example ? "example" : o->test ? "test" : o->bench ? "bench" : "bin";
-	const char *name = o->example ? o->example
-			   : o->test  ? o->test
-			   : o->bench ? o->bench
-				      : o->bin;
+	const struct {
+		const char *kind, *name;
+	} targets[] = {
+		{ "example", o->example },
+		{ "test", o->test },
+		{ "bench", o->bench },
+		{ "bin", o->bin }, /* any, when nothing is named */
+	};
+	size_t i = 0;
 
 	if (o->unit_test && !o->bin)
-		return a->is_test && strcmp(a->kind, "test") != 0 &&
-		       (!*o->unit_test || same_name(a->name, o->unit_test));
-	/* an integration test brings the binaries with it, and a benchmark may not have a harness
-	 */
-	if (strcmp(kind, "bin") == 0 && a->is_test != !!o->unit_test)
+		return has_unit_tests(a) && (!*o->unit_test || same_name(a->name, o->unit_test));
+	while (i < ARRAY_SIZE(targets) - 1 && !targets[i].name)
+		i++;
+	if (strcmp(a->kind, targets[i].kind) != 0 ||
+	    (targets[i].name && strcmp(a->name, targets[i].name) != 0))
 		return false;
-	return strcmp(a->kind, kind) == 0 && (!name || strcmp(a->name, name) == 0);
+	/* a binary is also built as its own test; others are one or the other */
+	return strcmp(a->kind, "bin") != 0 || a->is_test == !!o->unit_test;
 }
 
 struct choice {
 	VEC(const struct artefact *) list;
 };
 
-/* Of several, the one of this name and kind (NULL: any), if it is one. */
-static const struct artefact *pick(const struct choice *c, const char *name, const char *kind)
+/* The one of this name (NULL: any) that is not of this kind (NULL: of any), if there is just one.
+ */
+static const struct artefact *pick(const struct choice *c, const char *name, const char *not_kind)
 {
 	const struct artefact *found = NULL;
 
 	vec_each (a, &c->list) {
 		if ((name && strcmp((*a)->name, name) != 0) ||
-		    (kind && strcmp((*a)->kind, kind) != 0))
+		    (not_kind && strcmp((*a)->kind, not_kind) == 0))
 			continue;
 		if (found)
 			return NULL;
 		found = *a;
 	}
 	return found;
+}
+
+static bool is_one_package(const struct choice *c)
+{
+	vec_each (a, &c->list)
+		if (strcmp((*a)->package, c->list.v[0]->package) != 0)
+			return false;
+	return true;
 }
 
 /* The binary that `cargo run` would take. */
@@ -187,6 +207,8 @@ static const struct artefact *pick_default(const struct cargo_opts *o, const str
 	struct words w = { 0 };
 	char *name;
 
+	if (!is_one_package(c))
+		return NULL;
 	push(&w, cargo_program());
 	push(&w, "metadata");
 	push(&w, "--no-deps");
@@ -204,16 +226,13 @@ static const struct artefact *pick_default(const struct cargo_opts *o, const str
 static int several(const struct cargo_opts *o, const struct choice *c, struct err *e)
 {
 	struct strbuf names = STRBUF_INIT;
-	bool is_one_package = true;
 
-	vec_each (a, &c->list) {
+	vec_each (a, &c->list)
 		strbuf_addf(&names, "%s%s", names.len ? ", " : "", (*a)->name);
-		is_one_package &= strcmp((*a)->package, c->list.v[0]->package) == 0;
-	}
 	err_set(e, ERR_USAGE, "%s: %s; choose one with %s%s",
 		o->unit_test ? "several targets have unit tests" : "there are several binaries",
 		names.s, o->unit_test ? "--unit-test=NAME" : "--bin NAME",
-		is_one_package ? "" : ", or its package with -p NAME");
+		is_one_package(c) ? "" : ", or its package with -p NAME");
 	strbuf_release(&names);
 	return -1;
 }
@@ -237,7 +256,7 @@ static int choose(const struct cargo_opts *o, const struct artefacts *built,
 	} else {
 		*chosen = pick(&c, NULL, NULL);
 		if (!*chosen)
-			*chosen = o->unit_test ? pick(&c, NULL, "lib") : pick_default(o, &c);
+			*chosen = o->unit_test ? pick(&c, NULL, "bin") : pick_default(o, &c);
 		if (!*chosen)
 			rc = several(o, &c, e);
 	}

@@ -182,6 +182,10 @@ def choices(t):
     check("-p" in r.err, f"what to do? {r}")
     packages = {"packages": [{"id": "o", "default_run": "one"}, {"id": "p 0.0.0", "default_run": "two"}]}
     StandIn(t, [artefact("one", "/nonexistent"), two[1]], metadata=packages).run("-q", "0").ok()
+    other = artefact("other", plain, package="o")
+    StandIn(t, [other, two[1]], metadata=packages).run().failed(2)  # as `cargo run`: it is not clear whose default
+    harnesses = [artefact("x", plain, "cdylib", True), artefact("x", "/nonexistent", is_test=True)]
+    StandIn(t, harnesses).run("-q", "--unit-test", "--", "0").ok()
     r = StandIn(t, [artefact("x", None, "lib")]).run().failed(2)
     check("--example" in r.err, f"what to do? {r}")
     r = StandIn(t, [artefact("a", plain, is_test=True), artefact("b", plain, is_test=True)]).run("--unit-test").failed(2)
