@@ -8,6 +8,8 @@
 
 /* Fewer slices than this say nothing about how much they stray. */
 #define MIN_SLICES 4
+/* Fewer types do not tell what is typical. */
+#define MIN_TYPES 4
 
 struct slice {
 	uint64_t nr, sum_ns;
@@ -114,31 +116,76 @@ static struct compare_side side_of(const struct measure *m, uint32_t group)
 	return side;
 }
 
-static void judge_metric(struct compare_row *r, unsigned i, unsigned min_percent)
+static bool is_on_both_sides(const struct compare_row *r)
 {
-	const struct estimate *a = &r->sides[0].metrics[i], *b = &r->sides[1].metrics[i];
-	double change = b->mean_ns - a->mean_ns, noise;
-
-	r->change_ns[i] = change;
-	r->noise_ns[i] = -1;
-	r->verdicts[i] = COMPARE_UNSURE;
-	if (a->error_ns < 0 || b->error_ns < 0)
-		return;
-	noise = 2 * sqrt(a->error_ns * a->error_ns + b->error_ns * b->error_ns);
-	r->noise_ns[i] = noise;
-	if (fabs(change) <= noise || fabs(change) * 100 < a->mean_ns * min_percent)
-		r->verdicts[i] = COMPARE_SAME;
-	else
-		r->verdicts[i] = change > 0 ? COMPARE_SLOWER : COMPARE_FASTER;
+	return r->sides[0].row && r->sides[1].row;
 }
 
-static void judge(struct compare_row *r, uint64_t b_ns, unsigned min_percent)
+static void subtract(struct compare_row *r, unsigned i)
+{
+	const struct estimate *a = &r->sides[0].metrics[i], *b = &r->sides[1].metrics[i];
+
+	r->change_ns[i] = b->mean_ns - a->mean_ns;
+	r->noise_ns[i] = a->error_ns < 0 || b->error_ns < 0
+				 ? -1
+				 : 2 * sqrt(a->error_ns * a->error_ns + b->error_ns * b->error_ns);
+}
+
+/* By which factor it changed, as a logarithm. False: that cannot be told. */
+static bool get_factor(const struct compare_row *r, unsigned i, double *log_factor)
+{
+	double a = r->sides[0].metrics[i].mean_ns, b = r->sides[1].metrics[i].mean_ns;
+
+	if (!is_on_both_sides(r) || r->noise_ns[i] < 0 || a <= 0 || b <= 0)
+		return false;
+	*log_factor = log(b / a);
+	return true;
+}
+
+static int ascending(const void *pa, const void *pb)
+{
+	double a = *(const double *)pa, b = *(const double *)pb;
+
+	return (a > b) - (a < b);
+}
+
+/* The median of how much types changed, as a logarithm; 0 when they are too few. */
+static double get_typical(const struct compare_row *rows, size_t nr, unsigned i)
+{
+	VEC(double) factors = { 0 };
+	double factor, typical = 0;
+
+	for (size_t k = 0; k < nr; k++)
+		if (get_factor(&rows[k], i, &factor))
+			vec_push(&factors, fabs(factor));
+	if (factors.nr >= MIN_TYPES) {
+		qsort(factors.v, factors.nr, sizeof(*factors.v), ascending);
+		typical = factors.v[factors.nr / 2];
+	}
+	vec_release(&factors);
+	return typical;
+}
+
+static void judge_metric(struct compare_row *r, unsigned i, double typical, unsigned min_percent)
+{
+	double before = r->sides[0].metrics[i].mean_ns, change = fabs(r->change_ns[i]), factor;
+
+	if (!get_factor(r, i, &factor))
+		r->verdicts[i] = COMPARE_UNSURE;
+	else if (change <= r->noise_ns[i] || change * 100 < before * min_percent ||
+		 fabs(factor) <= 3 * typical)
+		r->verdicts[i] = COMPARE_SAME;
+	else
+		r->verdicts[i] = factor > 0 ? COMPARE_SLOWER : COMPARE_FASTER;
+}
+
+static void judge(struct compare_row *r, const double *typical, uint64_t b_ns, unsigned min_percent)
 {
 	double polls_per_s = b_ns ? r->sides[1].row->polls * 1e9 / b_ns : 0;
 	bool has[COMPARE_UNSURE + 1] = { false };
 
 	for (unsigned i = 0; i < COMPARE_NR_METRICS; i++) {
-		judge_metric(r, i, min_percent);
+		judge_metric(r, i, typical[i], min_percent);
 		has[r->verdicts[i]] = true;
 		if (r->verdicts[i] == COMPARE_SLOWER || r->verdicts[i] == COMPARE_FASTER)
 			r->harm_ns += r->change_ns[i] * polls_per_s;
@@ -178,7 +225,7 @@ struct pairing {
 	VEC(struct compare_row) rows;
 };
 
-static void pair_up(struct pairing *p, uint32_t group_a, unsigned min_percent)
+static void pair_up(struct pairing *p, uint32_t group_a)
 {
 	const struct recording_group *ga = &p->a->rec->groups[group_a];
 	struct compare_row row = { .name = ga->name, .kind = ga->kind };
@@ -193,37 +240,55 @@ static void pair_up(struct pairing *p, uint32_t group_a, unsigned min_percent)
 		p->is_taken[g] = true;
 		row.sides[1] = side_of(p->b, g);
 		row.harm_ns = 0;
-		judge(&row, p->b->slice_ns * COMPARE_SLICES, min_percent);
+		for (unsigned i = 0; i < COMPARE_NR_METRICS; i++)
+			subtract(&row, i);
 		break;
 	}
 	vec_push(&p->rows, row);
 }
 
-struct compare_row *compare(const struct measure *a, const struct measure *b, unsigned min_percent,
-			    size_t *nr)
+static void add_appeared(struct pairing *p, uint32_t group)
+{
+	const struct by_type_row *row = &by_type_get_rows(p->b->types)[group];
+
+	if (row->nr_tasks && !p->is_taken[group])
+		vec_push(&p->rows, (struct compare_row){ .name = p->b->rec->groups[group].name,
+							 .kind = p->b->rec->groups[group].kind,
+							 .sides[1] = side_of(p->b, group),
+							 .verdict = COMPARE_APPEARED,
+							 .harm_ns = row->ns[MODEL_RUNNING] });
+}
+
+void compare(struct comparison *c, const struct measure *a, const struct measure *b,
+	     unsigned min_percent)
 {
 	struct pairing p = { .a = a, .b = b };
+	double typical[COMPARE_NR_METRICS];
 
 	p.is_taken = xcalloc(b->rec->nr_groups, sizeof(*p.is_taken));
 	for (uint32_t g = 0; g < a->rec->nr_groups; g++)
 		if (by_type_get_rows(a->types)[g].nr_tasks)
-			pair_up(&p, g, min_percent);
-	for (uint32_t g = 0; g < b->rec->nr_groups; g++) {
-		const struct by_type_row *row = &by_type_get_rows(b->types)[g];
-
-		if (row->nr_tasks && !p.is_taken[g])
-			vec_push(&p.rows,
-				 (struct compare_row){ .name = b->rec->groups[g].name,
-						       .kind = b->rec->groups[g].kind,
-						       .sides[1] = side_of(b, g),
-						       .verdict = COMPARE_APPEARED,
-						       .harm_ns = row->ns[MODEL_RUNNING] });
-	}
+			pair_up(&p, g);
+	for (uint32_t g = 0; g < b->rec->nr_groups; g++)
+		add_appeared(&p, g);
 	free(p.is_taken);
+	for (unsigned i = 0; i < COMPARE_NR_METRICS; i++) {
+		typical[i] = get_typical(p.rows.v, p.rows.nr, i);
+		c->typical[i] = exp(typical[i]);
+	}
+	vec_each (row, &p.rows)
+		if (is_on_both_sides(row))
+			judge(row, typical, b->slice_ns * COMPARE_SLICES, min_percent);
 	if (p.rows.nr)
 		qsort(p.rows.v, p.rows.nr, sizeof(*p.rows.v), worse_first);
-	*nr = p.rows.nr;
-	return p.rows.v;
+	c->rows = p.rows.v;
+	c->nr_rows = p.rows.nr;
+}
+
+void comparison_release(struct comparison *c)
+{
+	free(c->rows);
+	*c = (struct comparison){ 0 };
 }
 
 const char *compare_verdict_name(enum compare_verdict v)

@@ -7,6 +7,12 @@
  * the mean of a slice strays from slice to slice tells how much the mean of the whole may be off
  * (the standard error of batch means). A difference counts when it is more than twice the errors of
  * both, together, and more than a share of what it was.
+ *
+ * Two runs of one program differ by more than that: another load, another clock of the CPU. That
+ * shows in all types alike. So the *typical* change is the median of all types', by its factor, and
+ * a type has changed only if its factor is more than the third power of that (two standard
+ * deviations, if factors were spread evenly around 1). Where most types have changed, that is told
+ * instead.
  */
 #ifndef ANALYZE_COMPARE_H
 #define ANALYZE_COMPARE_H
@@ -63,8 +69,17 @@ struct compare_row {
  * Only changes of at least min_percent count. The rows are the caller's to free and are good as
  * long as both measures.
  */
-struct compare_row *compare(const struct measure *a, const struct measure *b, unsigned min_percent,
-			    size_t *nr);
+struct comparison {
+	struct compare_row *rows;
+	size_t nr_rows;
+	/* How much types changed, as a factor >= 1, whichever way; 1 where they are too few to
+	 * tell. */
+	double typical[COMPARE_NR_METRICS];
+};
+
+void compare(struct comparison *c, const struct measure *a, const struct measure *b,
+	     unsigned min_percent);
+void comparison_release(struct comparison *c);
 
 const char *compare_verdict_name(enum compare_verdict v);
 

@@ -11,6 +11,7 @@
 	COMMAND(report) \
 	COMMAND(export) \
 	COMMAND(open) \
+	COMMAND(diff) \
 	COMMAND(dump) \
 	COMMAND(info) \
 	COMMAND(doctor) \

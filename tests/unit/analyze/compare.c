@@ -68,14 +68,13 @@ static void expect(uint64_t (*a)(unsigned), uint64_t (*b)(unsigned), enum compar
 {
 	struct recording rec = make();
 	struct measure *ma = play_polls(&rec, ASYNC, a), *mb = play_polls(&rec, ASYNC, b);
-	struct compare_row *rows;
-	size_t nr;
+	struct comparison c;
 
-	rows = compare(ma, mb, 5, &nr);
-	assert_int_equal(nr, 1);
-	assert_string_equal(rows[0].name, "app::work");
-	assert_int_equal(rows[0].verdicts[COMPARE_POLL], verdict);
-	free(rows);
+	compare(&c, ma, mb, 5);
+	assert_int_equal(c.nr_rows, 1);
+	assert_string_equal(c.rows[0].name, "app::work");
+	assert_int_equal(c.rows[0].verdicts[COMPARE_POLL], verdict);
+	comparison_release(&c);
 	measure_free(ma);
 	measure_free(mb);
 	recording_close(&rec);
@@ -93,17 +92,16 @@ static void test_appears_and_vanishes(void **state)
 {
 	struct recording rec = make();
 	struct measure *a = play_polls(&rec, ASYNC, steady), *b = play_polls(&rec, LOCAL, steady);
-	struct compare_row *rows;
-	size_t nr;
+	struct comparison c;
 
-	rows = compare(a, b, 5, &nr);
-	assert_int_equal(nr, 2);
-	assert_int_equal(rows[0].verdict, COMPARE_APPEARED);
-	assert_string_equal(rows[0].name, "app::local");
-	assert_null(rows[0].sides[0].row);
-	assert_int_equal(rows[1].verdict, COMPARE_VANISHED);
-	assert_string_equal(rows[1].name, "app::work");
-	free(rows);
+	compare(&c, a, b, 5);
+	assert_int_equal(c.nr_rows, 2);
+	assert_int_equal(c.rows[0].verdict, COMPARE_APPEARED);
+	assert_string_equal(c.rows[0].name, "app::local");
+	assert_null(c.rows[0].sides[0].row);
+	assert_int_equal(c.rows[1].verdict, COMPARE_VANISHED);
+	assert_string_equal(c.rows[1].name, "app::work");
+	comparison_release(&c);
 	measure_free(a);
 	measure_free(b);
 	recording_close(&rec);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* The rows of `futrace diff` as text, CSV and JSON. */
+#ifndef CMD_DIFF_TABLE_H
+#define CMD_DIFF_TABLE_H
+
+#include "analyze/compare.h"
+#include "cmd/table.h"
+
+struct diff_table {
+	const struct recording *recs[2];
+	struct comparison result;
+	struct styles styles;
+};
+
+/* A sentence of how many there are of each kind, and the table; is_all: what did not change, too.
+ */
+void diff_table_text(const struct diff_table *d, bool is_all, struct out *out);
+void diff_table_csv(const struct diff_table *d, struct out *out);
+void diff_table_json(const struct diff_table *d, struct json *j);
+
+#endif
