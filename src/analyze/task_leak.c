@@ -207,7 +207,7 @@ static void say(const struct lives *l, const struct trend *t, const struct recor
 	finding_figure(f, "alive", FIGURE_COUNT, alive);
 	finding_figure(f, "spawned", FIGURE_COUNT, t->born);
 	finding_figure(f, "ended", FIGURE_COUNT, t->ended);
-	finding_figure(f, "more_per_s", FIGURE_COUNT, rate);
+	finding_figure(f, "more_per_s", FIGURE_COUNT, rate + 0.5);
 	if (size)
 		finding_figure(f, "alive_bytes", FIGURE_BYTES, size * alive);
 	finding_say(f, "%s tasks are left at the end, %.3g more every second; %s of %s ended%s%s",

@@ -73,7 +73,7 @@ static void test_many_victims_of_one(void **state)
 
 	ADD(&s, START(1000 * MS, 0, 50, LOCAL, 0));
 	for (unsigned i = 0; i < 40; i++)
-		ADD(&s, WAKE(1001 * MS + i, 9, 100 + i, 0));
+		ADD(&s, WAKE(1001 * MS + i, 9, 139 - i, 0)); /* who waits longest runs last */
 	ADD(&s, END(1061 * MS, 0, 0));
 	for (unsigned i = 0; i < 40; i++) {
 		ADD(&s, POLL(1061 * MS + 2 * i, 0, 100 + i));
@@ -148,6 +148,15 @@ static void test_near_misses(void **state)
 		ADD(&s, POLL(i * 1000 * MS + 8 * MS, 0, 7));
 		ADD(&s, END(i * 1000 * MS + 8 * MS + 1, 0, 0));
 		ADD(&s, END(i * 1000 * MS + 9 * MS, 1, 0));
+	}
+	assert_int_equal(count_found(&s, RECORDING, "sched-delay", ""), 0);
+	/* it held the worker for less than half of the wait */
+	for (unsigned i = 1; i < 20; i++) {
+		ADD(&s, WAKE(i * 1000 * MS, 9, 7, 0));
+		ADD(&s, START(i * 1000 * MS + 1, 0, 50, LOCAL, 0));
+		ADD(&s, END(i * 1000 * MS + 7 * MS, 0, 0));
+		ADD(&s, POLL(i * 1000 * MS + 15 * MS, 0, 7));
+		ADD(&s, END(i * 1000 * MS + 15 * MS + 1, 0, 0));
 	}
 	assert_int_equal(count_found(&s, RECORDING, "sched-delay", ""), 0);
 }
