@@ -137,6 +137,17 @@ struct sink {
 	void *sink;
 };
 
+/* Those sinks that listen to one thing: the things that happen most often. */
+struct run_sink {
+	void (*tell)(void *sink, const struct model_run *run);
+	void *sink;
+};
+
+struct wake_sink {
+	void (*tell)(void *sink, const struct model_wake *wake);
+	void *sink;
+};
+
 struct model {
 	uint64_t now;
 	uint64_t loss;	     /* grows whenever events that move a task were lost */
@@ -163,7 +174,10 @@ struct model {
 
 	struct sink sinks[MODEL_MAX_SINKS];
 	unsigned nr_sinks;
-	bool wants_runs, wants_wakes, wants_sleeps; /* some sink does, and it is time */
+	struct run_sink run_sinks[MODEL_MAX_SINKS]; /* none before `start` */
+	struct wake_sink wake_sinks[MODEL_MAX_SINKS];
+	unsigned nr_run_sinks, nr_wake_sinks;
+	bool wants_sleeps; /* some sink does, and it is time */
 	struct model_totals totals;
 };
 

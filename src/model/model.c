@@ -35,14 +35,20 @@ void model_free(struct model *m)
 	free(m);
 }
 
-/* Which calls are worth their preparation. */
+/* Who is told of what, and which calls are worth their preparation. */
 static void listen(struct model *m)
 {
-	m->wants_runs = m->wants_wakes = m->wants_sleeps = false;
+	m->nr_run_sinks = m->nr_wake_sinks = 0;
+	m->wants_sleeps = false;
 	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++) {
-		m->wants_runs |= !!m->sinks[i].ops->run;
-		m->wants_wakes |= !!m->sinks[i].ops->wake;
-		m->wants_sleeps |= !!m->sinks[i].ops->sleep;
+		const struct sink *s = &m->sinks[i];
+
+		if (s->ops->run)
+			m->run_sinks[m->nr_run_sinks++] = (struct run_sink){ s->ops->run, s->sink };
+		if (s->ops->wake)
+			m->wake_sinks[m->nr_wake_sinks++] =
+				(struct wake_sink){ s->ops->wake, s->sink };
+		m->wants_sleeps |= !!s->ops->sleep;
 	}
 }
 
@@ -93,16 +99,14 @@ void tell_sleep(struct model *m, const struct model_sleep *sleep)
 
 void tell_run(struct model *m, const struct model_run *run)
 {
-	for (unsigned i = 0; i < m->nr_sinks; i++)
-		if (m->sinks[i].ops->run)
-			m->sinks[i].ops->run(m->sinks[i].sink, run);
+	for (unsigned i = 0; i < m->nr_run_sinks; i++)
+		m->run_sinks[i].tell(m->run_sinks[i].sink, run);
 }
 
 void tell_wake(struct model *m, const struct model_wake *wake)
 {
-	for (unsigned i = 0; i < m->nr_sinks; i++)
-		if (m->sinks[i].ops->wake)
-			m->sinks[i].ops->wake(m->sinks[i].sink, wake);
+	for (unsigned i = 0; i < m->nr_wake_sinks; i++)
+		m->wake_sinks[i].tell(m->wake_sinks[i].sink, wake);
 }
 
 void tell_task(struct model *m, const struct model_task *task)

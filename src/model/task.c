@@ -35,7 +35,7 @@ static void woken(struct model *m, struct task *t, uint64_t time, const struct m
 	t->pub.wakes[w->cause]++;
 	t->woken_by = *w;
 	t->is_woken = true;
-	if (m->wants_wakes && is_told(m, t))
+	if (m->nr_wake_sinks && is_told(m, t))
 		tell_wake(m, &(struct model_wake){ .task = &t->pub, .time_ns = time, .waker = w });
 }
 
@@ -65,7 +65,7 @@ static void close_run(struct model *m, struct task *t, uint64_t end, bool is_ope
 	t->pub.max_blocked_ns = MAX(t->pub.max_blocked_ns, t->max_run_blocked_ns);
 	if (!t->run_flags && ns > t->pub.max_poll_ns)
 		t->pub.max_poll_ns = ns;
-	if (m->wants_runs && is_told(m, t))
+	if (m->nr_run_sinks && is_told(m, t))
 		thread_tell_run(m, t, end, is_open);
 }
 
