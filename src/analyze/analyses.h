@@ -8,18 +8,18 @@
 /* clang-format off */
 #define ANALYSES \
 	ANALYSIS(blocked_poll) \
-	ANALYSIS(never_polled) \
-	ANALYSIS(idle_wakes) \
-	ANALYSIS(worker_imbalance) \
-	ANALYSIS(blocking_queue) \
-	ANALYSIS(cancel_storm) \
-	ANALYSIS(lost_panic) \
-	ANALYSIS(large_future) \
 	ANALYSIS(long_poll) \
 	ANALYSIS(never_yields) \
 	ANALYSIS(sched_delay) \
 	ANALYSIS(self_wakes) \
-	ANALYSIS(task_leak)
+	ANALYSIS(idle_wakes) \
+	ANALYSIS(worker_imbalance) \
+	ANALYSIS(blocking_queue) \
+	ANALYSIS(task_leak) \
+	ANALYSIS(never_polled) \
+	ANALYSIS(cancel_storm) \
+	ANALYSIS(lost_panic) \
+	ANALYSIS(large_future)
 /* clang-format on */
 
 #define ANALYSIS(name) extern const struct analysis analysis_##name;
