@@ -21,7 +21,8 @@ static const struct threshold thresholds[] = {
 	[LIMIT_DELAY] = { "sched-delay", THRESHOLD_NS, 5000000,
 			  "a task that waits for a worker this long" },
 	[LIMIT_COUNT] = { "sched-delay-count", THRESHOLD_COUNT, 5,
-			  "so many polls of one type make others wait so; or one that surely did" },
+			  "so many such waits because of one type, and for as many of its polls "
+			  "unless one sleeps or takes 50ms" },
 	[LIMIT_SHARE] = { "sched-delay-share", THRESHOLD_PERCENT, 10,
 			  "… or, where no type held the worker, this share of all polls" },
 	{ 0 },
@@ -294,11 +295,11 @@ static void finish(void *state, const struct analysis_input *in)
 	for (uint32_t g = 0; g < in->rec->nr_groups; g++) {
 		const struct harm *h = &s->by_group[g];
 		/* the machine may have held the holders, as in long-poll */
-		bool is_frequent = h->nr_holders >= in->limits[LIMIT_COUNT] &&
-				   in->off_cpu_ns < h->held_ns - h->held_ns / 4;
+		bool is_sure = h->is_sure || (h->nr_holders >= in->limits[LIMIT_COUNT] &&
+					      in->off_cpu_ns < h->held_ns - h->held_ns / 4);
 
 		polls += in->rows[g].polls;
-		if (h->delays.nr && (h->is_sure || is_frequent))
+		if (h->delays.nr && h->delays.nr >= in->limits[LIMIT_COUNT] && is_sure)
 			say_held(h, in->rec->groups[g].type, in);
 	}
 	if (none->delays.nr >= MIN_UNHELD &&

@@ -111,19 +111,29 @@ static void test_many_holders(void **state)
 	found_release(&found);
 }
 
-/* A holder that slept held the worker for sure: one is enough. */
+/* A holder that slept held the worker for sure, so one is enough, if it delays several. */
+static void add_sleeping_hold(struct script *s, unsigned nr_victims)
+{
+	ADD(s, START(1000 * MS, 0, 50, LOCAL, 0));
+	ADD(s, EV(1000 * MS + US, 0, SLEEP));
+	for (unsigned i = 0; i < nr_victims; i++)
+		ADD(s, WAKE(1001 * MS + i, 9, 100 + i, 0));
+	ADD(s, EV(1008 * MS, 0, AWAKE));
+	ADD(s, END(1008 * MS, 0, 0));
+	for (unsigned i = 0; i < nr_victims; i++) {
+		ADD(s, POLL(1008 * MS + i * US, 0, 100 + i));
+		ADD(s, END(1008 * MS + i * US + 1, 0, 0));
+	}
+}
+
 static void test_sleeping_holder(void **state)
 {
 	struct script s = { 0 };
 
-	ADD(&s, START(1000 * MS, 0, 50, LOCAL, 0));
-	ADD(&s, EV(1000 * MS + US, 0, SLEEP));
-	ADD(&s, WAKE(1001 * MS, 9, 7, 0));
-	ADD(&s, EV(1008 * MS, 0, AWAKE));
-	ADD(&s, END(1008 * MS, 0, 0));
-	ADD(&s, POLL(1008 * MS + US, 0, 7));
-	ADD(&s, END(1009 * MS, 0, 0));
+	add_sleeping_hold(&s, 5);
 	assert_int_equal(count_found(&s, RECORDING, "sched-delay", ""), 1);
+	add_sleeping_hold(&s, 4);
+	assert_int_equal(count_found(&s, RECORDING, "sched-delay", ""), 0);
 }
 
 static void test_near_misses(void **state)
