@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Tasks that are woken again and again, by others, for next to nothing: the poll is over at once,
- * wakes and spawns nobody, and the task waits on. What it did to its own data is not seen, so it
- * may have counted something; but then the wake cost more than the work. A poll that does I/O or
- * computes takes longer, one that passes something on wakes somebody.
+ * Tasks that other tasks and threads wake again and again for next to nothing: the poll is over at
+ * once, wakes and spawns nobody, and the task waits on. What it did to its own data is not seen, so
+ * it may have counted something; but then the wake cost about as much as the work. A poll that
+ * computes takes longer, one that passes something on wakes somebody, and who waits for I/O or a
+ * timer is woken by the worker.
  */
 #include "analyze/analyses.h"
 #include "analyze/worker_time.h"
@@ -15,9 +16,9 @@ enum { LIMIT_NR, LIMIT_RATE, LIMIT_SHARE, LIMIT_POLL };
 static const struct threshold thresholds[] = {
 	[LIMIT_NR] = { "idle-wakes", THRESHOLD_COUNT, 1000, "so many wakes for nothing" },
 	[LIMIT_RATE] = { "idle-wakes-rate", THRESHOLD_COUNT, 1000, "… so many a second" },
-	[LIMIT_SHARE] = { "idle-wakes-share", THRESHOLD_PERCENT, 90,
+	[LIMIT_SHARE] = { "idle-wakes-share", THRESHOLD_PERCENT, 80,
 			  "… which are this share of the type's polls" },
-	[LIMIT_POLL] = { "idle-wakes-poll", THRESHOLD_NS, 2000,
+	[LIMIT_POLL] = { "idle-wakes-poll", THRESHOLD_NS, 5000,
 			 "a poll that takes this long did something" },
 	{ 0 },
 };
@@ -74,6 +75,11 @@ static void on_spawn(void *sink, const struct model_task *t)
 		s->by_group[recording_group_of(s->rec, t->parent.type)].nr_children++;
 }
 
+static bool is_foreign(enum model_cause cause)
+{
+	return cause == MODEL_BY_TASK || cause == MODEL_BY_THREAD;
+}
+
 static void on_run(void *sink, const struct model_run *run)
 {
 	struct state *s = sink;
@@ -85,7 +91,7 @@ static void on_run(void *sink, const struct model_run *run)
 		*did = false;
 		return;
 	}
-	if (ns >= s->limit_ns || run->flags || !run->waker || run->waker->cause == MODEL_BY_SELF)
+	if (ns >= s->limit_ns || run->flags || !run->waker || !is_foreign(run->waker->cause))
 		return;
 	i = &s->by_group[recording_group_of(s->rec, run->task->key.type)];
 	i->nr++;

@@ -10,6 +10,7 @@ struct woken {
 	unsigned nr;
 	uint64_t gap_ns, poll_ns;
 	bool wakes_another, wakes_itself, spawns, ends;
+	bool is_timed; /* it is the worker that wakes it */
 };
 
 static uint64_t add_woken(struct script *s, const struct woken *w)
@@ -20,7 +21,7 @@ static uint64_t add_woken(struct script *s, const struct woken *w)
 		uint64_t id = w->ends ? 1 + i / 2 : 1; /* ends: in its second poll */
 
 		if (!w->wakes_itself && (w->ends ? i % 2 : i))
-			ADD(s, WAKE(time - 10, 5, id, 0));
+			ADD(s, WAKE(time - 10, w->is_timed ? 0 : 5, id, 0));
 		ADD(s, POLL(time, 0, id));
 		if (w->wakes_another)
 			ADD(s, WAKE_TYPE(time + 1, 0, 500000, LOCAL, 0));
@@ -76,8 +77,8 @@ static void test_idle_wakes_miss(void **state)
 	assert_int_equal(idle_wakes((struct woken){ 2000, 2 * MS, 500 }, ""), 0);
 	assert_int_equal(idle_wakes((struct woken){ 2000, 2 * MS, 500 }, "idle-wakes-rate=400"), 1);
 	/* it works */
-	assert_int_equal(idle_wakes((struct woken){ 2000, 100 * US, 2000 }, ""), 0);
-	assert_int_equal(idle_wakes((struct woken){ 2000, 100 * US, 2000 }, "idle-wakes-poll=3us"),
+	assert_int_equal(idle_wakes((struct woken){ 2000, 100 * US, 5000 }, ""), 0);
+	assert_int_equal(idle_wakes((struct woken){ 2000, 100 * US, 5000 }, "idle-wakes-poll=6us"),
 			 1);
 	/* it passes something on, or begins something */
 	assert_int_equal(
@@ -86,6 +87,9 @@ static void test_idle_wakes_miss(void **state)
 	/* its own doing, which is another rule's */
 	assert_int_equal(
 		idle_wakes((struct woken){ 2000, 100 * US, 500, .wakes_itself = true }, ""), 0);
+	/* a timer, or I/O */
+	assert_int_equal(idle_wakes((struct woken){ 2000, 100 * US, 500, .is_timed = true }, ""),
+			 0);
 	/* what it waited for was its end */
 	assert_int_equal(idle_wakes((struct woken){ 4000, 100 * US, 500, .ends = true }, ""), 0);
 	assert_int_equal(idle_wakes((struct woken){ 4000, 100 * US, 500, .ends = true },
@@ -99,7 +103,7 @@ static void test_idle_wakes_share(void **state)
 	static const struct {
 		unsigned nr_long;
 		size_t nr_found;
-	} cases[] = { { 150, 1 }, { 350, 0 } };
+	} cases[] = { { 450, 1 }, { 550, 0 } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct script s = { 0 };
@@ -114,7 +118,7 @@ static void test_idle_wakes_share(void **state)
 	}
 }
 
-/* Two workers; the first one runs task 1 for `busy_ns` of each millisecond, the second task 3. */
+/* Two workers; the first one runs task 1 for `busy_ns` of each 10 ms, the second task 3. */
 struct load {
 	uint64_t busy_ns, other_busy_ns;
 	bool gives_way;	 /* task 1 makes itself runnable in its poll */
