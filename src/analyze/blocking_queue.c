@@ -71,7 +71,7 @@ static void on_run(void *sink, const struct model_run *run)
 	if (run->task->kind != TRACE_BLOCKING || run->flags)
 		return;
 	is_queued = was_busy(s, run);
-	if (!run->task->spawn_exact || !run->is_first || !run->is_gap_known)
+	if (!run->task->spawn_exact || !run->is_gap_known)
 		return;
 	q = &s->by_group[recording_group_of(s->rec, run->task->key.type)];
 	histogram_add(&q->wait, run->sched_ns);

@@ -91,7 +91,7 @@ static void on_run(void *sink, const struct model_run *run)
 		*did = false;
 		return;
 	}
-	if (ns >= s->limit_ns || run->flags || !run->waker || !is_foreign(run->waker->cause))
+	if (ns >= s->limit_ns || !run->waker || !is_foreign(run->waker->cause))
 		return;
 	i = &s->by_group[recording_group_of(s->rec, run->task->key.type)];
 	i->nr++;
@@ -118,8 +118,7 @@ static bool is_fault(const struct idle *i, const struct by_type_row *row,
 
 	return nr && nr >= in->limits[LIMIT_NR] &&
 	       nr * 100 >= row->polls * in->limits[LIMIT_SHARE] &&
-	       nr >= in->limits[LIMIT_RATE] * (in->duration_ns / 1e9) &&
-	       row->group->kind <= TRACE_LOCAL;
+	       nr >= in->limits[LIMIT_RATE] * (in->duration_ns / 1e9);
 }
 
 static void say(const struct idle *i, const struct by_type_row *row,

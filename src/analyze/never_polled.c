@@ -50,8 +50,8 @@ static void on_task(void *sink, const struct model_task *t)
 	struct state *s = sink;
 	struct unpolled *u;
 
-	/* Without its spawn, or with something lost, polls may have been missed. */
-	if (t->polls || !t->spawn_exact || t->end == MODEL_CANCELLED || t->ns[MODEL_UNKNOWN] ||
+	/* Where something was lost it is not known to have waited. */
+	if (t->polls || !t->spawn_exact || t->end == MODEL_CANCELLED ||
 	    t->ns[MODEL_SCHEDULED] < s->limit_ns)
 		return;
 	u = &s->by_group[recording_group_of(s->rec, t->key.type)];

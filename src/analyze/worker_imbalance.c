@@ -77,7 +77,7 @@ static void on_run(void *sink, const struct model_run *run)
 	/* A task that gives way keeps nobody waiting but itself. */
 	is_same = w->last == run->task->nr;
 	w->last = run->task->nr;
-	if (run->sched_ns < s->limit_ns || is_same || !run->is_gap_known)
+	if (run->sched_ns < s->limit_ns || is_same)
 		return;
 	w->nr++;
 	w->ns += run->sched_ns;

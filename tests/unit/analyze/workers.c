@@ -121,8 +121,12 @@ static void test_idle_wakes_share(void **state)
 /* Two workers; the first one runs task 1 for `busy_ns` of each 10 ms, the second task 3. */
 struct load {
 	uint64_t busy_ns, other_busy_ns;
-	bool gives_way;	 /* task 1 makes itself runnable in its poll */
-	bool has_waiter; /* task 2 becomes runnable when task 1 begins, and runs after it */
+	bool gives_way;	     /* task 1 makes itself runnable in its poll */
+	bool is_alternating; /* task 1 takes turns with task 4, of another type */
+	/* In every `wait_every`th poll of task 1, if any, task 2 becomes runnable at `wait_at`; it
+	 * runs after the last poll before the next time. */
+	unsigned wait_every;
+	uint64_t wait_at;
 	bool is_current_thread;
 };
 
@@ -134,20 +138,21 @@ static uint64_t add_load(struct script *s, const struct load *l)
 		ADD(s, START_AT(thread, thread, 10 + thread, LAUNCH, 0x1000, 0));
 	for (unsigned i = 0; i < 100; i++, time += 10 * MS) {
 		uint64_t end = time + l->busy_ns;
+		bool is_other = l->is_alternating && i % 2;
 
-		ADD(s, POLL(time, 0, 1));
-		if (l->has_waiter)
-			ADD(s, WAKE_TYPE(time + 10, 0, 2, LOCAL, 0));
+		ADD(s, START(time, 0, is_other ? 4 : 1, is_other ? LOCAL : ASYNC, 0));
 		ADD(s, START(time + 20, 1, 3, ASYNC, 0));
 		ADD(s, END(time + 20 + l->other_busy_ns, 1, 0));
 		ADD(s, WAKE(time + 30 + l->other_busy_ns, 1, 3, 0));
+		if (l->wait_every && i % l->wait_every == 0)
+			ADD(s, WAKE_TYPE(time + l->wait_at, 0, 2, LOCAL, 0));
 		ADD(s, END(end, 0, 0));
-		if (l->has_waiter) {
+		if (l->wait_every && i % l->wait_every == l->wait_every - 1) {
 			ADD(s, START(end + 100, 0, 2, LOCAL, 0));
 			ADD(s, END(end + 200, 0, 0));
 		}
 		if (!l->gives_way)
-			ADD(s, WAKE(end + 300, 0, 1, 0));
+			ADD(s, WAKE(end + 300, 0, is_other ? 4 : 1, 0));
 	}
 	return time;
 }
@@ -157,7 +162,8 @@ static void test_worker_imbalance(void **state)
 	struct script s = { 0 };
 	const struct finding *f;
 	struct found found;
-	uint64_t end_ns = add_load(&s, &(struct load){ 9 * MS, 1 * MS, .has_waiter = true });
+	uint64_t end_ns =
+		add_load(&s, &(struct load){ 9 * MS, 1 * MS, .wait_every = 1, .wait_at = 5 * MS });
 
 	find_all(&found, &s, script_types, end_ns, "");
 	f = found_one(&found, "worker-imbalance");
@@ -165,11 +171,17 @@ static void test_worker_imbalance(void **state)
 	assert_int_equal(f->type, ASYNC); /* held it */
 	assert_int_equal(f->task.id, 2);  /* waited for it */
 	assert_int_equal(f->thread, 0);
-	assert_int_equal(f->span_ns, 9 * MS + 90);
+	assert_int_equal(f->span_ns, 4 * MS + 100);
 	assert_int_equal(figure_of(f, "workers"), 2);
 	assert_int_equal(figure_of(f, "busy_percent"), 90);
 	assert_int_equal(figure_of(f, "next_busy_percent"), 9);
 	assert_int_equal(figure_of(f, "waits"), 100);
+	found_release(&found);
+	/* two types have it in turns: neither held it */
+	end_ns = add_load(&s, &(struct load){ 9 * MS, 1 * MS, .wait_every = 1, .wait_at = 5 * MS,
+					      .is_alternating = true });
+	find_all(&found, &s, script_types, end_ns, "");
+	assert_int_equal(found_one(&found, "worker-imbalance")->type, EVENT_TYPE_NONE);
 	found_release(&found);
 }
 
@@ -188,19 +200,40 @@ static void test_worker_imbalance_miss(void **state)
 	/* … but the task itself, which gives way */
 	assert_int_equal(imbalances((struct load){ 9 * MS, 1 * MS, .gives_way = true }, ""), 0);
 	/* not that busy */
-	assert_int_equal(imbalances((struct load){ 7 * MS, 1 * MS, .has_waiter = true }, ""), 0);
-	assert_int_equal(imbalances((struct load){ 7 * MS, 1 * MS, .has_waiter = true },
-				    "worker-imbalance=60%"),
-			 1);
+	assert_int_equal(
+		imbalances((struct load){ 7 * MS, 1 * MS, .wait_every = 1, .wait_at = 5 * MS }, ""),
+		0);
+	assert_int_equal(
+		imbalances((struct load){ 7 * MS, 1 * MS, .wait_every = 1, .wait_at = 5 * MS },
+			   "worker-imbalance=60%"),
+		1);
 	/* the other one works as well */
-	assert_int_equal(imbalances((struct load){ 9 * MS, 4 * MS, .has_waiter = true }, ""), 0);
+	assert_int_equal(
+		imbalances((struct load){ 9 * MS, 4 * MS, .wait_every = 1, .wait_at = 5 * MS }, ""),
+		0);
+	/* what waits is rare, or little in all */
+	assert_int_equal(
+		imbalances((struct load){ 9 * MS, 1 * MS, .wait_every = 20, .wait_at = 5 * MS },
+			   ""),
+		0);
+	assert_int_equal(
+		imbalances((struct load){ 9 * MS, 1 * MS, .wait_every = 5, .wait_at = 5 * MS }, ""),
+		1);
+	assert_int_equal(imbalances((struct load){ 2 * MS, 0, .wait_every = 1, .wait_at = 1 * MS },
+				    "worker-imbalance=10%"),
+			 1);
+	assert_int_equal(
+		imbalances((struct load){ 9800 * US, 0, .wait_every = 1, .wait_at = 8900 * US },
+			   "worker-imbalance-wait=800us"),
+		0);
 	/* what waits does not wait for long */
-	assert_int_equal(imbalances((struct load){ 9 * MS, 1 * MS, .has_waiter = true },
-				    "worker-imbalance-wait=10ms"),
-			 0);
+	assert_int_equal(
+		imbalances((struct load){ 9 * MS, 1 * MS, .wait_every = 1, .wait_at = 5 * MS },
+			   "worker-imbalance-wait=10ms"),
+		0);
 	/* two runtimes of one thread each cannot help each other */
-	assert_int_equal(imbalances((struct load){ 9 * MS, 1 * MS, .has_waiter = true,
-						   .is_current_thread = true },
+	assert_int_equal(imbalances((struct load){ 9 * MS, 1 * MS, .wait_every = 1,
+						   .wait_at = 5 * MS, .is_current_thread = true },
 				    ""),
 			 0);
 }
@@ -225,10 +258,17 @@ static void test_blocking_queue(void **state)
 {
 	struct script s = { 0 };
 	const struct finding *f;
+	static struct trace_type types[NR_TYPES];
 	struct found found;
 	uint64_t end_ns = add_closures(&s, 10, 10 * MS, true);
 
-	find_all(&found, &s, script_types, end_ns, "");
+	/* a pool of another copy of the runtime, and a closure of which it is not known how long it
+	 * waited */
+	memcpy(types, script_types, sizeof(types));
+	types[OTHER_COPY].kind = TRACE_BLOCKING;
+	ADD(&s, START(end_ns, 2, 100, OTHER_COPY, 0));
+	ADD(&s, START(end_ns, 1, 101, BLOCKING, 0));
+	find_all(&found, &s, types, end_ns + MS, "");
 	f = found_one(&found, "blocking-queue");
 	assert_int_equal(f->severity, SEVERITY_WARNING);
 	assert_int_equal(f->type, BLOCKING);
@@ -238,6 +278,7 @@ static void test_blocking_queue(void **state)
 	assert_int_equal(figure_of(f, "queued"), 8);
 	assert_int_equal(figure_of(f, "closures"), 10);
 	assert_int_equal(figure_of(f, "pool_threads"), 2);
+	assert_int_equal(figure_of(f, "p99_ns"), f->span_ns);
 	assert_int_equal(figure_of(f, "max_ns"), f->span_ns);
 	assert_int_equal(figure_of(f, "queued_ns"), f->harm_ns);
 	found_release(&found);
