@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * One worker has more than it can do while the others of its runtime sleep. A worker that is merely
- * busy is none: something must have waited for it, for long and often. Only workers of
- * multi-threaded runtimes can help each other. (Those of two runtimes of one copy of Tokio are not
- * told apart.)
+ * busy is none: something must have waited while it ran others, for long and often; a task that
+ * gives way keeps nobody waiting, and what waits for a worker that the kernel does not run waits
+ * for a CPU. Only workers of multi-threaded runtimes can help each other. (Those of two runtimes of
+ * one copy of Tokio are not told apart.)
  */
 #include "analyze/analyses.h"
 #include "base/format.h"
@@ -14,6 +15,8 @@
 /* The waits for the worker are so many, and so much of the time that it was busy. */
 #define MIN_WAITS	 10
 #define MIN_WAIT_PERCENT 10
+/* A worker that does nothing for longer than this between two runs is not busy. */
+#define MAX_PAUSE_NS 100000
 
 enum { LIMIT_BUSY, LIMIT_WAIT };
 
@@ -26,8 +29,8 @@ static const struct threshold thresholds[] = {
 };
 
 struct worker {
-	uint64_t last;	 /* number of the task that ran there latest */
-	uint64_t nr, ns; /* runs of other tasks that waited too long, and how long in all */
+	uint64_t since, until; /* its latest stretch of runs without a pause */
+	uint64_t nr, ns;       /* runs that waited too long for others there, and how long in all */
 	uint64_t max_ns, time_ns;
 	struct model_key task; /* that waited longest */
 	/* The type that holds the worker more than all others together, if one does: time of its
@@ -54,8 +57,7 @@ static void release(void *state)
 static struct worker *worker_of(struct state *s, uint32_t thread)
 {
 	while (unlikely(thread >= s->workers.nr))
-		vec_push(&s->workers,
-			 (struct worker){ .holder = EVENT_TYPE_NONE, .last = UINT64_MAX });
+		vec_push(&s->workers, (struct worker){ .holder = EVENT_TYPE_NONE });
 	return &s->workers.v[thread];
 }
 
@@ -63,9 +65,12 @@ static void on_run(void *sink, const struct model_run *run)
 {
 	struct state *s = sink;
 	struct worker *w = worker_of(s, run->thread);
-	uint64_t ns = run->end_ns - run->start_ns;
-	bool is_same;
+	uint64_t ns = run->end_ns - run->start_ns, ready = run->start_ns - run->sched_ns;
+	uint64_t from = MAX(ready, w->since), waited = w->until > from ? w->until - from : 0;
 
+	if (run->start_ns > w->until + MAX_PAUSE_NS)
+		w->since = run->start_ns;
+	w->until = run->end_ns;
 	if (w->holder == run->task->key.type) {
 		w->held_ns += ns;
 	} else if (w->held_ns >= ns) {
@@ -74,17 +79,14 @@ static void on_run(void *sink, const struct model_run *run)
 		w->holder = run->task->key.type;
 		w->held_ns = ns - w->held_ns;
 	}
-	/* A task that gives way keeps nobody waiting but itself. */
-	is_same = w->last == run->task->nr;
-	w->last = run->task->nr;
-	if (run->sched_ns < s->limit_ns || is_same)
+	if (waited < s->limit_ns)
 		return;
 	w->nr++;
-	w->ns += run->sched_ns;
-	if (run->sched_ns <= w->max_ns)
+	w->ns += waited;
+	if (waited <= w->max_ns)
 		return;
-	w->max_ns = run->sched_ns;
-	w->time_ns = run->start_ns - run->sched_ns;
+	w->max_ns = waited;
+	w->time_ns = from;
 	w->task = run->task->key;
 }
 

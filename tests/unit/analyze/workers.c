@@ -171,7 +171,7 @@ static void test_worker_imbalance(void **state)
 	assert_int_equal(f->type, ASYNC); /* held it */
 	assert_int_equal(f->task.id, 2);  /* waited for it */
 	assert_int_equal(f->thread, 0);
-	assert_int_equal(f->span_ns, 4 * MS + 100);
+	assert_int_equal(f->span_ns, 4 * MS);
 	assert_int_equal(figure_of(f, "workers"), 2);
 	assert_int_equal(figure_of(f, "busy_percent"), 90);
 	assert_int_equal(figure_of(f, "next_busy_percent"), 9);
@@ -191,6 +191,34 @@ static size_t imbalances(struct load l, const char *limits)
 	uint64_t end_ns = add_load(&s, &l);
 
 	return count_found(&s, end_ns, "worker-imbalance", limits);
+}
+
+/* A hundred tasks become runnable at once, and one worker runs them all, each for 100 us, with a
+ * pause between two. */
+static size_t queue_imbalances(uint64_t pause_ns)
+{
+	struct script s = { 0 };
+	uint64_t time = 1000;
+
+	for (uint32_t thread = 0; thread < 2; thread++)
+		ADD(&s, START_AT(thread, thread, 1000 + thread, LAUNCH, 0x1000, 0));
+	for (unsigned round = 0; round < 10; round++) {
+		for (uint64_t id = 1; id <= 100; id++)
+			ADD(&s, WAKE(time, 5, id, 0));
+		for (uint64_t id = 1; id <= 100; id++) {
+			ADD(&s, POLL(time, 0, id));
+			ADD(&s, END(time += 100 * US, 0, 0));
+			time += pause_ns;
+		}
+	}
+	return count_found(&s, time, "worker-imbalance", "worker-imbalance=40%");
+}
+
+/* What waits behind many short polls waits as well, but not while the worker does nothing. */
+static void test_worker_imbalance_queue(void **state)
+{
+	assert_int_equal(queue_imbalances(1 * US), 1);
+	assert_int_equal(queue_imbalances(101 * US), 0);
 }
 
 static void test_worker_imbalance_miss(void **state)
@@ -327,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_idle_wakes_miss),
 		cmocka_unit_test(test_idle_wakes_share),
 		cmocka_unit_test(test_worker_imbalance),
+		cmocka_unit_test(test_worker_imbalance_queue),
 		cmocka_unit_test(test_worker_imbalance_miss),
 		cmocka_unit_test(test_blocking_queue),
 		cmocka_unit_test(test_blocking_queue_miss),
