@@ -72,6 +72,7 @@ const char *err_tag_name(enum err_tag tag)
 		[ERR_BAD_TRACE] = "ERR_BAD_TRACE",
 		[ERR_VERSION] = "ERR_VERSION",
 		[ERR_NO_PROCESS] = "ERR_NO_PROCESS",
+		[ERR_NO_TASK] = "ERR_NO_TASK",
 		[ERR_PERMISSION] = "ERR_PERMISSION",
 	};
 

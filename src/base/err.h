@@ -25,6 +25,7 @@ enum err_tag {
 	ERR_BAD_TRACE,	/* a trace file, but broken */
 	ERR_VERSION,	/* a trace file of a newer version */
 	ERR_NO_PROCESS, /* no such process */
+	ERR_NO_TASK,	/* no such task in the recording */
 	ERR_PERMISSION, /* may not look at that process or file */
 };
 
