@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,9 +63,19 @@ static void run_pager(const char *command, const int fds[2])
 	_exit(127);
 }
 
+/* A pager asks a person for keys. Where nobody sits, as in the terminal without a size that a build
+ * farm makes up, it would wait for ever. */
+static bool has_person(void)
+{
+	struct winsize size;
+
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
+	       ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col;
+}
+
 void pager_open(struct pager *p, bool is_wanted)
 {
-	const char *command = is_wanted && isatty(STDOUT_FILENO) ? choose() : NULL;
+	const char *command = is_wanted && has_person() ? choose() : NULL;
 	int fds[2];
 
 	*p = (struct pager){ .fd = STDOUT_FILENO };

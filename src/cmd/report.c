@@ -5,37 +5,45 @@
  */
 #include "cmd/report.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <string.h>
 
-#include "base/out.h"
 #include "base/vec.h"
 #include "cmd/command.h"
 #include "cmd/pager.h"
+#include "cmd/report_story.h"
 
 struct report_opts {
 	struct view_opts view;
-	const char *color, *by, *sort;
+	const char *by, *sort, *task, *fail_on, *color;
 	uint64_t limit;
 	bool csv, json, verbose, thresholds, all_findings, no_pager;
 };
 
 static const struct report_opts defaults = { .limit = REPORT_TABLE_USUAL };
+static_assert(REPORT_TABLE_USUAL == STORY_USUAL, "one option for both");
 
 static const struct opt options[] = {
 	OPT(0, "by", OPT_STR, struct report_opts, by, "WHAT",
 	    "a table by type (usual), task, worker, thread or wake"),
 	OPT(0, "sort", OPT_STR, struct report_opts, sort, "KEY",
 	    "by which column, greatest first; -KEY: least first"),
-	OPT(0, "limit", OPT_UINT, struct report_opts, limit, "N", "rows at most, 0: all"),
+	OPT('n', "limit", OPT_UINT, struct report_opts, limit, "N",
+	    "rows of the table or runs of the story, 0: all"),
 	OPT(0, "csv", OPT_FLAG, struct report_opts, csv, NULL,
 	    "only the table, as CSV with all columns"),
 	OPT('v', "verbose", OPT_FLAG, struct report_opts, verbose, NULL,
 	    "whole names of types, all findings with their figures"),
 	OPT(0, "all-findings", OPT_FLAG, struct report_opts, all_findings, NULL,
 	    "not only the ten worst"),
+	OPT(0, "fail-on", OPT_STR, struct report_opts, fail_on, "EXPR",
+	    "exit with 3 if any holds of poll>10ms,critical,..."),
 	OPT(0, "thresholds", OPT_FLAG, struct report_opts, thresholds, NULL,
 	    "list all analyses and their thresholds"),
+	OPT(0, "task", OPT_STR, struct report_opts, task, "ID",
+	    "the story of one task; RUNTIME:ID where ids repeat"),
 	OPT(0, "json", OPT_FLAG, struct report_opts, json, NULL,
 	    "findings, totals and every task as JSON (schema 1)"),
 	VIEW_OPTIONS(struct report_opts, view),
@@ -44,6 +52,16 @@ static const struct opt options[] = {
 	    "write to the terminal itself"),
 	{ 0 },
 };
+
+struct sinks {
+	VEC(struct recording_sink) all;
+};
+
+static void add_sinks(struct sinks *to, const struct recording_sink *sinks, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		vec_push(&to->all, sinks[i]);
+}
 
 static void finish_table(struct report *r)
 {
@@ -58,54 +76,99 @@ static void finish_table(struct report *r)
 
 void report_read(struct report *r, const struct recording_sink *sinks, size_t nr)
 {
-	const struct recording_sink *mine;
-	VEC(struct recording_sink) all = { 0 };
-	size_t nr_mine;
+	const struct recording_sink *more;
+	struct sinks s = { 0 };
+	size_t nr_more;
 
-	mine = analyzer_get_sinks(r->analyzer, &nr_mine);
-	for (size_t i = 0; i < nr_mine; i++)
-		vec_push(&all, mine[i]);
-	for (size_t i = 0; i < nr; i++)
-		vec_push(&all, sinks[i]);
-	mine = r->table ? report_table_get_sinks(r->table, &nr_mine) : NULL;
-	for (size_t i = 0; mine && i < nr_mine; i++)
-		vec_push(&all, mine[i]);
-	r->model = recording_read(&r->rec, &r->view.recording, all.v, all.nr);
+	more = analyzer_get_sinks(r->analyzer, &nr_more);
+	add_sinks(&s, more, nr_more);
+	add_sinks(&s, sinks, nr);
+	if (r->fail_on) {
+		more = fail_on_get_sinks(r->fail_on, &nr_more);
+		add_sinks(&s, more, nr_more);
+	}
+	if (r->table) {
+		more = report_table_get_sinks(r->table, &nr_more);
+		add_sinks(&s, more, nr_more);
+	}
+	r->model = recording_read(&r->rec, &r->view.recording, s.all.v, s.all.nr);
 	analyzer_finish(r->analyzer, r->model);
-	vec_release(&all);
 	if (r->table)
 		finish_table(r);
 	progress_erase(&r->view.progress);
+	vec_release(&s.all);
 }
 
-static int write_text(struct report *r, bool is_paged, struct err *e)
+static void write_text(struct report *r, struct out *out)
 {
 	struct report_totals totals;
+
+	report_totals_init(&totals, r);
+	report_totals_text(r, &totals, &out->buf);
+	report_totals_release(&totals);
+	report_findings_text(r, &out->buf);
+	report_table_text(r->table, out);
+}
+
+static int make_table(struct report *r, const struct report_opts *o, struct err *e)
+{
+	r->table_opts = (struct report_table_opts){ .by = o->by,
+						    .sort = o->sort,
+						    .limit = o->limit,
+						    .is_data = o->csv || o->json,
+						    .is_verbose = o->verbose,
+						    .is_ascii = !style_is_utf8(),
+						    .width = r->width,
+						    .styles = &r->styles };
+	/* JSON has every task anyhow, and a story has its own events */
+	if (o->task || (o->json && !o->by))
+		return 0;
+	r->table = report_table_new(&r->rec, &r->table_opts, e);
+	return r->table ? 0 : -1;
+}
+
+/* What it has to say goes out; a reader that went away has seen enough. */
+static int write_report(struct report *r, const struct report_opts *o, struct err *e)
+{
+	struct story_opts story = { .task = o->task, .limit = o->limit, .is_json = o->json };
 	struct pager pager;
 	struct out out;
-	int rc;
+	int rc = 0;
 
-	report_read(r, NULL, 0);
-	pager_open(&pager, is_paged);
+	if (!o->task && !o->json)
+		report_read(r, NULL, 0);
+	pager_open(&pager, !o->json && !o->csv && !o->no_pager);
 	out_init(&out, pager.fd);
-	report_totals_init(&totals, r);
-	report_totals_text(r, &totals, &out.buf);
-	report_totals_release(&totals);
-	report_findings_text(r, &out.buf);
-	report_table_text(r->table, &out);
-	rc = out_release(&out, e);
+	if (o->task)
+		rc = report_story(r, &story, &out, e);
+	else if (o->json)
+		report_json(r, &out);
+	else if (o->csv)
+		report_table_csv(r->table, &out);
+	else
+		write_text(r, &out);
+	out_flush(&out);
+	if (out.error == EPIPE)
+		out.error = 0;
+	if (out_release(&out, rc ? NULL : e))
+		rc = -1;
 	pager_close(&pager);
 	return rc;
 }
 
-static int write_csv(struct report *r, struct err *e)
+/* On stderr: stdout is for the report. */
+static int judge(const struct report *r)
 {
-	struct out out;
+	struct strbuf text = STRBUF_INIT;
+	int rc = EXIT_OK;
 
-	report_read(r, NULL, 0);
-	out_init(&out, STDOUT_FILENO);
-	report_table_csv(r->table, &out);
-	return out_release(&out, e);
+	if (fail_on_judge(r->fail_on, &r->rec, r->model, r->analyzer, &text))
+		rc = EXIT_FINDINGS;
+	for (char *save = NULL, *line = strtok_r(text.s, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		cmd_note("failed on %s", line);
+	strbuf_release(&text);
+	return rc;
 }
 
 static int list_thresholds(const struct view_opts *o)
@@ -123,61 +186,54 @@ static int list_thresholds(const struct view_opts *o)
 	return EXIT_OK;
 }
 
-static int write_report(struct report *r, const struct report_opts *o)
+/* All that can be wrong with the options is told before anything is read. */
+static int open_report(struct report *r, const struct report_opts *o, const char *path,
+		       struct err *e)
 {
-	struct report_table_opts table = { .by = o->by,
-					   .sort = o->sort,
-					   .limit = o->limit,
-					   .is_data = o->csv || o->json,
-					   .is_verbose = o->verbose,
-					   .is_ascii = !style_is_utf8(),
-					   .width = r->width,
-					   .styles = &r->styles };
-	struct err e = ERR_INIT;
-	int rc = 0;
+	*r = (struct report){ .verbose = o->verbose,
+			      .all_findings = o->all_findings,
+			      .width = style_width() };
+	if (o->fail_on && o->task)
+		return err_set(e, ERR_USAGE, "--fail-on judges a report, --task is a story");
+	if (o->csv && (o->json || o->task))
+		return err_set(e, ERR_USAGE,
+			       "--csv is a table, --json and --task are something else");
+	if (styles_init(&r->styles, o->color, e))
+		return -1;
+	if (o->fail_on && !(r->fail_on = fail_on_new(o->fail_on, e)))
+		return -1;
+	if (recording_open(&r->rec, path, e) || view_init(&r->view, &o->view, &r->rec, e))
+		return -1;
+	r->analyzer = analyzer_new(&r->rec, r->view.config);
+	return make_table(r, o, e);
+}
 
-	/* JSON has every task anyhow */
-	if (!o->json || o->by) {
-		r->table = report_table_new(&r->rec, &table, &e);
-		if (!r->table)
-			return cmd_usage("%s", e.msg);
-	}
-	if (o->json)
-		report_json(r);
-	else
-		rc = o->csv ? write_csv(r, &e) : write_text(r, !o->no_pager, &e);
+static void close_report(struct report *r)
+{
 	report_table_free(r->table);
-	return rc ? cmd_fail(&e) : EXIT_OK;
+	analyzer_free(r->analyzer);
+	model_free(r->model);
+	view_release(&r->view);
+	recording_close(&r->rec);
+	fail_on_free(r->fail_on);
 }
 
 static int run_report(const void *opts, int nr, char **argv)
 {
 	const struct report_opts *o = opts;
-	struct report r = { .verbose = o->verbose,
-			    .all_findings = o->all_findings,
-			    .width = style_width() };
 	struct err e = ERR_INIT;
+	struct report r;
 	int rc;
 
 	if (o->thresholds)
 		return list_thresholds(&o->view);
 	if (nr > 1)
 		return cmd_usage("one trace file at a time: what about '%s'?", argv[1]);
-	if (o->csv && o->json)
-		return cmd_usage("--csv or --json, not both");
-	if (styles_init(&r.styles, o->color, &e) ||
-	    recording_open(&r.rec, nr ? argv[0] : CMD_DEFAULT_FILE, &e))
-		return cmd_fail(&e);
-	if (view_init(&r.view, &o->view, &r.rec, &e)) {
-		recording_close(&r.rec);
-		return cmd_fail(&e);
-	}
-	r.analyzer = analyzer_new(&r.rec, r.view.config);
-	rc = write_report(&r, o);
-	analyzer_free(r.analyzer);
-	model_free(r.model);
-	view_release(&r.view);
-	recording_close(&r.rec);
+	if (open_report(&r, o, nr ? argv[0] : CMD_DEFAULT_FILE, &e) || write_report(&r, o, &e))
+		rc = cmd_fail(&e);
+	else
+		rc = r.fail_on ? judge(&r) : EXIT_OK;
+	close_report(&r);
 	return rc;
 }
 

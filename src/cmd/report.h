@@ -6,6 +6,8 @@
 
 #include "analyze/analyze.h"
 #include "base/json.h"
+#include "base/out.h"
+#include "cmd/fail_on.h"
 #include "cmd/report_tables.h"
 #include "cmd/style.h"
 #include "cmd/view.h"
@@ -15,9 +17,11 @@ struct report {
 	struct view view;
 	struct styles styles;
 	struct analyzer *analyzer;
+	struct fail_on *fail_on;    /* NULL: nothing to fail on */
 	struct report_table *table; /* NULL: none is wanted */
-	struct model *model;	    /* once it is read */
-	size_t width;		    /* columns of a line */
+	struct report_table_opts table_opts;
+	struct model *model; /* once it is read */
+	size_t width;	     /* columns of a line */
 	bool verbose;
 	bool all_findings;
 };
@@ -48,8 +52,10 @@ void report_thresholds(const struct analyze_config *config, struct strbuf *out);
 
 /* One pass for the analyzer, the table and these sinks; one more if the table needs it. */
 void report_read(struct report *r, const struct recording_sink *sinks, size_t nr);
-/* Reads the recording, and writes to stdout as it goes. */
-void report_json(struct report *r);
+/* Reads the recording, and writes as it goes. */
+void report_json(struct report *r, struct out *out);
+/* The members of a task's object, which is open. */
+void report_put_task(const struct recording *rec, const struct model_task *t, struct json *j);
 
 /* Breaks text into lines of the width, each indented so far but for the first. */
 void report_wrap(struct strbuf *out, const char *text, size_t indent, size_t width);

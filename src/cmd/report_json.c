@@ -3,28 +3,19 @@
  * The report as JSON. Tasks are written as they end and kept nowhere, so the sums follow behind
  * them. Names and meanings are a contract: see futrace-report(1).
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "cmd/report.h"
 
-#define FLUSH_BYTES 65536
-
 struct json_sink {
 	const struct report *r;
-	struct strbuf text;
+	struct out *out;
 	struct json json;
 	struct strbuf workers; /* told after the tasks, while the array of tasks is still open */
 	struct json workers_json;
 	uint8_t *is_type_used;
 };
-
-static void flush(struct json_sink *s)
-{
-	fwrite(s->text.s, 1, s->text.len, stdout);
-	strbuf_reset(&s->text);
-}
 
 static void put_index(struct json *j, const char *key, uint32_t index, uint32_t nr)
 {
@@ -47,21 +38,19 @@ static void put_location(struct json *j, const struct trace_type *type)
 	free(place);
 }
 
-static void put_identity(struct json_sink *s, const struct model_task *t)
+static void put_identity(const struct recording *rec, const struct model_task *t, struct json *j)
 {
-	const struct report *r = s->r;
 	const struct trace_type *type =
-		t->key.type < r->rec.nr_types ? &r->rec.types[t->key.type] : NULL;
-	struct json *j = &s->json;
+		t->key.type < rec->nr_types ? &rec->types[t->key.type] : NULL;
 	char buf[32];
 
 	json_uint(j, "id", t->key.id);
 	json_str(j, "runtime",
-		 t->key.runtime < r->rec.nr_runtimes ? r->rec.runtimes[t->key.runtime].name : NULL);
-	put_index(j, "runtime_id", t->key.runtime, r->rec.nr_runtimes);
+		 t->key.runtime < rec->nr_runtimes ? rec->runtimes[t->key.runtime].name : NULL);
+	put_index(j, "runtime_id", t->key.runtime, rec->nr_runtimes);
 	json_str(j, "kind", model_kind_name(t->kind));
-	json_str(j, "type", recording_type_name(&r->rec, t->key.type, buf));
-	put_index(j, "type_id", t->key.type, r->rec.nr_types);
+	json_str(j, "type", recording_type_name(rec, t->key.type, buf));
+	put_index(j, "type_id", t->key.type, rec->nr_types);
 	put_location(j, type);
 	json_null(j, "spawned_at");
 }
@@ -108,15 +97,9 @@ static void put_wakes(struct json *j, const struct model_task *t)
 	json_close_object(j);
 }
 
-static void put_task(void *sink, const struct model_task *t)
+void report_put_task(const struct recording *rec, const struct model_task *t, struct json *j)
 {
-	struct json_sink *s = sink;
-	struct json *j = &s->json;
-
-	if (t->key.type < s->r->rec.nr_types)
-		s->is_type_used[t->key.type] = 1;
-	json_open_object(j, NULL);
-	put_identity(s, t);
+	put_identity(rec, t, j);
 	put_spawn(j, t);
 	put_end(j, t);
 	json_uint(j, "polls", t->polls);
@@ -129,9 +112,18 @@ static void put_task(void *sink, const struct model_task *t)
 	json_uint(j, "blocked_ns", t->blocked_ns);
 	json_uint(j, "max_blocked_ns", t->max_blocked_ns);
 	put_wakes(j, t);
-	json_close_object(j);
-	if (s->text.len > FLUSH_BYTES)
-		flush(s);
+}
+
+static void put_task(void *sink, const struct model_task *t)
+{
+	struct json_sink *s = sink;
+
+	if (t->key.type < s->r->rec.nr_types)
+		s->is_type_used[t->key.type] = 1;
+	json_open_object(&s->json, NULL);
+	report_put_task(&s->r->rec, t, &s->json);
+	json_close_object(&s->json);
+	out_spill(s->out);
 }
 
 static void put_worker(void *sink, const struct model_thread *t)
@@ -292,8 +284,8 @@ static void put_workers(struct json_sink *s)
 {
 	json_close_array(&s->workers_json);
 	/* made beside the tasks, by a writer of its own: it only has to be put in its place */
-	strbuf_addstr(&s->text, ",\n \"workers\":");
-	strbuf_add(&s->text, s->workers.s, s->workers.len);
+	strbuf_addstr(&s->out->buf, ",\n \"workers\":");
+	strbuf_add(&s->out->buf, s->workers.s, s->workers.len);
 }
 
 static void put_all(struct json_sink *s)
@@ -316,13 +308,13 @@ static void put_all(struct json_sink *s)
 	report_findings_json(r, j);
 }
 
-void report_json(struct report *r)
+void report_json(struct report *r, struct out *out)
 {
-	struct json_sink s = { .r = r, .text = STRBUF_INIT, .workers = STRBUF_INIT };
+	struct json_sink s = { .r = r, .out = out, .workers = STRBUF_INIT };
 	struct json *j = &s.json;
 
 	s.is_type_used = xcalloc(r->rec.nr_types + 1, 1);
-	json_init(j, &s.text);
+	json_init(j, &out->buf);
 	j->pretty = true;
 	json_init(&s.workers_json, &s.workers);
 	json_open_array(&s.workers_json, NULL);
@@ -337,9 +329,7 @@ void report_json(struct report *r)
 	if (r->table)
 		report_table_json(r->table, j);
 	json_close_object(j);
-	strbuf_addstr(&s.text, "\n");
-	flush(&s);
-	strbuf_release(&s.text);
+	strbuf_addch(&out->buf, '\n');
 	strbuf_release(&s.workers);
 	free(s.is_type_used);
 }
