@@ -85,7 +85,7 @@ static size_t count_before(const struct event *evs, size_t nr, uint64_t end_ns)
 	while (low < high) {
 		size_t mid = (low + high) / 2;
 
-		if (evs[mid].time <= end_ns)
+		if (evs[mid].time < end_ns)
 			low = mid + 1;
 		else
 			high = mid;
@@ -115,7 +115,7 @@ static void feed(struct recording *rec, struct model *m, uint64_t end_ns, struct
 
 	trace_rewind(rec->trace);
 	while ((nr = trace_read(rec->trace, &evs)) > 0) {
-		wanted = evs[nr - 1].time <= end_ns ? nr : count_before(evs, nr, end_ns);
+		wanted = evs[nr - 1].time < end_ns ? nr : count_before(evs, nr, end_ns);
 		model_feed(m, evs, wanted);
 		if (wanted < nr)
 			return;
@@ -131,8 +131,9 @@ static void pass(struct recording *rec, struct model *m, struct course *c)
 	bool is_whole = !view->from_ns && end_ns == duration_ns;
 
 	model_set_start(m, MIN(view->from_ns, end_ns));
-	/* a file that was cut may hold stamps past its last anchor */
-	feed(rec, m, is_whole ? UINT64_MAX : end_ns, c);
+	/* what happens at the end belongs to what follows; a file that was cut may hold stamps past
+	 * its last anchor */
+	feed(rec, m, end_ns == duration_ns ? UINT64_MAX : end_ns, c);
 	/* the sums of the end are those of the whole recording */
 	model_finish(m, end_ns, is_whole ? trace_get_end(rec->trace)->lost : NULL);
 }
@@ -191,11 +192,12 @@ uint64_t recording_get_lost(const struct recording *rec, const struct model *m,
 {
 	const uint64_t *told = model_get_totals(m)->lost;
 	const uint64_t *in_all = trace_get_end(rec->trace)->lost;
+	bool is_whole = !model_get_start(m) && model_get_end(m) >= trace_get_duration(rec->trace);
 	uint64_t sum = 0;
 
 	/* The end counts what the LOST events told before, too; a file that was cut has no end. */
 	for (unsigned i = 0; i < EV_MAX; i++)
-		sum += lost[i] = MAX(told[i], in_all[i]);
+		sum += lost[i] = is_whole ? MAX(told[i], in_all[i]) : told[i];
 	return sum;
 }
 

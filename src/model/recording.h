@@ -37,7 +37,7 @@ struct recording {
 
 /* What of a recording is wanted. Zeroes: all of it. */
 struct recording_view {
-	uint64_t from_ns, to_ns; /* to_ns 0: up to the end */
+	uint64_t from_ns, to_ns; /* from … up to, but not at; to_ns 0: up to the end */
 	struct filter *filter;	 /* model/filter.h: which tasks; NULL: all */
 	/* Called every million events: how many were read, of how many. */
 	void (*progress)(void *arg, uint64_t done, uint64_t all);
