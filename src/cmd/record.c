@@ -9,8 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "capture/session.h"
 #include "cmd/command.h"
+#include "cmd/report.h"
 
 #define AGENT_NAME "libfutrace-agent.so"
 
@@ -20,7 +22,7 @@ struct record_opts {
 	const char *output, *attach;
 	/* as they were given, for 0 is no limit but a mistake */
 	const char *ring_size, *max_size, *duration;
-	bool follow, quiet, no_cache;
+	bool follow, quiet, no_cache, report;
 };
 
 static const struct opt options[] = {
@@ -38,6 +40,8 @@ static const struct opt options[] = {
 	    "do not use or fill the cache of looked-at programs"),
 	OPT('p', "pid", OPT_STR, struct record_opts, attach, "PID",
 	    "record a running process (not yet possible)"),
+	OPT(0, "report", OPT_FLAG, struct record_opts, report, NULL,
+	    "show the report when the recording is over"),
 	OPT('q', "quiet", OPT_FLAG, struct record_opts, quiet, NULL, "say nothing but errors"),
 	{ 0 },
 };
@@ -124,6 +128,8 @@ struct talk {
 	bool quiet;
 	bool has_line; /* a progress line stands on the terminal */
 	bool follow;
+	bool report;
+	VEC(char *) reports; /* files to show when all is over */
 };
 
 static void clear_line(struct talk *t)
@@ -206,7 +212,7 @@ static void add_end(struct strbuf *out, const struct session_file *f)
 
 /* One line: what there is and where. After a write error the numbers of events say what was read,
  * not what can be found in the file, so they are not told. */
-static void tell_summary(const struct session_file *f)
+static void tell_summary(const struct session_file *f, bool is_shown)
 {
 	bool is_default = strcmp(f->path, CMD_DEFAULT_FILE) == 0;
 	struct strbuf line = STRBUF_INIT;
@@ -221,7 +227,7 @@ static void tell_summary(const struct session_file *f)
 	} else {
 		strbuf_addf(&line, "the recording is incomplete, only %s could be written", size);
 	}
-	if (f->is_regular && f->sum.bytes)
+	if (f->is_regular && f->sum.bytes && !is_shown)
 		strbuf_addf(&line, "; now: futrace report%s%s", is_default ? "" : " ",
 			    is_default ? "" : f->path);
 	cmd_note("%s: %s", f->path, line.s);
@@ -245,10 +251,12 @@ static void on_file(void *arg, const struct session_file *f)
 			"%s: futrace was kept from running for so long that the recording was given up; "
 			"what came later is missing",
 			f->path);
+	if (t->report && f->is_regular && f->sum.nr_task_events)
+		vec_push(&t->reports, xstrdup(f->path));
 	if (t->quiet)
 		return;
 	if (f->sum.nr_task_events)
-		tell_summary(f);
+		tell_summary(f, t->report);
 	else if (t->follow)
 		cmd_note("%s: the command itself ran no task", f->path);
 }
@@ -258,6 +266,16 @@ static const struct session_ops ops = {
 	.progress = on_progress,
 	.file = on_file,
 };
+
+/* Whatever becomes of it, the exit status is the command's own. */
+static void show_reports(struct talk *t)
+{
+	vec_each (path, &t->reports) {
+		report_show(*path, t->quiet);
+		free(*path);
+	}
+	vec_release(&t->reports);
+}
 
 /* ---- the command ---- */
 
@@ -300,7 +318,7 @@ static int take_limits(const struct record_opts *o, struct session_opts *so)
 static int run(const void *opts, int nr, char **argv)
 {
 	const struct record_opts *o = opts;
-	struct talk talk = { .quiet = o->quiet, .follow = o->follow };
+	struct talk talk = { .quiet = o->quiet, .follow = o->follow, .report = o->report };
 	struct session_opts so = {
 		.argv = argv,
 		.envp = environ,
@@ -331,6 +349,7 @@ static int run(const void *opts, int nr, char **argv)
 		if (session_run(&so, &status, &e))
 			cmd_note("%s", e.msg);
 		clear_line(&talk);
+		show_reports(&talk);
 	} else {
 		cmd_fail(&e);
 	}

@@ -218,23 +218,37 @@ static void close_report(struct report *r)
 	fail_on_free(r->fail_on);
 }
 
-static int run_report(const void *opts, int nr, char **argv)
+static int report_file(const struct report_opts *o, const char *path)
 {
-	const struct report_opts *o = opts;
 	struct err e = ERR_INIT;
 	struct report r;
 	int rc;
 
-	if (o->thresholds)
-		return list_thresholds(&o->view);
-	if (nr > 1)
-		return cmd_usage("one trace file at a time: what about '%s'?", argv[1]);
-	if (open_report(&r, o, nr ? argv[0] : CMD_DEFAULT_FILE, &e) || write_report(&r, o, &e))
+	if (open_report(&r, o, path, &e) || write_report(&r, o, &e))
 		rc = cmd_fail(&e);
 	else
 		rc = r.fail_on ? judge(&r) : EXIT_OK;
 	close_report(&r);
 	return rc;
+}
+
+void report_show(const char *path, bool is_quiet)
+{
+	struct report_opts o = defaults;
+
+	o.view.quiet = is_quiet;
+	report_file(&o, path);
+}
+
+static int run_report(const void *opts, int nr, char **argv)
+{
+	const struct report_opts *o = opts;
+
+	if (o->thresholds)
+		return list_thresholds(&o->view);
+	if (nr > 1)
+		return cmd_usage("one trace file at a time: what about '%s'?", argv[1]);
+	return report_file(o, nr ? argv[0] : CMD_DEFAULT_FILE);
 }
 
 const struct command cmd_report = {

@@ -57,6 +57,9 @@ void report_json(struct report *r, struct out *out);
 /* The members of a task's object, which is open. */
 void report_put_task(const struct recording *rec, const struct model_task *t, struct json *j);
 
+/* `futrace report PATH`, as `record --report` shows it. */
+void report_show(const char *path, bool is_quiet);
+
 /* Breaks text into lines of the width, each indented so far but for the first. */
 void report_wrap(struct strbuf *out, const char *text, size_t indent, size_t width);
 
