@@ -53,8 +53,9 @@ struct report_table {
 	struct table table;
 	void *state;
 	VEC(struct recording_sink) sinks, second;
-	uint64_t nr_in_all;   /* rows, those past the limit too */
-	uint64_t duration_ns; /* of what was read */
+	uint64_t nr_in_all;	   /* rows, those past the limit too */
+	const struct model *model; /* once it was read */
+	uint64_t duration_ns;	   /* of what was read */
 };
 
 static inline const struct report_table *table_owner(const struct table *t)

@@ -118,6 +118,7 @@ const struct recording_sink *report_table_get_second(struct report_table *t, siz
 
 void report_table_finish(struct report_table *t, struct analyzer *a, const struct model *m)
 {
+	t->model = m;
 	t->duration_ns = model_get_duration(m);
 	t->kind->finish(t, a);
 	t->nr_in_all = MAX(t->nr_in_all, t->table.rows.nr);

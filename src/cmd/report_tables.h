@@ -39,6 +39,7 @@ struct report_table *report_table_new(const struct recording *rec,
 				      const struct report_table_opts *opts, struct err *e);
 void report_table_free(struct report_table *t);
 const struct recording_sink *report_table_get_sinks(struct report_table *t, size_t *nr);
+/* The model stays valid until report_table_free. */
 void report_table_finish(struct report_table *t, struct analyzer *a, const struct model *m);
 const struct recording_sink *report_table_get_second(struct report_table *t, size_t *nr);
 
