@@ -89,6 +89,10 @@ static bool is_judged(const struct table *t, const void *r)
 }
 
 #define AT(member) .at = offsetof(struct by_thread_row, thread.member)
+#define SHARE(HEAD, FN)                                                                     \
+	{                                                                                   \
+		.head = HEAD, .group = "OF THE TIME", .unit = COLUMN_PERMILLE, .number = FN \
+	}
 
 static const struct column columns[] = {
 	{ .key = "thread", .number = number },
@@ -97,10 +101,10 @@ static const struct column columns[] = {
 	{ .key = "runtime", .head = "RUNTIME", .rank = 8, .text = runtime },
 	{ .key = "runtime_id", .number = runtime_id },
 	{ .key = "polls", .head = "POLLS", AT(polls) },
-	{ .head = "BUSY", .unit = COLUMN_PERMILLE, .number = busy },
-	{ .head = "ASLEEP", .unit = COLUMN_PERMILLE, .number = asleep },
-	{ .head = "REST", .unit = COLUMN_PERMILLE, .number = rest },
-	{ .key = "busy_ns", .head = "BUSY", .unit = COLUMN_NS, .rank = 5, AT(busy_ns) },
+	SHARE("BUSY", busy),
+	SHARE("ASLEEP", asleep),
+	SHARE("REST", rest),
+	{ .key = "busy_ns", .unit = COLUMN_NS, AT(busy_ns) },
 	{ .key = "asleep_ns", .unit = COLUMN_NS, AT(asleep_ns) },
 	{ .key = "rest_ns", .unit = COLUMN_NS, .number = rest_ns },
 	{ .key = "sleeps", .head = "SLEEPS", .rank = 6, AT(sleeps) },

@@ -139,9 +139,10 @@ static void finish(struct report_table *t, struct analyzer *a)
 	size_t nr;
 	const struct by_wake_row *rows = by_wake_get_rows(t->state, &nr);
 
-	/* what turned out to be a helper only later was told of until then */
+	/* what turned out to be a helper only later was told of until then, woken or spawning */
 	for (size_t i = 0; i < nr; i++)
-		if (!model_type_is_helper(t->model, t->rec->groups[rows[i].woken].type))
+		if (rows[i].nr &&
+		    !model_type_is_helper(t->model, t->rec->groups[rows[i].woken].type))
 			vec_push(&t->table.rows, &rows[i]);
 }
 

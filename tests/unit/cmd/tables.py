@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Proves that the tables of `futrace report` say the same as text, CSV and JSON, and that their numbers are those of
+the single tasks and threads of the JSON and of the single polls of the NDJSON.
+
+Usage: tables.py FUTRACE SIMULATE [NR_TRACES | FILE...]
+"""
+import collections
+import csv
+import io
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+TABLES = ["type", "task", "worker", "thread", "wake"]
+TEXTS = {"type", "kind", "location", "runtime", "spawn", "end", "name", "how", "cause", "waker_type", "waker_thread"}
+PERCENTS = {"p50": 50, "p90": 90, "p99": 99, "max": 100}
+failed = 0
+
+
+def check(what, found, wanted):
+    global failed
+    if found != wanted:
+        failed += 1
+        print(f"{what}: {found!r}, not {wanted!r}")
+
+
+def futrace(*args, status=0, **env):
+    done = subprocess.run([FUTRACE, *args], capture_output=True, text=True, env={**os.environ, **env})
+    if done.returncode != status:
+        sys.exit(f"futrace {' '.join(args)}: exit status {done.returncode}\n{done.stderr}")
+    return done.stdout if not status else done.stderr
+
+
+def bucket(value):
+    """Lowest and highest value of a bucket: 32 for each power of two."""
+    width = 1 << max(0, value.bit_length() - 6)
+    return value // width * width, value // width * width + width - 1
+
+
+def percentile(values, percent):
+    if not values:
+        return None
+    rank = max(1, math.ceil(percent * len(values) / 100))
+    return min(bucket(sorted(values)[rank - 1])[1], max(values))
+
+
+def check_values(what, row, name, values):
+    for p, percent in PERCENTS.items():
+        check(f"{what} {name}_{p}_ns", row[f"{name}_{p}_ns"], percentile(values, percent))
+    bins = collections.Counter(bucket(v) for v in values)
+    check(f"{what} {name}_histogram", row[f"{name}_histogram"], [[*b, bins[b]] for b in sorted(bins)])
+
+
+def cell(text):
+    """As a cell of CSV has it: control characters are spelled out, and no formula."""
+    text = re.sub("[\0-\x1f\x7f]", lambda m: f"\\x{ord(m[0]):02x}", text or "")
+    return "'" + text if text[:1] in set("=+-@") else text or None
+
+
+def read_csv(text):
+    """As the rows of the JSON are: numbers are numbers, nothing is None."""
+    for row in csv.DictReader(io.StringIO(text, newline="")):
+        yield {k: v or None if k in TEXTS else int(v) if v else None for k, v in row.items()}
+
+
+def check_forms(path, by, rows):
+    """Text and CSV have the rows of the JSON, in the same order."""
+    flat = [{k: cell(v) if k in TEXTS else v for k, v in row.items() if not k.endswith("_histogram")} for row in rows]
+    check(f"{path} {by} CSV", list(read_csv(futrace("report", "--by", by, "--csv", "--limit=0", path))), flat)
+    text = futrace("report", "--by", by, "--limit=0", "--no-pager", path, COLUMNS="1000", LC_ALL="C")
+    lines = text.split("\n\n")[-1 if by != "type" or not rows else -2].splitlines()
+    if rows:
+        key = {"type": "TASKS", "task": "ID", "worker": "TID", "thread": "TID", "wake": "COUNT"}[by]
+        head = next(i for i, line in enumerate(lines) if re.search(rf"\b{key}\b", line))
+        end = re.search(rf"\b{key}\b", lines[head]).end()
+        found = [int(line[:end].split()[-1]) for line in lines[head + 1:]]
+        check(f"{path} {by} text", found, [row[{"ID": "id"}.get(key, key.lower())] for row in rows])
+
+
+def check_order(path, by, rows):
+    """The first ones of all are what a limit shows, for every number that sorts."""
+    for key in rows[0] if rows else []:
+        if key in TEXTS or key.endswith("_histogram") or (by == "task" and re.match(r"(poll|sched|idle)_\w+_ns", key)):
+            continue
+        for sign in "", "-":
+            def sorted_rows(limit):
+                found = futrace("report", "--by", by, "--csv", f"--limit={limit}", f"--sort={sign}{key}", path)
+                return list(read_csv(found))
+            every = sorted_rows(0)
+            numbers = [row[key] for row in every]
+            known = sorted((n for n in numbers if n is not None), reverse=not sign)
+            check(f"{path} {by} --sort={sign}{key}", numbers, known + [None] * (len(numbers) - len(known)))
+            if None not in numbers:
+                check(f"{path} {by} --sort={sign}{key} --limit", sorted_rows(3), every[:3])
+
+
+def check_types(path, rows, report, polls, helpers):
+    sums = ["polls", "wakes", "self_wakes", "busy_ns", "sched_ns", "idle_ns", "unknown_ns", "blocked_ns"]
+    groups = collections.defaultdict(list)
+    for task in report["tasks"]:
+        exact = task["type_id"] is not None and report["types"][task["type_id"]]["name"] and \
+            report["types"][task["type_id"]]["candidates"] <= 1
+        groups[task["type"], task["kind"], None if exact else task["type_id"]].append(task)
+    check(f"{path} types", len(rows), len(groups))
+    for row in rows:
+        exact = (row["type"], row["kind"], None)
+        key = exact if exact in groups else (row["type"], row["kind"], row["type_id"])
+        tasks, what = groups[key], f"{path} {row['type']}"
+        check(f"{what} tasks", row["tasks"], len(tasks))
+        for name in sums:
+            check(f"{what} {name}", row[name], sum(t[name] for t in tasks))
+        for end in "alive", "completed", "cancelled", "panicked", "dropped":
+            check(f"{what} {end}", row[end], sum(t["end"] == end for t in tasks))
+        check(f"{what} first_seen", row["first_seen"], sum(t["spawn"] == "first_seen" for t in tasks))
+        check(f"{what} never_polled", row["never_polled"], sum(not t["polls"] for t in tasks))
+        if row["type"] in helpers or key[2] is not None:
+            continue
+        mine = [p for p in polls if p["type"] == row["type"]]
+        check_values(what, row, "poll", [p["busy_ns"] for p in mine])
+        check_values(what, row, "sched", [p["sched_ns"] for p in mine if "sched_ns" in p])
+        check(f"{what} poll_max_ns", row["poll_max_ns"], max((t["max_poll_ns"] for t in tasks if t["polls"]), default=None))
+
+
+def check_tasks(path, rows, report, polls, helpers):
+    same = ["id", "runtime", "runtime_id", "kind", "type", "type_id", "location", "spawn", "spawn_ns", "end", "end_ns",
+            "polls", "busy_ns", "sched_ns", "idle_ns", "unknown_ns", "max_poll_ns", "blocked_ns", "max_blocked_ns",
+            "wakes", "self_wakes"]
+    of_task = collections.defaultdict(list)
+    for poll in polls:
+        of_task[poll["task"], poll.get("runtime_id"), poll["type"]].append(poll)
+
+    def order(task):
+        return [str(task[k]) for k in same]
+    check(f"{path} tasks", sorted(map(order, rows)), sorted(map(order, report["tasks"])))
+    often = collections.Counter((t["id"], t["runtime_id"], t["type"]) for t in rows)
+    for row in rows:
+        key = row["id"], row["runtime_id"], row["type"]
+        if often[key] > 1 or row["type"] in helpers:
+            continue
+        mine, what = of_task[key], f"{path} task {row['id']}"
+        check_values(what, row, "poll", [p["busy_ns"] for p in mine])
+        check_values(what, row, "sched", [p["sched_ns"] for p in mine if "sched_ns" in p])
+        check(f"{what} life_ns", row["life_ns"], sum(row[s] for s in ("busy_ns", "sched_ns", "idle_ns", "unknown_ns")))
+
+
+def check_threads(path, rows, workers, report, polls, has_helpers):
+    check(f"{path} workers", workers, [row for row in rows if row["kind"] == "worker"])
+    told = {w["thread"]: w for w in report["workers"]}
+    check(f"{path} threads", sorted(row["thread"] for row in rows), sorted(told))
+    for row in rows:
+        for key in row.keys() & told[row["thread"]].keys():
+            check(f"{path} thread {row['tid']} {key}", row[key], told[row["thread"]][key])
+        used = row["busy_ns"] + row["asleep_ns"]
+        check(f"{path} thread {row['tid']} rest_ns", row["rest_ns"], max(0, report["duration_ns"] - used))
+        if not has_helpers:
+            mine = [p["busy_ns"] for p in polls if p["tid"] == row["tid"]]
+            check_values(f"{path} thread {row['tid']}", row, "poll", mine)
+
+
+def check_wakes(path, rows, report, helpers):
+    """Wakes by cause and woken type are those of the tasks; spawns are the tasks whose spawn was seen."""
+    causes, spawns = collections.Counter(), collections.Counter()
+    for task in report["tasks"]:
+        for cause, nr in task["wakes_by"].items():
+            causes[cause, task["type"]] += nr
+        spawns[task["type"]] += task["spawn"] == "exact"
+    for row in rows:
+        key = row["cause"], row["type"]
+        if row["how"] == "wake":
+            causes[key] -= row["count"]
+        else:
+            spawns[row["type"]] -= row["count"]
+        check(f"{path} {key} polls", row["polls"], sum(b[2] for b in row["latency_histogram"]))
+        if row["polls"] > row["count"]:
+            check(f"{path} {key} polls at most", row["polls"], row["count"])
+    check(f"{path} wakes", {k: n for k, n in causes.items() if n and k[1] not in helpers}, {})
+    check(f"{path} spawns", {k: n for k, n in spawns.items() if n and k not in helpers}, {})
+
+
+def check_file(path):
+    report = json.loads(futrace("report", "--json", path))
+    lines = map(json.loads, futrace("export", "--format=ndjson", "--output=-", path).splitlines())
+    polls = [line for line in lines if line["kind"] == "poll"]
+    # A helper without a name is known as one only after some of its runs were told.
+    counts = collections.Counter(p["type"] for p in polls)
+    for task in report["tasks"]:
+        counts[task["type"]] -= task["polls"]
+    helpers = {name for name, nr in counts.items() if nr}
+    if not all(name.startswith("type#") for name in helpers):
+        check(f"{path} polls of named types", helpers, set())
+    tables = {}
+    for by in TABLES:
+        table = json.loads(futrace("report", "--json", "--by", by, "--limit=0", path))["table"]
+        tables[by] = table["rows"]
+        check(f"{path} by", table["by"], by)
+        check(f"{path} {by} rows_in_all", table["rows_in_all"], len(table["rows"]))
+        check_forms(path, by, table["rows"])
+    check_types(path, tables["type"], report, polls, helpers)
+    check_tasks(path, tables["task"], report, polls, helpers)
+    check_threads(path, tables["thread"], tables["worker"], report, polls, helpers)
+    check_wakes(path, tables["wake"], report, helpers)
+    return tables
+
+
+def check_usage(path):
+    for args, word in ((["--by=nothing"], "wake"), (["--sort=nothing"], "poll_p99"), (["--csv", "--json"], "both"),
+                       (["--by=task", "--sort=poll_p99"], "max_poll"), (["--by=task", "--sort=type"], "busy")):
+        check(f"{args} names {word}", word in futrace("report", *args, path, status=2), True)
+
+
+FUTRACE, SIMULATE = sys.argv[1:3]
+with tempfile.TemporaryDirectory() as folder:
+    files = sys.argv[3:]
+    if len(files) < 2 and not os.path.exists(files[0] if files else ""):
+        seeds = range(int(files[0]) if files else 10)
+        files = [f"{folder}/{seed}.trace" for seed in seeds]
+        for seed in seeds:
+            subprocess.run([SIMULATE, str(seed), "400", files[seed]], check=True)
+    tables = [check_file(file) for file in files]
+    for by in TABLES:
+        check_order(files[0], by, tables[0][by])
+    check_usage(files[0])
+    print(f"{len(files)} files, {failed} differences")
+sys.exit(failed > 0)
