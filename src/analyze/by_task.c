@@ -146,7 +146,7 @@ static void on_run_again(void *sink, const struct model_run *run)
 	histogram_add(&d->poll, run->end_ns - run->start_ns);
 	if (run->is_gap_known)
 		histogram_add(&d->sched, run->sched_ns);
-	if (run->idle_ns)
+	if (run->is_gap_known && run->idle_ns)
 		histogram_add(&d->idle, run->idle_ns);
 }
 

@@ -58,7 +58,7 @@ static void on_run(void *sink, const struct model_run *run)
 	histogram_add(&row->poll, run->end_ns - run->start_ns);
 	if (run->is_gap_known)
 		histogram_add(&row->sched, run->sched_ns);
-	if (run->idle_ns)
+	if (run->is_gap_known && run->idle_ns)
 		histogram_add(&row->idle, run->idle_ns);
 	if (run->blocked_ns) {
 		row->nr_blocked_polls++;

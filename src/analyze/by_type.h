@@ -20,8 +20,8 @@ struct by_type_row {
 	uint64_t ns[MODEL_NR_STATES];
 	uint64_t wakes[MODEL_NR_CAUSES];
 	uint64_t ends[MODEL_NR_ENDS]; /* by enum model_end */
-	/* Of each poll: how long it took; the wait for a worker before it, where known; the idle
-	 * time before that, where there was some. */
+	/* Of each poll: how long it took; and where it is known what came before it, the wait for a
+	 * worker, and the idle time before that if there was some. */
 	struct histogram poll, sched, idle;
 };
 

@@ -123,6 +123,7 @@ def check_types(path, rows, report, polls, helpers):
         mine = [p for p in polls if p["type"] == row["type"]]
         check_values(what, row, "poll", [p["busy_ns"] for p in mine])
         check_values(what, row, "sched", [p["sched_ns"] for p in mine if "sched_ns" in p])
+        check_values(what, row, "idle", [p["idle_ns"] for p in mine if p.get("idle_ns")])
         check(f"{what} poll_max_ns", row["poll_max_ns"], max((t["max_poll_ns"] for t in tasks if t["polls"]), default=None))
 
 
@@ -145,6 +146,7 @@ def check_tasks(path, rows, report, polls, helpers):
         mine, what = of_task[key], f"{path} task {row['id']}"
         check_values(what, row, "poll", [p["busy_ns"] for p in mine])
         check_values(what, row, "sched", [p["sched_ns"] for p in mine if "sched_ns" in p])
+        check_values(what, row, "idle", [p["idle_ns"] for p in mine if p.get("idle_ns")])
         check(f"{what} life_ns", row["life_ns"], sum(row[s] for s in ("busy_ns", "sched_ns", "idle_ns", "unknown_ns")))
 
 
