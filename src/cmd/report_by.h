@@ -28,7 +28,7 @@ struct table_kind {
 	uint64_t limit, data_limit; /* usual ones, as text and as data; 0: none */
 	const struct column *columns;
 	size_t nr_columns;
-	bool chooses_early; /* keeps only the first rows while it reads: by numbers known then */
+	bool chooses_early;					   /* see struct table */
 	bool (*is_judged)(const struct table *t, const void *row); /* see struct table */
 	/* Makes t->state and adds its sinks. */
 	void (*init)(struct report_table *t);

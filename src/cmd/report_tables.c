@@ -32,12 +32,6 @@ static const struct table_kind *find_kind(const char *name, struct err *e)
 	return NULL;
 }
 
-/* Rows that are chosen early can be so only by numbers that are known then. */
-static bool can_sort(const struct report_table *t, const struct column *c)
-{
-	return c && !(t->kind->chooses_early && (c->text || c->is_late));
-}
-
 static int find_sort(struct report_table *t, struct err *e)
 {
 	const char *key = t->opts->sort ? t->opts->sort : t->kind->sort;
@@ -45,20 +39,11 @@ static int find_sort(struct report_table *t, struct err *e)
 
 	t->is_reverse = key[0] == '-';
 	t->sort = table_find_key(&t->table, key + t->is_reverse);
-	if (can_sort(t, t->sort))
+	if (t->sort)
 		return 0;
-	for (size_t c = 0; c < t->table.nr_columns; c++) {
-		struct table one = { .columns = &t->table.columns[c], .nr_columns = 1 };
-		size_t before = keys.len;
-
-		if (!can_sort(t, one.columns))
-			continue;
-		table_list_keys(&one, &keys);
-		if (keys.len > before)
-			strbuf_addstr(&keys, ", ");
-	}
-	err_set(e, ERR_USAGE, "--by=%s cannot be sorted by '%s', only by: %.*s", t->kind->name, key,
-		keys.len ? (int)keys.len - 2 : 0, keys.s);
+	table_list_keys(&t->table, &keys);
+	err_set(e, ERR_USAGE, "--by=%s cannot be sorted by '%s', only by: %s", t->kind->name, key,
+		keys.s);
 	strbuf_release(&keys);
 	return -1;
 }
@@ -81,6 +66,7 @@ struct report_table *report_table_new(const struct recording *rec,
 	t->table = (struct table){ .columns = kind->columns,
 				   .nr_columns = kind->nr_columns,
 				   .arg = t,
+				   .chooses_early = kind->chooses_early,
 				   .is_judged = kind->is_judged,
 				   .what = kind->what,
 				   .styles = opts->styles,

@@ -22,8 +22,10 @@ bool column_get(const struct table *t, const struct column *c, const void *row, 
 	return true;
 }
 
-static bool is_sortable(const struct column *c)
+static bool is_sortable(const struct table *t, const struct column *c)
 {
+	if (t->chooses_early && (c->text || c->is_late))
+		return false;
 	return c->key && !(c->values && !c->percent);
 }
 
@@ -50,7 +52,7 @@ static bool is_key(const char *key, const char *wanted)
 const struct column *table_find_key(const struct table *t, const char *key)
 {
 	for (size_t c = 0; c < t->nr_columns; c++)
-		if (is_sortable(&t->columns[c]) && is_key(t->columns[c].key, key))
+		if (is_sortable(t, &t->columns[c]) && is_key(t->columns[c].key, key))
 			return &t->columns[c];
 	return NULL;
 }
@@ -60,7 +62,7 @@ void table_list_keys(const struct table *t, struct strbuf *out)
 	const char *sep = "";
 
 	for (size_t c = 0; c < t->nr_columns; c++) {
-		if (!is_sortable(&t->columns[c]))
+		if (!is_sortable(t, &t->columns[c]))
 			continue;
 		strbuf_addf(out, "%s%.*s", sep, (int)short_len(t->columns[c].key),
 			    t->columns[c].key);

@@ -56,7 +56,8 @@ struct table {
 	const struct column *columns;
 	size_t nr_columns;
 	VEC(const void *) rows;
-	const void *arg; /* for the columns' own use */
+	const void *arg;    /* for the columns' own use */
+	bool chooses_early; /* rows are chosen while they come: by numbers that are known then */
 	/* The row's numbers may be judged by warn and bad; NULL: all may. */
 	bool (*is_judged)(const struct table *t, const void *row);
 	const struct styles *styles;

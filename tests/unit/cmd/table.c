@@ -308,6 +308,9 @@ static void check_order(struct table *t, const char *key, bool is_reverse, const
 /* Greatest first, names by the alphabet, what has none last; equals keep their order. */
 static void test_sort(void **state)
 {
+	static const struct column early[] = { { .key = "time", .text = name },
+					       { .key = "time_ns", AT(ns) },
+					       { .key = "late", .is_late = true, AT(nr) } };
 	struct fruit rows[] = { { "b", 3, 10 }, { "a", 2, 30 }, { NULL, 5, 20 }, { "c", 3, 0 } };
 	struct strbuf keys = STRBUF_INIT;
 	struct table t;
@@ -326,6 +329,16 @@ static void test_sort(void **state)
 	assert_ptr_equal(table_find_key(&t, "p50-ns"), table_find_key(&t, "p50"));
 	table_list_keys(&t, &keys);
 	assert_string_equal(keys.s, "name, nr, time, none, odd, p50");
+	/* names, and what is known too late, are not there to choose by: "time" is a number then */
+	t.columns = early;
+	t.nr_columns = ARRAY_SIZE(early);
+	assert_ptr_equal(table_find_key(&t, "time"), &early[0]);
+	t.chooses_early = true;
+	assert_ptr_equal(table_find_key(&t, "time"), &early[1]);
+	assert_null(table_find_key(&t, "late"));
+	strbuf_reset(&keys);
+	table_list_keys(&t, &keys);
+	assert_string_equal(keys.s, "time");
 	strbuf_release(&keys);
 	vec_release(&t.rows);
 }
