@@ -26,8 +26,8 @@ static const struct report_opts defaults = { .limit = REPORT_TABLE_USUAL };
 static_assert(REPORT_TABLE_USUAL == STORY_USUAL, "one option for both");
 
 static const struct opt options[] = {
-	OPT(0, "by", OPT_STR, struct report_opts, by, "WHAT",
-	    "a table by type (usual), task, worker, thread or wake"),
+	OPT_CHOICE(0, "by", struct report_opts, by, "WHAT", "which table; usually by type",
+		   report_table_names),
 	OPT(0, "sort", OPT_STR, struct report_opts, sort, "KEY",
 	    "by which column, greatest first; -KEY: least first"),
 	OPT('n', "limit", OPT_UINT, struct report_opts, limit, "N",

@@ -13,22 +13,19 @@ static const struct table_kind *const kinds[] = {
 #undef TABLE
 };
 
-void report_table_names(struct strbuf *out)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		strbuf_addf(out, "%s%s", i ? " " : "", kinds[i]->name);
-}
+const char *const report_table_names[] = {
+#define TABLE(name) #name,
+	TABLES
+#undef TABLE
+		NULL,
+};
 
 static const struct table_kind *find_kind(const char *name, struct err *e)
 {
-	struct strbuf names = STRBUF_INIT;
-
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (strcmp(kinds[i]->name, name) == 0)
 			return kinds[i];
-	report_table_names(&names);
-	err_set(e, ERR_USAGE, "--by takes one of: %s; not '%s'", names.s, name);
-	strbuf_release(&names);
+	err_set(e, ERR_USAGE, "there is no table by '%s'", name);
 	return NULL;
 }
 

@@ -49,7 +49,7 @@ void report_table_csv(struct report_table *t, struct out *out);
 /* The member "table" of the object that is open. */
 void report_table_json(struct report_table *t, struct json *j);
 
-/* Appends "type task worker …": the names of all tables. */
-void report_table_names(struct strbuf *out);
+/* The names of all tables, to NULL. */
+extern const char *const report_table_names[];
 
 #endif

@@ -210,7 +210,7 @@ def check_file(path):
 
 
 def check_usage(path):
-    for args, word in ((["--by=nothing"], "wake"), (["--sort=nothing"], "poll_p99"), (["--csv", "--json"], "both"),
+    for args, word in ((["--by=nothing"], "wake"), (["--sort=nothing"], "poll_p99"), (["--csv", "--json"], "--csv"),
                        (["--by=task", "--sort=poll_p99"], "max_poll"), (["--by=task", "--sort=type"], "busy")):
         check(f"{args} names {word}", word in futrace("report", *args, path, status=2), True)
 
