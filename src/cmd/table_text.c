@@ -76,20 +76,29 @@ static void add_number(const struct column *c, uint64_t value, struct strbuf *ou
 		strbuf_addstr(out, format_count(value, buf));
 }
 
+/* Cuts what was added since start to so many columns, between two characters. */
+static void cut(struct strbuf *text, size_t start, size_t width)
+{
+	size_t len = 0, columns = 0, n;
+
+	for (; start + len < text->len; len += n) {
+		const char *at = text->s + start + len;
+
+		n = MAX(utf8_len(at, text->len - start - len), (size_t)1);
+		columns += utf8_columns(at, n);
+		if (columns > width)
+			break;
+	}
+	text->len = start + len;
+	text->s[text->len] = '\0';
+}
+
 static void add_text(const char *text, struct strbuf *out)
 {
-	struct strbuf clean = STRBUF_INIT;
-	size_t len = 0, n;
+	size_t start = out->len;
 
-	strbuf_add_clean(&clean, text ? text : "-", text ? strlen(text) : 1);
-	while (len < clean.len) {
-		n = utf8_len(clean.s + len, clean.len - len);
-		if (utf8_columns(clean.s, len + n) > MAX_TEXT)
-			break;
-		len += n;
-	}
-	strbuf_add(out, clean.s, len);
-	strbuf_release(&clean);
+	strbuf_add_clean(out, text ? text : "-", text ? strlen(text) : 1);
+	cut(out, start, MAX_TEXT);
 }
 
 static enum style style_of(const struct table *t, const struct column *c, const void *row,
@@ -234,7 +243,17 @@ static void end_line(struct strbuf *line, const char *on, const char *off, struc
 	out_spill(out);
 }
 
-/* "---- POLL ----" over the columns of a group. */
+/* "---- POLL ----" over the columns of a group; as much of it as there is room for. */
+static void add_group(const char *group, size_t width, struct strbuf *line)
+{
+	size_t len = strlen(group), dashes = width >= len + 4 ? width - len - 2 : 0;
+
+	pad(line, dashes / 2, '-');
+	strbuf_addf(line, dashes ? " %.*s " : "%.*s", (int)width, group);
+	pad(line, dashes - dashes / 2, '-');
+	pad(line, dashes || len > width ? 0 : width - len, ' ');
+}
+
 static void print_groups(const struct layout *l, struct strbuf *line, struct out *out)
 {
 	bool has_any = false;
@@ -242,22 +261,17 @@ static void print_groups(const struct layout *l, struct strbuf *line, struct out
 
 	for (size_t c = 0; c < l->t->nr_columns; c = next) {
 		const char *group = l->t->columns[c].group;
-		size_t width = 0, len = group ? strlen(group) : 0, dashes;
+		size_t width = 0;
 
 		for (next = c; next < l->t->nr_columns && l->t->columns[next].group == group;
 		     next++)
 			if (l->fits[next].is_shown)
 				width += l->fits[next].width + GAP;
-		dashes = group && width >= len + GAP + 4 ? width - len - GAP - 2 : 0;
-		pad(line, dashes / 2, '-');
-		if (group && width > len) {
-			has_any = true;
-			strbuf_addf(line, dashes ? " %s " : "%s", group);
-			pad(line, dashes - dashes / 2, '-');
-			pad(line, dashes ? GAP : width - len, ' ');
-		} else {
-			pad(line, width, ' ');
-		}
+		if (!width)
+			continue;
+		has_any = has_any || group;
+		add_group(group ? group : "", group ? width - GAP : 0, line);
+		pad(line, group ? GAP : width, ' ');
 	}
 	if (has_any)
 		end_line(line, style_on(l->t->styles, STYLE_HEAD), style_off(l->t->styles), out);
@@ -297,10 +311,12 @@ static void print_row(const struct layout *l, const void *row, struct strbuf *li
 			continue;
 		strbuf_reset(&cell);
 		strbuf_reset(&marked);
-		if (col->draw)
+		if (col->draw) {
 			col->draw(l->t, row, l->fits[c].width, &cell);
-		else
+			cut(&cell, 0, l->fits[c].width);
+		} else {
 			style = add_cell(l->t, col, row, &cell);
+		}
 		if (style != STYLE_NAME)
 			strbuf_addf(&marked, "%s%s%s", style_on(styles, style), cell.s,
 				    style_off(styles));

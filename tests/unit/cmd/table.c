@@ -171,6 +171,35 @@ static void test_sharing(void **state)
 	vec_release(&t.rows);
 }
 
+static void draw_too_much(const struct table *t, const void *row, size_t width, struct strbuf *out)
+{
+	for (unsigned i = 0; i < 40; i++)
+		strbuf_addstr(out, "\xe6\xa2\xa8"); /* two columns each */
+}
+
+/* Whoever draws too much is cut, between two characters; a heading too, if need be. */
+static void test_cutting(void **state)
+{
+	static const struct column two[] = {
+		{ .head = "N", .group = "FRUITS", AT(nr) },
+		{ .head = "M", .group = "FRUITS", AT(nr) },
+		{ .head = "NAME", .draw = draw_too_much },
+		{ .head = "T", .group = "Z", AT(nr) },
+	};
+	struct fruit rows[] = { { "x", 7 } };
+	struct table t;
+
+	add(&t, rows, 1);
+	t.columns = two;
+	t.nr_columns = ARRAY_SIZE(two);
+	check(&t, 31,
+	      "FRU                           Z\n"
+	      "N M NAME                      T\n"
+	      "7 7 \xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8"
+	      "\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8  7\n");
+	vec_release(&t.rows);
+}
+
 /* Names that are no ASCII, or meant to do harm, keep their columns, and no line is too long. */
 static void test_names(void **state)
 {
@@ -372,11 +401,12 @@ static void test_bars(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),	    cmocka_unit_test(test_no_rows),
-		cmocka_unit_test(test_leaving_out), cmocka_unit_test(test_sharing),
-		cmocka_unit_test(test_names),	    cmocka_unit_test(test_never_too_wide),
-		cmocka_unit_test(test_meaning),	    cmocka_unit_test(test_data),
-		cmocka_unit_test(test_sort),	    cmocka_unit_test(test_bars),
+		cmocka_unit_test(test_text),	       cmocka_unit_test(test_no_rows),
+		cmocka_unit_test(test_leaving_out),    cmocka_unit_test(test_sharing),
+		cmocka_unit_test(test_cutting),	       cmocka_unit_test(test_names),
+		cmocka_unit_test(test_never_too_wide), cmocka_unit_test(test_meaning),
+		cmocka_unit_test(test_data),	       cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_bars),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
