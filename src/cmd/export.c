@@ -1,22 +1,36 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* `futrace export`: a recording in the format of another tool. */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/view.h"
 #include "export/export.h"
 
+#define UNSET UINT64_MAX
+
 struct export_opts {
-	const char *format, *output;
+	const char *format, *output, *weight;
+	uint64_t max_size, tasks, task;
+	struct view_opts view;
 };
+
+static const struct export_opts defaults = { .max_size = UNSET, .tasks = 20, .task = UNSET };
 
 static const struct opt options[] = {
 	OPT('f', "format", OPT_STR, struct export_opts, format, "FMT", "the format"),
 	OPT('o', "output", OPT_STR, struct export_opts, output, "FILE",
 	    "write to FILE, - for stdout"),
+	OPT(0, "max-size", OPT_SIZE, struct export_opts, max_size, "SIZE",
+	    "leave out what tells least beyond SIZE; 0: nothing"),
+	OPT(0, "tasks", OPT_UINT, struct export_opts, tasks, "N",
+	    "tasks with a track of their own (20)"),
+	OPT(0, "task", OPT_UINT, struct export_opts, task, "ID", "a track for this task alone"),
+	OPT(0, "weight", OPT_STR, struct export_opts, weight, "TIME",
+	    "busy, scheduled or idle: what stacks weigh"),
+	VIEW_OPTIONS(struct export_opts, view),
 	{ 0 },
 };
 
@@ -37,9 +51,32 @@ static const struct exporter *choose(const char *name)
 	return NULL;
 }
 
+static bool choose_weight(const char *name, enum export_weight *weight)
+{
+	static const char *const names[] = { "busy", "scheduled", "idle" };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		if (!name || strcmp(name, names[i]) == 0) {
+			*weight = i;
+			return true;
+		}
+	cmd_usage("--weight is busy, scheduled or idle, not '%s'", name);
+	return false;
+}
+
 static void note(void *arg, const char *text)
 {
+	progress_erase(arg);
 	cmd_note("%s", text);
+}
+
+/* -o futrace.data: the recording would be gone before it is read. */
+static bool is_input(const char *path, const char *input)
+{
+	struct stat a, b;
+
+	return stat(path, &a) == 0 && stat(input, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
 }
 
 /* Into a file of its own, which is not there if anything goes wrong. */
@@ -67,29 +104,69 @@ static int write_output(const struct exporter *x, struct export_job *job, struct
 	return rc;
 }
 
+static int export_recording(const struct exporter *x, const struct export_opts *o,
+			    struct export_job *job, struct err *e)
+{
+	struct view view;
+	int rc;
+
+	if (view_init(&view, &o->view, job->rec, e))
+		return -1;
+	job->view = view.recording;
+	job->config = view.config;
+	job->max_bytes = o->max_size != UNSET ? o->max_size : x->max_bytes;
+	job->nr_tracks = MIN(o->tasks, (uint64_t)UINT32_MAX);
+	job->has_task = o->task != UNSET;
+	job->task = o->task;
+	job->note = note;
+	job->note_arg = &view.progress;
+	rc = write_output(x, job, e);
+	progress_erase(&view.progress);
+	view_release(&view);
+	return rc;
+}
+
+/* What will be written where; negative: it was wrong, and the user told. */
+static int choose_path(const struct exporter *x, const struct export_opts *o, const char *input,
+		       char **path)
+{
+	bool is_stdout = o->output ? strcmp(o->output, "-") == 0 : x->is_text;
+
+	*path = NULL;
+	if (is_stdout && x->is_database)
+		return cmd_usage("%s cannot go to stdout", x->name), -1;
+	if (is_stdout && !x->is_text && isatty(STDOUT_FILENO))
+		return cmd_usage("%s is nothing for a terminal: say -o FILE", x->name), -1;
+	if (is_stdout)
+		return 0;
+	if (o->output && is_input(o->output, input))
+		return cmd_usage("%s is the recording itself", o->output), -1;
+	*path = o->output ? xstrdup(o->output) : xasprintf("futrace.%s", x->suffix);
+	return 0;
+}
+
 static int run_export(const void *opts, int nr, char **argv)
 {
 	const struct export_opts *o = opts;
+	const char *input = nr ? argv[0] : CMD_DEFAULT_FILE;
 	const struct exporter *x;
 	struct recording rec;
-	struct export_job job = { .rec = &rec, .note = note, .nr_tracks = 20 };
+	struct export_job job = { .rec = &rec };
 	struct err e = ERR_INIT;
-	char *path = NULL;
+	char *path;
 	int rc;
 
 	if (nr > 1)
 		return cmd_usage("one trace file at a time: what about '%s'?", argv[1]);
 	x = choose(o->format);
-	if (!x)
+	if (!x || !choose_weight(o->weight, &job.weight) || choose_path(x, o, input, &path))
 		return EXIT_USAGE;
-	if (o->output ? strcmp(o->output, "-") != 0 : !x->is_text)
-		path = o->output ? xstrdup(o->output) : xasprintf("futrace.%s", x->suffix);
 	job.path = path;
-	if (recording_open(&rec, nr ? argv[0] : CMD_DEFAULT_FILE, &e)) {
+	if (recording_open(&rec, input, &e)) {
 		free(path);
 		return cmd_fail(&e);
 	}
-	rc = write_output(x, &job, &e) ? cmd_fail(&e) : EXIT_OK;
+	rc = export_recording(x, o, &job, &e) ? cmd_fail(&e) : EXIT_OK;
 	recording_close(&rec);
 	free(path);
 	return rc;
@@ -98,8 +175,9 @@ static int run_export(const void *opts, int nr, char **argv)
 const struct command cmd_export = {
 	.name = "export",
 	.summary = "write a recording in the format of another tool",
-	.synopsis = "--format=FMT [-o FILE] [FILE]",
+	.synopsis = "--format=FMT [-o FILE] [options] [FILE]",
 	.options = options,
 	.options_size = sizeof(struct export_opts),
+	.defaults = &defaults,
 	.run = run_export,
 };

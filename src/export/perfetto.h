@@ -65,8 +65,9 @@ struct held {
 	size_t len;
 };
 
-/* How many bytes polls of a length take: 8 buckets for each power of two. */
-#define NR_SIZES 512
+/* How many bytes polls of a length take. */
+#define SIZES_SUB UINT64_C(64)
+#define NR_SIZES  (SIZES_SUB * 60)
 
 struct slices {
 	const struct recording *rec;

@@ -20,16 +20,20 @@ static uint64_t track_of(uint32_t thread)
 	return UUID_THREADS + thread;
 }
 
+/* 64 buckets for each power of two; what is below 64 is exact. */
 static unsigned bucket_of(uint64_t ns)
 {
-	unsigned log = ns < 8 ? 0 : 61 - __builtin_clzll(ns);
+	unsigned shift = ns < SIZES_SUB ? 0 : 57 - __builtin_clzll(ns);
 
-	return ns < 8 ? ns : log * 8 + (ns >> (log - 1) & 7);
+	return ns < SIZES_SUB ? ns : (shift + 1) * SIZES_SUB + (ns >> shift & (SIZES_SUB - 1));
 }
 
 static uint64_t bucket_low(unsigned bucket)
 {
-	return bucket < 8 ? bucket : (uint64_t)(8 + bucket % 8) << (bucket / 8 - 1);
+	unsigned row = bucket / SIZES_SUB;
+	uint64_t sub = bucket % SIZES_SUB;
+
+	return row ? (SIZES_SUB + sub) << (row - 1) : sub;
 }
 
 uint64_t slices_fit(const uint64_t *sizes, uint64_t bytes)
