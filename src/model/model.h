@@ -79,6 +79,7 @@ struct model_waker {
 	uint32_t thread; /* MODEL_NO_THREAD for a self-wake that was only inferred */
 	bool has_key;	 /* BY_TASK, BY_SELF when seen, BY_ABORT when a task did it */
 	struct model_key key;
+	uint64_t time_ns; /* when; before the start of the view for what was runnable then */
 };
 
 /*

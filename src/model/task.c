@@ -34,9 +34,11 @@ static void woken(struct model *m, struct task *t, uint64_t time, const struct m
 {
 	t->pub.wakes[w->cause]++;
 	t->woken_by = *w;
+	t->woken_by.time_ns = time;
 	t->is_woken = true;
 	if (m->nr_wake_sinks && is_told(m, t))
-		tell_wake(m, &(struct model_wake){ .task = &t->pub, .time_ns = time, .waker = w });
+		tell_wake(m, &(struct model_wake){
+				     .task = &t->pub, .time_ns = time, .waker = &t->woken_by });
 }
 
 static const struct model_waker self_waker = { .cause = MODEL_BY_SELF, .thread = MODEL_NO_THREAD };

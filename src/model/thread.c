@@ -234,6 +234,8 @@ void thread_sleep(struct model *m, struct thread *thr, uint8_t flags)
 	thr->is_asleep = true;
 	thr->sleep_flags = flags;
 	thr->sleep_start = m->now;
+	if (thr->stack.nr)
+		top(thr)->has_inner = true;
 }
 
 void thread_awake(struct model *m, struct thread *thr)
@@ -264,7 +266,6 @@ void thread_awake(struct model *m, struct thread *thr)
 	f->blocked_ns += ns;
 	f->max_blocked_ns = MAX(f->max_blocked_ns, ns);
 	f->nr_blocks++;
-	f->has_inner = true;
 	if (f->task)
 		task_blocked(f->task, (struct run_ref){ thr->pub.thread, thr->stack.nr - 1 },
 			     &sleep);
