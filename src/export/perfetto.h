@@ -97,6 +97,7 @@ struct chosen {
 
 struct task_track {
 	uint64_t uuid;
+	bool has_begun;
 	uint64_t last_ns; /* drawn up to here */
 	uint64_t drawn_ns[MODEL_NR_STATES];
 };

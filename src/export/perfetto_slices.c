@@ -71,12 +71,13 @@ static unsigned put_origins(struct slices *s, struct proto *w, const struct mode
 			    uint64_t flow)
 {
 	const struct model_task *t = run->task;
-	uint64_t woken_ns = run->start_ns - run->sched_ns;
+	const struct model_waker *by = run->waker;
 	unsigned nr = 0;
 
-	if (run->waker && run->waker->thread != MODEL_NO_THREAD && run->is_gap_known &&
-	    (woken_ns > s->from_ns || !s->from_ns))
-		put_origin(w, woken_ns, run->waker->thread, NAME_WAKE, flow + nr++);
+	/* where runs overlapped, the latest wake may be one that came later */
+	if (by && by->thread != MODEL_NO_THREAD && by->time_ns >= s->from_ns &&
+	    by->time_ns <= run->start_ns)
+		put_origin(w, by->time_ns, by->thread, NAME_WAKE, flow + nr++);
 	if (run->is_first && t->spawn_exact && t->spawn_thread != MODEL_NO_THREAD)
 		put_origin(w, t->spawn_ns, t->spawn_thread, NAME_SPAWN, flow + nr++);
 	return nr;

@@ -125,16 +125,16 @@ static void on_spawn(void *sink, const struct model_task *task)
 {
 	struct tasks *t = sink;
 	unsigned rank = find_rank(t, task);
+	uint64_t uuid = UUID_FIRST_TASK + t->tracks.nr;
 
 	while (t->track_of_slot.nr <= task->slot)
 		vec_push(&t->track_of_slot, 0);
 	t->track_of_slot.v[task->slot] = 0;
 	if (!rank || t->tracks.nr >= MAX_TRACKS)
 		return;
-	vec_push(&t->tracks, (struct task_track){ .uuid = UUID_FIRST_TASK + t->tracks.nr,
-						  .last_ns = task->spawn_ns });
+	vec_push(&t->tracks, (struct task_track){ .uuid = uuid });
 	t->track_of_slot.v[task->slot] = t->tracks.nr;
-	put_track(t, task, UUID_FIRST_TASK + t->tracks.nr - 1, rank);
+	put_track(t, task, uuid, rank);
 }
 
 static struct task_track *track_of(struct tasks *t, const struct model_task *task)
@@ -142,6 +142,14 @@ static struct task_track *track_of(struct tasks *t, const struct model_task *tas
 	uint32_t nr = t->track_of_slot.v[task->slot];
 
 	return nr ? &t->tracks.v[nr - 1] : NULL;
+}
+
+/* When it was spawned is certain only now. */
+static void begin(struct task_track *track, const struct model_task *task)
+{
+	if (!track->has_begun)
+		track->last_ns = task->spawn_ns;
+	track->has_begun = true;
 }
 
 /* The next ns of the track. tid 0: on no thread. */
@@ -192,6 +200,7 @@ static void on_run(void *sink, const struct model_run *run)
 
 	if (likely(!track))
 		return;
+	begin(track, run->task);
 	put_gap(t, track, run->start_ns, run->idle_ns, run->sched_ns);
 	put_state(t, track, run->flags ? NAME_DROPPING : NAME_STATES + MODEL_RUNNING,
 		  run->end_ns - run->start_ns, recording_thread_tid(t->rec, run->thread));
@@ -202,9 +211,11 @@ static void on_task(void *sink, const struct model_task *task)
 	struct tasks *t = sink;
 	struct task_track *track = track_of(t, task);
 
-	if (track)
-		put_gap(t, track, task->end_ns, task->ns[MODEL_IDLE] - track->drawn_ns[MODEL_IDLE],
-			task->ns[MODEL_SCHEDULED] - track->drawn_ns[MODEL_SCHEDULED]);
+	if (!track)
+		return;
+	begin(track, task);
+	put_gap(t, track, task->end_ns, task->ns[MODEL_IDLE] - track->drawn_ns[MODEL_IDLE],
+		task->ns[MODEL_SCHEDULED] - track->drawn_ns[MODEL_SCHEDULED]);
 }
 
 const struct model_ops tasks_draw_ops = { .spawn = on_spawn, .run = on_run, .task = on_task };
