@@ -4,6 +4,7 @@
 use crate::{ms, multi_thread, ns_since, spin, us, Mode, Truth};
 use std::sync::{mpsc, Arc, Mutex};
 use std::time::{Duration, Instant};
+use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 use tokio::task::{block_in_place, spawn_blocking, yield_now};
 use tokio::time::sleep;
 
@@ -56,36 +57,39 @@ fn blocked_sleep_miss() -> Truth {
 	truth.with("count", ROUNDS)
 }
 
-async fn locks_in_poll(m: Arc<Mutex<()>>, held: mpsc::Receiver<()>) -> u64 {
+type Lock = Arc<Mutex<()>>;
+
+async fn locks_in_poll(m: Lock, mut held: UnboundedReceiver<()>, tell: mpsc::Sender<()>) -> u64 {
 	let mut waited = 0;
 	for _ in 0..ROUNDS {
-		while held.try_recv().is_err() {
-			sleep(ms(2)).await;
-		}
+		held.recv().await.expect("holder");
 		let began = Instant::now();
+		tell.send(()).expect("holder");
 		drop(m.lock().expect("lock"));
 		waited += ns_since(began);
 	}
 	waited
 }
 
-/// Holds the lock `ROUNDS` times, and says so each time; a while later it lets go.
-fn hold(m: &Mutex<()>, tell: &mpsc::Sender<()>) {
+/// Holds the lock `ROUNDS` times, each time for a while after somebody is told to want it.
+fn hold(m: &Mutex<()>, tell: &UnboundedSender<()>, wanted: &mpsc::Receiver<()>) {
 	for _ in 0..ROUNDS {
 		let guard = m.lock().expect("lock");
 		tell.send(()).expect("somebody wants it");
+		wanted.recv().expect("somebody wants it");
 		std::thread::sleep(ms(40));
 		drop(guard);
-		std::thread::sleep(ms(20));
+		std::thread::sleep(ms(10));
 	}
 }
 
 fn blocked_lock() -> Truth {
-	let m = Arc::new(Mutex::new(()));
-	let (tell, held) = mpsc::channel();
-	let task = locks_in_poll(m.clone(), held);
+	let m = Lock::default();
+	let (tell, held) = unbounded_channel();
+	let (want, wanted) = mpsc::channel();
+	let task = locks_in_poll(m.clone(), held, want);
 	let truth = Truth::of(&task);
-	let holder = std::thread::spawn(move || hold(&m, &tell));
+	let holder = std::thread::spawn(move || hold(&m, &tell, &wanted));
 	let waited = multi_thread(2).block_on(async { tokio::spawn(task).await.expect("locks") });
 	holder.join().expect("holder");
 	truth.with("count", ROUNDS).with("ns", waited)
@@ -117,9 +121,9 @@ fn blocked_lock_miss() -> Truth {
 async fn busy_in_poll() -> u64 {
 	let mut busy = 0;
 	for _ in 0..ROUNDS {
-		sleep(ms(30)).await;
+		sleep(ms(20)).await;
 		let began = Instant::now();
-		spin(ms(40));
+		spin(ms(60));
 		busy += ns_since(began);
 	}
 	busy
@@ -155,7 +159,7 @@ fn in_pieces(work: Duration, pause: Duration) -> Truth {
 }
 
 fn long_poll_miss() -> Truth {
-	in_pieces(ms(40), ms(30))
+	in_pieces(ms(60), ms(20))
 }
 
 async fn computes() -> u64 {

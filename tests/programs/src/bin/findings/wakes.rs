@@ -157,7 +157,7 @@ async fn waits_for_worker(mut messages: mpsc::UnboundedReceiver<Instant>) -> (u6
 	(nr, sum, max)
 }
 
-const LONG: Duration = Duration::from_millis(45);
+const LONG: Duration = Duration::from_millis(60);
 
 async fn holds_worker() {
 	for _ in 0..11 {

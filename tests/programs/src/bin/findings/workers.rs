@@ -96,7 +96,7 @@ fn blocking_queue() -> Truth {
 	run_closures(&rt, 41, ms(30))
 }
 
-/// Many, and a thread for each.
+/// As long, and a thread for each.
 fn blocking_queue_miss() -> Truth {
-	run_closures(&multi_thread(2), 23, ms(300))
+	run_closures(&multi_thread(2), 11, ms(300))
 }
