@@ -41,6 +41,8 @@ def check_figures(says, figures):
     lock = figures["demo::stats::count_visit"]
     check(0 < lock["polls"] <= says["lock_waits"], f"{lock} of {says}")
     check(0.4 * says["lock_wait_ms"] < lock["blocked_ns"] / 1e6 < 1.05 * says["lock_wait_ms"], f"{lock} of {says}")
+    same("tasks that are left", figures["demo::orders::await_receipt"]["alive"], says["leaked"])
+    agree("wakes by itself", figures["demo::mail::send_mails"]["self_wakes"], says["spins"], 0.01)
 
 
 @test()
