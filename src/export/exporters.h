@@ -9,6 +9,7 @@
 #define EXPORTERS \
 	EXPORTER(perfetto) \
 	EXPORTER(chrome) \
+	EXPORTER(html) \
 	EXPORTER(folded) \
 	EXPORTER(speedscope) \
 	EXPORTER(sqlite) \
