@@ -21,13 +21,15 @@ struct html_column {
 	size_t nr;
 };
 
+#define HTML_BLOCK 32768
+
 struct html_pack;
 
 struct html_pack *html_pack_new(void);
 void html_pack_free(struct html_pack *p);
 /*
- * Numbers get(arg, 0) to get(arg, nr - 1), all their lowest bytes first, then the next: bytes of
- * one kind compress well.
+ * Numbers get(arg, 0) to get(arg, nr - 1), in blocks of HTML_BLOCK: all their lowest bytes first,
+ * then the next, as bytes of one kind compress well.
  */
 void html_pack_put(struct html_pack *p, struct html_column column,
 		   uint64_t (*get)(const void *arg, size_t i), const void *arg);

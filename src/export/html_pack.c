@@ -4,15 +4,16 @@
 
 #include "export/html.h"
 
-#define CHUNK_BYTES 32768
-#define LEVEL	    5 /* beyond it, twice the time for two percent */
+#define ROOM_BYTES 32768u /* for what comes out */
+#define LEVEL	   5	  /* beyond it, twice the time for two percent */
 
 struct html_pack {
 	z_stream z;
 	int status; /* of zlib, the first that was bad */
 	struct strbuf bytes;
 	VEC(struct html_column) columns;
-	uint8_t chunk[CHUNK_BYTES];
+	uint64_t values[HTML_BLOCK];
+	uint8_t bytes_of[HTML_BLOCK]; /* the same byte of each */
 };
 
 struct html_pack *html_pack_new(void)
@@ -39,14 +40,14 @@ static void squeeze(struct html_pack *p, size_t len, int flush)
 {
 	if (p->status != Z_OK)
 		return;
-	p->z.next_in = p->chunk;
+	p->z.next_in = p->bytes_of;
 	p->z.avail_in = len;
 	do {
-		strbuf_grow(&p->bytes, CHUNK_BYTES);
+		strbuf_grow(&p->bytes, ROOM_BYTES);
 		p->z.next_out = (uint8_t *)p->bytes.s + p->bytes.len;
-		p->z.avail_out = CHUNK_BYTES;
+		p->z.avail_out = ROOM_BYTES;
 		p->status = deflate(&p->z, flush);
-		p->bytes.len += CHUNK_BYTES - p->z.avail_out;
+		p->bytes.len += ROOM_BYTES - p->z.avail_out;
 	} while (p->status == Z_OK && (p->z.avail_in || !p->z.avail_out));
 	if (p->status == Z_BUF_ERROR)
 		p->status = Z_OK; /* there was nothing to do */
@@ -55,18 +56,17 @@ static void squeeze(struct html_pack *p, size_t len, int flush)
 void html_pack_put(struct html_pack *p, struct html_column column,
 		   uint64_t (*get)(const void *arg, size_t i), const void *arg)
 {
-	size_t len = 0;
+	for (size_t from = 0; from < column.nr; from += HTML_BLOCK) {
+		size_t nr = MIN(column.nr - from, (size_t)HTML_BLOCK);
 
-	for (unsigned byte = 0; byte < column.width; byte++) {
-		for (size_t i = 0; i < column.nr; i++) {
-			p->chunk[len++] = get(arg, i) >> 8 * byte;
-			if (len == CHUNK_BYTES) {
-				squeeze(p, len, Z_NO_FLUSH);
-				len = 0;
-			}
+		for (size_t i = 0; i < nr; i++)
+			p->values[i] = get(arg, from + i);
+		for (unsigned byte = 0; byte < column.width; byte++) {
+			for (size_t i = 0; i < nr; i++)
+				p->bytes_of[i] = p->values[i] >> 8 * byte;
+			squeeze(p, nr, Z_NO_FLUSH);
 		}
 	}
-	squeeze(p, len, Z_NO_FLUSH);
 	vec_push(&p->columns, column);
 }
 

@@ -75,9 +75,9 @@ class WorkersChart extends TimeChart {
 	}
 
 	paint() {
-		const rows = this.lanes?.length ?? 0, height = rows * (HEAT + HEAT_GAP) + 20;
-		if (!rows)
+		if (!this.lanes)
 			return;
+		const height = this.lanes.length * (HEAT + HEAT_GAP) + 20;
 		const g = prepare(this.canvas, this.width, height);
 		this.lanes.forEach((lane, i) => this.paintThread(g, lane.thread, i * (HEAT + HEAT_GAP)));
 		this.paintAxis(g, height - 18);

@@ -2,7 +2,7 @@
 // The recording as the tool put it into the page: facts (JSON), and columns of numbers (base64 of
 // gzip). See export/html.h for how columns are packed.
 
-const NONE = 0xffff;
+const NONE = 0xffff, BLOCK = 32768;
 const FLAG = { drop: 1, first: 2, open: 4, gapKnown: 8 };
 const NO_CAUSE = 255;
 
@@ -23,16 +23,17 @@ async function inflate(bytes) {
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// All lowest bytes come first, then all second ones: typed arrays want them together.
+// In each block all lowest bytes come first, then all second ones: typed arrays want them together.
 function unpackColumns(bytes, columns) {
 	const types = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array, 8: Float64Array };
 	const all = { busy: [], blocked: [] };
 	let at = 0;
 	for (const [name, width, nr] of columns) {
 		const values = new types[width](nr), view = new Uint8Array(values.buffer);
-		for (let byte = 0; byte < width; byte++, at += nr)
-			for (let i = 0; i < nr; i++)
-				view[i * width + byte] = bytes[at + i];
+		for (let from = 0; from < nr; from += BLOCK)
+			for (let byte = 0, to = Math.min(from + BLOCK, nr); byte < width; byte++)
+				for (let i = from; i < to; i++)
+					view[i * width + byte] = bytes[at++];
 		if (name in all && Array.isArray(all[name]))
 			all[name].push(values);
 		else
@@ -83,8 +84,7 @@ function colorTypes(groups) {
 	return busiest;
 }
 
-async function loadData() {
-	const facts = JSON.parse(byId('facts').textContent);
+async function loadData(facts) {
 	const columns = unpackColumns(await inflate(fromBase64(byId('columns').textContent.trim())), facts.columns);
 	const c = name => columns['poll.' + name];
 	const took = c('took'), sched = c('sched'), blocked = c('blocked'), waker = c('waker'), wakerHigh = c('waker_high');

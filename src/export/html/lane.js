@@ -12,9 +12,11 @@ class Row {
 		this.polls = polls;
 		this.start = new Float64Array(nr);
 		this.end = new Float64Array(nr);
+		this.took = new Float32Array(nr);
 		this.sum = new Float64Array(nr + 1);
 		for (let i = 0; i < nr; i++) {
 			this.start[i] = data.start[polls[i]];
+			this.took[i] = data.took(polls[i]);
 			this.end[i] = this.start[i] + data.took(polls[i]);
 			this.sum[i + 1] = this.sum[i] + this.end[i] - this.start[i];
 		}
@@ -25,39 +27,34 @@ class Row {
 		}
 	}
 
-	#span(i) {
-		return this.end[i] - this.start[i];
-	}
-
 	#longestOfBlocks(below, size) {
-		const level = new Uint32Array(Math.ceil(size / FAN));
+		const level = new Uint32Array(Math.ceil(size / FAN)), { took } = this;
 		for (let i = 0; i < size; i++) {
 			const poll = below ? below[i] : i, block = Math.floor(i / FAN);
-			if (i % FAN === 0 || this.#span(poll) > this.#span(level[block]))
+			if (i % FAN === 0 || took[poll] > took[level[block]])
 				level[block] = poll;
 		}
 		return level;
 	}
 
-	// Of polls a to b - 1.
+	// Of polls a to b - 1: single ones up to a whole block, then blocks, then blocks of blocks.
 	longest(a, b) {
-		let best = a, from = a, to = b;
-		const look = poll => {
-			if (this.#span(poll) > this.#span(best))
-				best = poll;
-		};
-		for (let depth = 0; from < to; depth++) {
-			const level = depth ? this.levels[depth - 1] : null, up = this.levels[depth];
-			while (from < to && (from % FAN || !up)) {
-				look(level ? level[from] : from);
-				from++;
+		const { took, levels } = this;
+		let best = a;
+		for (let depth = 0; a < b; depth++) {
+			const level = depth ? levels[depth - 1] : null, isTop = depth === levels.length;
+			for (; a < b && (isTop || a % FAN); a++) {
+				const poll = level ? level[a] : a;
+				if (took[poll] > took[best])
+					best = poll;
 			}
-			while (from < to && to % FAN) {
-				to--;
-				look(level ? level[to] : to);
+			for (; a < b && b % FAN; b--) {
+				const poll = level ? level[b - 1] : b - 1;
+				if (took[poll] > took[best])
+					best = poll;
 			}
-			from /= FAN;
-			to /= FAN;
+			a /= FAN;
+			b /= FAN;
 		}
 		return best;
 	}

@@ -54,8 +54,8 @@ function pollFacts(data, poll) {
 	];
 }
 
-function showVerdict(data) {
-	const { facts } = data, { totals, recording, program } = facts;
+function showVerdict(facts) {
+	const { totals, recording, program } = facts;
 	const exe = program.exe.split('/').pop() || program.exe;
 	const counts = ['critical', 'warning', 'note'].map(s => [s, facts.findings.filter(f => f.severity === s).length]);
 	const said = counts.filter(([, nr]) => nr).map(([s, nr]) => {
@@ -68,7 +68,7 @@ function showVerdict(data) {
 	byId('verdict').append(...(facts.findings.length
 		? [plural(facts.findings.length, 'finding') + ': ', ...said, '. ']
 		: [make('b.is-good', 'No findings. ')]), `Recorded ${formatSpan(totals.duration_ns)}; ${recording.end}.`);
-	showTotals(data);
+	showTotals(facts);
 	const wrong = [recording.cut && 'The recording has no end: what came later is missing.',
 		recording.bad_blocks + recording.bad_events > 0 && 'The file is damaged: some of it could not be read.',
 		recording.lost > 0 && `${plural(recording.lost, 'event')} lost while recording: times of the tasks concerned are partly unknown.`]
@@ -77,8 +77,8 @@ function showVerdict(data) {
 	byId('warning').textContent = wrong;
 }
 
-function showTotals(data) {
-	const { totals: t, recording: r } = data.facts, all = t.workers * t.duration_ns;
+function showTotals(facts) {
+	const { totals: t, recording: r } = facts, all = t.workers * t.duration_ns;
 	const tiles = [
 		['duration', 'Duration', formatSpan(t.duration_ns), t.duration_ns, `${plural(r.events, 'event')}`],
 		['tasks', 'Tasks', formatCount(t.tasks), t.tasks, `${formatCount(t.alive)} alive at the end`],
@@ -128,7 +128,8 @@ function pollOfFinding(data, lanes, f) {
 function showFindings(data, timeline, lanes) {
 	const { findings } = data.facts, list = byId('finding-list');
 	if (!findings.length) {
-		list.append(make('li.none', 'Nothing looks wrong: no analysis found anything over its threshold.'));
+		list.append(make('li.none', data.facts.totals.tasks ? 'Nothing looks wrong: no analysis found anything over its threshold.'
+			: 'No task was recorded.'));
 		return;
 	}
 	for (const f of findings) {
@@ -285,12 +286,14 @@ function showTables(data, timeline, timesUpdate) {
 async function start() {
 	const wanted = window.matchMedia('(prefers-color-scheme: dark)');
 	setTheme(wanted.matches ? 'dark' : 'light');
-	const data = await loadData(), lanes = makeLanes(data), timeline = new Timeline(data, lanes);
+	const facts = JSON.parse(byId('facts').textContent);
+	showVerdict(facts);
+	await new Promise(done => setTimeout(done)); // so much can be read while the rest is unpacked
+	const data = await loadData(facts), lanes = makeLanes(data), timeline = new Timeline(data, lanes);
 	new Overview(timeline, data);
 	new TimelineInput(timeline, (poll, x, y) =>
 		showTip(poll < 0 ? null : [data.groups[data.groupOf(poll)]?.label ?? 'unknown', pollFacts(data, poll),
 			data.groups[data.groupOf(poll)]?.color], x, y));
-	showVerdict(data);
 	showFindings(data, timeline, lanes);
 	const pressLegend = showLegend(data, timeline), timesUpdate = showTimes(data);
 	const charts = [new WorkersChart(data, lanes, timeline, showTip),
