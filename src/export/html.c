@@ -10,9 +10,9 @@
 #include "export/exporters.h"
 #include "export/html_page.h"
 
-#define DEFAULT_BYTES (UINT64_C(50) << 20)
-#define MAX_POLLS     (UINT64_C(2) << 20)
-#define MIN_POLLS     1000u
+#define MAX_BYTES (UINT64_C(50) << 20) /* what a browser opens at once, and a mail takes */
+#define MAX_POLLS (UINT64_C(2) << 20)
+#define MIN_POLLS 1000u
 /* A poll takes ten to twenty bytes of the page; how many exactly shows when it is packed. */
 #define POLL_BYTES 12
 #define PAGE_BYTES (UINT64_C(256) << 10) /* the page itself, and some facts */
@@ -112,7 +112,7 @@ static void tell(const struct html *h)
 
 static int run(struct export_job *job, struct err *e)
 {
-	uint64_t max_bytes = job->max_bytes ? job->max_bytes : DEFAULT_BYTES;
+	uint64_t max_bytes = job->max_bytes ? job->max_bytes : UINT64_MAX / 16;
 	struct html h = { .job = job };
 	int rc;
 
@@ -136,5 +136,6 @@ const struct exporter exporter_html = {
 	.name = "html",
 	.summary = "a page to look at in a browser: findings, timeline, tables",
 	.suffix = "html",
+	.max_bytes = MAX_BYTES,
 	.run = run,
 };

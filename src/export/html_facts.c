@@ -63,15 +63,13 @@ static void put_recording(const struct html_facts *f, struct json *j)
 {
 	const struct trace_damage *d = trace_get_damage(f->rec->trace);
 	const struct trace_end *end = trace_get_end(f->rec->trace);
-	uint32_t nr_anchors;
-	const struct clock_anchor *anchors = trace_get_anchors(f->rec->trace, &nr_anchors);
 	uint64_t lost[EV_MAX];
 	char buf[64];
 
 	json_open_object(j, "recording");
 	json_str(j, "end", describe_end(end, buf));
 	json_uint(j, "events", model_get_totals(f->model)->nr_events);
-	json_uint(j, "real_ns", nr_anchors ? anchors[0].real_ns : 0);
+	json_uint(j, "real_ns", export_get_zero(f->rec).real_ns);
 	json_uint(j, "lost", recording_get_lost(f->rec, f->model, lost));
 	json_open_object(j, "lost_by_kind");
 	for (unsigned i = 0; i < EV_MAX; i++)

@@ -64,7 +64,8 @@ static void on_run(void *sink, const struct model_run *run)
 {
 	struct html_time *t = sink;
 
-	add_on(t, t->busy, run->thread, run->start_ns, run->end_ns);
+	if (run->outer_start_ns == MODEL_NO_RUN)
+		add_on(t, t->busy, run->thread, run->start_ns, run->end_ns);
 	load_add(t->running, run->start_ns, run->end_ns);
 	if (run->is_gap_known)
 		load_add(t->scheduled, run->start_ns - run->sched_ns, run->start_ns);
@@ -96,7 +97,7 @@ static uint64_t get_average(const void *arg, size_t i)
 	return html_bits_of(span_ns ? load_get(l, i) / (double)span_ns : 0);
 }
 
-/* Share of a bin, of 65535. Runs inside of runs count but once. */
+/* Share of a bin, of 65535. */
 static uint64_t get_share(const void *arg, size_t i)
 {
 	struct load *const *loads = arg;

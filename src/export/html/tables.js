@@ -132,7 +132,7 @@ function typesTable(data, open) {
 		columns: [
 			{ title: 'Type', isText: true, value: r => r.short, cell: typeCell, hint: r => r.name },
 			{ title: 'Place', isText: true, value: r => r.place ?? '', text: r => shortPlace(r.place), hint: r => r.place ?? '',
-				width: '130px' },
+				width: '150px' },
 			{ title: 'Kind', isText: true, value: r => r.kind, text: r => r.kind, width: '70px' },
 			number('Tasks', r => r.tasks, { width: '62px' }),
 			number('Alive', r => r.alive, { width: '56px', help: 'at the end of the recording' }),

@@ -283,8 +283,9 @@ class Timeline {
 	paintWide(g, poll, left, right, y, height) {
 		const { data } = this, blocked = data.blocked(poll), group = data.groups[data.groupOf(poll)];
 		if (blocked) {
+			const end = this.xOf(data.start[poll] + blocked); // when in the poll it was is not told
 			g.fillStyle = theme.critical;
-			g.fillRect(left, y, Math.max(2, (right - left - 1) * Math.min(1, blocked / (data.took(poll) || 1))), 4);
+			g.fillRect(left, y, Math.max(0, Math.min(right - 1, Math.max(end, left + 2)) - left), 4);
 		}
 		if (right - left < 40 || height < LANE || this.isFaded(poll, data.groupOf(poll)))
 			return;
