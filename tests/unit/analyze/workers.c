@@ -241,11 +241,10 @@ static void test_worker_imbalance_miss(void **state)
 		0);
 	/* what waits is rare, or little in all */
 	assert_int_equal(
-		imbalances((struct load){ 9 * MS, 1 * MS, .wait_every = 20, .wait_at = 5 * MS },
-			   ""),
+		imbalances((struct load){ 9950 * US, 0, .wait_every = 20, .wait_at = 5 * MS }, ""),
 		0);
 	assert_int_equal(
-		imbalances((struct load){ 9 * MS, 1 * MS, .wait_every = 5, .wait_at = 5 * MS }, ""),
+		imbalances((struct load){ 9950 * US, 0, .wait_every = 10, .wait_at = 5 * MS }, ""),
 		1);
 	assert_int_equal(imbalances((struct load){ 2 * MS, 0, .wait_every = 1, .wait_at = 1 * MS },
 				    "worker-imbalance=10%"),
