@@ -29,6 +29,12 @@ static bool runtime_id(const struct table *t, const void *r, uint64_t *value)
 	return say_index(task_of(r)->key.runtime, table_rec(t)->nr_runtimes, value);
 }
 
+/* Ids repeat in the copies of a runtime. */
+static bool copy(const struct table *t, const void *r, uint64_t *value)
+{
+	return table_rec(t)->nr_runtimes > 1 && runtime_id(t, r, value);
+}
+
 static const char *type(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	return say_type(t, task_of(r)->key.type, scratch);
@@ -129,6 +135,7 @@ static bool is_judged(const struct table *t, const void *r)
 
 static const struct column columns[] = {
 	{ .key = "id", .head = "ID", .unit = COLUMN_NUMBER, .number = id },
+	{ .head = "RUNTIME", .unit = COLUMN_NUMBER, .rank = 1, .number = copy },
 	{ .key = "runtime", .text = runtime },
 	{ .key = "runtime_id", .number = runtime_id },
 	{ .key = "type", .text = type },

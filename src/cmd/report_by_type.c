@@ -157,6 +157,9 @@ static void tell_counts(const struct by_type_row *row, struct strbuf *out)
 		    format_grouped(row->peak, b));
 	if (row->nr_never_polled)
 		strbuf_addf(out, ", %s never polled", format_grouped(row->nr_never_polled, a));
+	if (row->nr_first_seen)
+		strbuf_addf(out, ", the spawn of %s not seen",
+			    format_grouped(row->nr_first_seen, a));
 	for (unsigned i = 0; i < MODEL_NR_ENDS; i++)
 		if (row->ends[i])
 			strbuf_addf(out, ", %s %s", format_grouped(row->ends[i], a),
@@ -199,6 +202,8 @@ static void tell(const struct report_table *t, const void *r, struct out *out)
 	const struct by_type_row *row = r;
 	struct strbuf scratch = STRBUF_INIT, *buf = &out->buf;
 	const char *place = say_location(&t->table, row->group->type, &scratch);
+	char a[FORMAT_SIZE];
+	uint64_t bytes;
 
 	strbuf_addstr(buf, style_on(t->opts->styles, STYLE_NAME));
 	draw_type(&t->table, row->group->type, false, SIZE_MAX, buf);
@@ -209,6 +214,8 @@ static void tell(const struct report_table *t, const void *r, struct out *out)
 		strbuf_addch(buf, '\n');
 	}
 	strbuf_release(&scratch);
+	if (size(&t->table, row, &bytes))
+		strbuf_addf(buf, "  size    %s bytes\n", format_grouped(bytes, a));
 	tell_counts(row, buf);
 	strbuf_addf(buf, "%17s %7s %7s %7s %7s  %s\n", "NUMBER", "P50", "P90", "P99", "MAX",
 		    "100ns 1us   10us  100us 1ms   10ms  100ms 1s");

@@ -5,8 +5,8 @@
  * apart, too.
  *
  * As text a column is as wide as what is in it. *Flexible* columns, those that draw, share what is
- * left of the line. Where that is too little, other columns are left out: first those with nothing
- * in them, then those of the greatest rank.
+ * left of the line. Columns that have a rank are left out where there is nothing in them, and,
+ * those of the greatest rank first, where names would have too little room.
  */
 #ifndef CMD_TABLE_H
 #define CMD_TABLE_H

@@ -17,7 +17,6 @@
 struct fit {
 	size_t width;
 	bool is_shown;
-	bool is_empty; /* no row has anything in it */
 };
 
 struct layout {
@@ -148,11 +147,10 @@ static void measure(struct layout *l, size_t c)
 	struct fit *fit = &l->fits[c];
 	struct strbuf cell = STRBUF_INIT;
 
-	fit->is_shown = col->head != NULL;
-	fit->is_empty = true;
-	if (!fit->is_shown)
+	if (!col->head)
 		return;
 	fit->width = strlen(col->head);
+	fit->is_shown = !col->rank;
 	for (size_t i = 0; i < l->t->rows.nr; i++) {
 		strbuf_reset(&cell);
 		if (col->draw)
@@ -160,7 +158,7 @@ static void measure(struct layout *l, size_t c)
 		else
 			add_cell(l->t, col, l->t->rows.v[i], &cell);
 		fit->width = MAX(fit->width, utf8_columns(cell.s, cell.len));
-		fit->is_empty = fit->is_empty && strcmp(cell.s, "-") == 0;
+		fit->is_shown = fit->is_shown || strcmp(cell.s, "-") != 0;
 	}
 	strbuf_release(&cell);
 }
@@ -180,19 +178,13 @@ static size_t sum_widths(const struct layout *l, size_t flexible)
 static bool leave_one_out(struct layout *l)
 {
 	struct fit *goes = NULL;
-	unsigned best = 0;
+	unsigned rank = 0;
 
 	for (size_t c = 0; c < l->t->nr_columns; c++) {
-		struct fit *fit = &l->fits[c];
-		unsigned rank = l->t->columns[c].rank;
-
-		if (!fit->is_shown || !rank)
+		if (!l->fits[c].is_shown || l->t->columns[c].rank <= rank)
 			continue;
-		rank += fit->is_empty ? 1000 : 0;
-		if (rank > best) {
-			best = rank;
-			goes = fit;
-		}
+		rank = l->t->columns[c].rank;
+		goes = &l->fits[c];
 	}
 	if (goes)
 		goes->is_shown = false;

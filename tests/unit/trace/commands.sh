@@ -70,7 +70,8 @@ for width in 80 100 140; do
 	expect "report in $width columns" '' "$(COLUMNS=$width "$futrace" report | sed '1,/^$/d' | grep -E ".{$((width + 1))}")"
 done
 expect 'a short line leaves columns out' 1 "$(COLUMNS=80 "$futrace" report | grep -c 'POLLS  *BUSY')"
-expect 'a long one has them all' 1 "$(COLUMNS=140 "$futrace" report | grep -c 'POLLS  *WAKES  *SELF .* BLOCKED')"
+expect 'a long one has all in which there is something' 1 \
+	"$(COLUMNS=140 "$futrace" report | grep -c 'PEAK  *POLLS  *WAKES  *SELF  *BUSY  *UNKNOWN .* P90 .* TYPE')"
 
 for wrong in nothing /dev/null "$dir" /bin/sh; do
 	for command in dump info; do
