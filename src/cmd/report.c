@@ -179,7 +179,7 @@ static int list_thresholds(const struct view_opts *o)
 
 	if (!config)
 		return cmd_fail(&e);
-	report_thresholds(config, &text);
+	report_thresholds(config, style_width(), &text);
 	fwrite(text.s, 1, text.len, stdout);
 	strbuf_release(&text);
 	analyze_config_free(config);

@@ -48,7 +48,7 @@ void report_totals_json(const struct report *r, const struct report_totals *t, s
 void report_findings_text(const struct report *r, struct strbuf *out);
 void report_findings_json(const struct report *r, struct json *j);
 /* Every analysis with its thresholds as they are set. */
-void report_thresholds(const struct analyze_config *config, struct strbuf *out);
+void report_thresholds(const struct analyze_config *config, size_t width, struct strbuf *out);
 
 /* One pass for the analyzer, the table and these sinks; one more if the table needs it. */
 void report_read(struct report *r, const struct recording_sink *sinks, size_t nr);

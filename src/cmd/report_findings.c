@@ -267,9 +267,10 @@ static const char *limit_text(const struct threshold *t, uint64_t value, char bu
 	}
 }
 
-void report_thresholds(const struct analyze_config *config, struct strbuf *out)
+void report_thresholds(const struct analyze_config *config, size_t width, struct strbuf *out)
 {
 	char now[FORMAT_SIZE], usual[FORMAT_SIZE];
+	struct strbuf help = STRBUF_INIT;
 
 	for (const struct analysis *const *an = analyses; *an; an++) {
 		const uint64_t *limits = analyze_config_limits(config, *an);
@@ -278,11 +279,13 @@ void report_thresholds(const struct analyze_config *config, struct strbuf *out)
 			    (*an)->summary,
 			    analyze_config_is_allowed(config, *an) ? " (left out)" : "");
 		for (const struct threshold *t = (*an)->thresholds; t && t->name; t++, limits++) {
-			strbuf_addf(out, "  %-28s %8s  %s", t->name, limit_text(t, *limits, now),
-				    t->help);
+			strbuf_reset(&help);
+			strbuf_addstr(&help, t->help);
 			if (*limits != t->value)
-				strbuf_addf(out, " (usually %s)", limit_text(t, t->value, usual));
-			strbuf_addch(out, '\n');
+				strbuf_addf(&help, " (usually %s)", limit_text(t, t->value, usual));
+			strbuf_addf(out, "  %-24s %8s  ", t->name, limit_text(t, *limits, now));
+			report_wrap(out, help.s, 2 + 24 + 1 + 8 + 2, width);
 		}
 	}
+	strbuf_release(&help);
 }

@@ -9,6 +9,8 @@
 #define MIN_WIDTH     80
 #define MAX_WIDTH     1000
 
+const char *const style_choices[] = { "auto", "always", "never", NULL };
+
 static bool can_terminal(void)
 {
 	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");

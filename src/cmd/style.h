@@ -26,9 +26,9 @@ struct styles {
 };
 
 /* The line of the option in a command's table; the member is a const char *. */
-#define STYLE_OPTION(type, member)                     \
-	OPT(0, "color", OPT_STR, type, member, "WHEN", \
-	    "colours: auto (on a terminal), always, never")
+#define STYLE_OPTION(type, member) \
+	OPT_CHOICE(0, "color", type, member, "WHEN", "colours", style_choices)
+extern const char *const style_choices[];
 
 /*
  * wish is the argument of --color: auto (or NULL), always, never. Auto is colours on a terminal
