@@ -68,17 +68,25 @@ static inline void told_release(struct told *told)
 	vec_release(&told->woken);
 }
 
-static inline void play(struct told *told, const struct event *evs, size_t nr, uint64_t duration,
-			const uint64_t *lost)
+/* Told from `start` on. */
+static inline void play_from(struct told *told, const struct event *evs, size_t nr, uint64_t start,
+			     uint64_t end, const uint64_t *lost)
 {
 	struct model *m = model_new(script_types, NR_TYPES);
 
 	memset(told, 0, sizeof(*told));
 	model_add_sink(m, &told_ops, told);
+	model_set_start(m, start);
 	model_feed(m, evs, nr);
-	model_finish(m, duration, lost);
+	model_finish(m, end, lost);
 	told->totals = *model_get_totals(m);
 	model_free(m);
+}
+
+static inline void play(struct told *told, const struct event *evs, size_t nr, uint64_t duration,
+			const uint64_t *lost)
+{
+	play_from(told, evs, nr, 0, duration, lost);
 }
 
 static inline const struct model_task *told_find(struct told *told, uint64_t id)

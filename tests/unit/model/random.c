@@ -137,20 +137,28 @@ static void check_nesting(struct told *told)
 	vec_release(&runs);
 }
 
-static void check_stream(const events *evs, uint64_t duration)
+static void check_stream(const events *evs, uint64_t start, uint64_t duration)
 {
 	struct told told;
 	struct sums tasks, runs;
+	size_t before = 0;
 
-	play(&told, evs->v, evs->nr, duration, NULL);
+	while (before < evs->nr && evs->v[before].time < start)
+		before++;
+	play_from(&told, evs->v, evs->nr, start, duration, NULL);
 	assert_true(told.tasks.nr > 0);
+	vec_each (t, &told.tasks)
+		assert_true(t->spawn_ns >= start);
+	vec_each (r, &told.runs)
+		assert_true(r->start_ns >= start &&
+			    r->start_ns - start >= r->sched_ns + r->idle_ns);
 	tasks = by_task(&told);
 	runs = by_run(&told);
 	assert_int_equal(tasks.polls, runs.polls);
 	assert_int_equal(tasks.busy, runs.busy);
 	assert_int_equal(tasks.wakes, runs.wakes);
 	assert_int_equal(tasks.polls, thread_polls(&told));
-	assert_int_equal(told.totals.nr_events, evs->nr);
+	assert_int_equal(told.totals.nr_events, evs->nr - before);
 	check_nesting(&told);
 	told_release(&told);
 }
@@ -171,7 +179,23 @@ static void test_streams(void **state)
 
 		make(&evs, seed, seed % 2);
 		drop_stripped(&evs);
-		check_stream(&evs, evs.v[evs.nr - 1].time + seed % 3 * 1000);
+		check_stream(&evs, 0, evs.v[evs.nr - 1].time + seed % 3 * 1000);
+		vec_release(&evs);
+	}
+}
+
+/* All of that holds of what is left when the beginning is not told. */
+static void test_late_start(void **state)
+{
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		events evs = { 0 };
+		uint64_t end;
+
+		make(&evs, seed, seed % 2);
+		drop_stripped(&evs);
+		end = evs.v[evs.nr - 1].time;
+		check_stream(&evs, evs.v[seed * 10].time, end);
+		check_stream(&evs, end * seed / 310, end + 5);
 		vec_release(&evs);
 	}
 }
@@ -218,6 +242,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_streams),
+		cmocka_unit_test(test_late_start),
 		cmocka_unit_test(test_unmasking),
 		cmocka_unit_test(test_portions),
 	};
