@@ -11,6 +11,7 @@
 	EXPORTER(chrome) \
 	EXPORTER(html) \
 	EXPORTER(folded) \
+	EXPORTER(pprof) \
 	EXPORTER(speedscope) \
 	EXPORTER(sqlite) \
 	EXPORTER(ndjson) \
