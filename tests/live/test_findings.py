@@ -15,6 +15,10 @@ def nearly(got, want):
     return abs(got - want) <= want / 20
 
 
+def mostly(got, want):
+    return 0.8 * want <= got <= want
+
+
 def at_least(got, want):
     return got >= want - want / 20
 
@@ -30,8 +34,8 @@ FAULTS = {
     "long-poll": ("long-poll", {"polls": ("count", exactly), "busy_ns": ("ns", nearly)}),
     "never-yields": ("never-yields", {"tasks": ("count", exactly), "busy_ns": ("ns", nearly)}),
     "self-wakes": ("self-wakes", {"self_wakes": ("count", exactly)}),
-    # Two calls may be one wake.
-    "idle-wakes": ("idle-wakes", {"idle_wakes": ("count", nearly)}),
+    # Two calls may be one wake, and a poll that loses its CPU looks as if it had done something.
+    "idle-wakes": ("idle-wakes", {"idle_wakes": ("count", mostly)}),
     # What the machine made it wait is not the holder's fault.
     "sched-delay": ("sched-delay", {"polls": ("count", at_most), "wait_ns": ("ns", at_most), "max_ns": ("max_ns", at_most)}),
     "task-leak": ("task-leak", {"alive": ("count", exactly)}),
