@@ -32,6 +32,7 @@ struct maker {
 	struct trace_stream *s;
 	uint64_t time, end;
 	uint64_t polls, busy_ns, blocked_ns, max_ns;
+	uint64_t nr_long; /* a millisecond or more */
 };
 
 static void put(struct maker *m, struct event ev)
@@ -78,6 +79,7 @@ static void poll(struct maker *m, uint64_t task, uint16_t type, uint64_t took_ns
 	m->busy_ns += took_ns;
 	m->blocked_ns += blocked_ns;
 	m->max_ns = MAX(m->max_ns, took_ns);
+	m->nr_long += took_ns >= 1000000;
 }
 
 static void put_types(struct maker *m)
@@ -109,8 +111,6 @@ static void poll_one(struct maker *m, uint64_t n, uint64_t task, uint8_t end_fla
 
 static void make_thread(struct maker *m, uint32_t thread, uint64_t nr_polls)
 {
-	uint64_t next = 1;
-
 	begin_thread(m, 100 + thread, "made-worker", HELPER);
 	for (uint64_t n = 0; n < nr_polls; n++) {
 		/* each in its turn, and a task ends when it had enough of them */
@@ -124,7 +124,6 @@ static void make_thread(struct maker *m, uint32_t thread, uint64_t nr_polls)
 		if (!is_last && rnd(2))
 			put(m, (struct event){
 				       .kind = EV_WAKE, .type = task % NR_TYPES, .task = task });
-		next = MAX(next, task);
 	}
 	put(m, (struct event){ .kind = EV_RUN_END, .flags = EF_END_COMPLETE });
 	m->end = MAX(m->end, m->time);
@@ -198,8 +197,8 @@ static int make(const char *path, struct maker *m, uint64_t nr_polls, uint64_t n
 		return 1;
 	}
 	printf("{\"polls\":%" PRIu64 ",\"busy_ns\":%" PRIu64 ",\"blocked_ns\":%" PRIu64
-	       ",\"max_ns\":%" PRIu64 "}\n",
-	       m->polls, m->busy_ns, m->blocked_ns, m->max_ns);
+	       ",\"max_ns\":%" PRIu64 ",\"long\":%" PRIu64 "}\n",
+	       m->polls, m->busy_ns, m->blocked_ns, m->max_ns, m->nr_long);
 	return 0;
 }
 

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The HTML page, opened in a real browser from a file: what it shows, what it does when somebody uses it, what it costs,
+and what strings of the target cannot do to it."""
+import collections
+import functools
+import json
+import os
+import re
+
+from browser import Browser
+from exports import Trace, check, same, test, test_each
+
+FRAME_MS = 50  # of a zoom or a move, with a million polls
+
+
+@functools.cache
+def made(env, *args):
+    """A trace by make-html-trace, and what that says is in it."""
+    path = env.new_path('data')
+    truth = json.loads(env.run(os.path.join(env.build, 'tests/make-html-trace'), *args, path)[0])
+    return Trace('made ' + ' '.join(args), path), truth
+
+
+@functools.cache
+def page_of(env, trace):
+    return env.export(trace, 'html', suffix='html')
+
+
+def a_million(env):
+    return made(env, 'polls', '1000000', '8')
+
+
+class Page(Browser):
+    """A page that is open; at its end it has said nothing to the console and asked for nothing but its own file."""
+
+    def __init__(self, env, trace, **options):
+        super().__init__(**options)
+        self.path, self.said = page_of(env, trace)
+        try:
+            self.open(self.path)
+            same('ready', self.run('document.documentElement.dataset.ready'), 'yes')
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *error):
+        super().__exit__(*error)
+        if not any(error):
+            same('console', self.console, [])
+            same('requests', self.requests, ['file://' + self.path])
+
+    def texts(self, selector):
+        return self.run(f'[...document.querySelectorAll({json.dumps(selector)})].map(e => e.textContent)')
+
+    def total(self, key):
+        return int(self.run(f'document.querySelector(\'#totals [data-key="{key}"]\').dataset.value'))
+
+    def frame(self):
+        self.run('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
+
+    def view(self):
+        self.frame()
+        return self.run('futrace.timeline.view')
+
+    def place(self, selector):
+        """Its left upper corner in the window, scrolled to where it can be seen."""
+        self.run(f'document.querySelector({json.dumps(selector)}).scrollIntoView({{block: "center"}})')
+        self.frame()
+        return self.run(f'(({{x, y}}) => [x, y])(document.querySelector({json.dumps(selector)}).getBoundingClientRect())')
+
+
+@test_each
+def shows_every_poll(env, trace):
+    """Each poll is in the page with its times, task and thread, for every trace, absurd ones too."""
+    runs = [t for t in env.ndjson(trace) if t['kind'] in ('poll', 'drop')]
+    wanted = sorted([t['time_ns'], t['busy_ns'], t['blocked_ns'], t.get('sched_ns', -1), t['task'], t['tid'], t['kind'] == 'drop']
+                    for t in runs)
+    with Page(env, trace) as page:
+        got = page.run('''(d => Array.from(d.start, (start, i) => [start, d.took(i), d.blocked(i), d.flags[i] & 8 ? d.sched(i) : -1,
+            d.ownerId[d.task[i]], d.threads.get(d.threadOf(i)).tid, !!(d.flags[i] & 1)]))(futrace.data)''')
+        same('polls', sorted(got), wanted)
+        same('polls in lanes', page.run('futrace.lanes.flatMap(l => l.rows).reduce((n, r) => n + r.polls.length, 0)'), len(wanted))
+
+
+@test_each
+def knows_who_woke(env, trace):
+    """Where the page says that a task was woken and by whom, there was such a wake, and of a program it knows most of them."""
+    wakes = collections.defaultdict(list)
+    for t in env.ndjson(trace):
+        if t['kind'] == 'wake':
+            wakes[t['task'], t['cause'], t.get('waker'), t.get('tid')].append(t['time_ns'])
+    with Page(env, trace) as page:
+        told = page.run('''(d => Array.from(d.start, (start, i) => d.cause[i] === 255 || !(d.flags[i] & 8) ? null : [
+            start - d.sched(i), d.ownerId[d.task[i]], d.facts.causes[d.cause[i]], d.wakerGroup[i] === 0xffff ? null : d.waker(i),
+            d.threads.get(d.wakerThread[i])?.tid ?? null]).filter(Boolean))(futrace.data)''')
+        for ready, *who in told:  # one that was woken while it ran is ready after that
+            check(min(wakes.get(tuple(who), [ready + 1])) <= ready, f'{who} at {ready} was no wake')
+        nr = sum(map(len, wakes.values()))
+        check('seed' in trace.name or len(told) >= nr / 2, f'{len(told)} of {nr} wakes are told')
+
+
+@test_each
+def shows_the_totals(env, trace):
+    """Tasks, polls, duration, loss and cost that the page shows are those of the report."""
+    report = env.report(trace)
+    with Page(env, trace) as page:
+        same('tasks', sorted(page.run('[...futrace.data.columns["task.id"]]')), sorted(t['id'] for t in report['tasks']))
+        same('tasks shown', page.total('tasks'), len(report['tasks']))
+        same('polls shown', page.total('polls'), sum(t['polls'] for t in report['tasks']))
+        same('duration', page.total('duration'), report['duration_ns'])
+        same('lost', page.total('lost'), report['lost'])
+        same('cost', page.total('cost'), report['cost']['tool_cpu_ns'])
+        same('busy workers', page.total('busy'), sum(w['busy_ns'] for w in report['workers'] if w['kind'] == 'worker'))
+
+
+@test_each
+def tells_the_same_findings(env, trace):
+    """The findings of the page are those of the report, in the same order and the same words."""
+    report = env.report(trace)
+    with Page(env, trace) as page:
+        same('what', page.texts('.finding .what'), [f['what'] for f in report['findings']])
+        same('advice', page.texts('.finding .advice'), [f['advice'] or '' for f in report['findings']])
+        same('severity', page.texts('.finding .pill'), [f['severity'] for f in report['findings']])
+        same('none', len(page.texts('.findings .none')), int(not report['findings']))
+
+
+@test
+def knows_how_busy_threads_were(env):
+    """The bins of each thread add up to its busy time, and those of all tasks to their lives."""
+    trace, truth = a_million(env)
+    report = env.report(trace)
+    with Page(env, trace) as page:
+        got = page.run('''(() => {
+            const { data } = futrace, width = data.facts.time.bin_ns, span = data.to - data.from;
+            const sum = bins => bins.reduce((s, v, i) => s + v * Math.min(width, span - i * width), 0);
+            return { threads: Object.fromEntries(data.facts.threads.map(t => [t.tid, [sum(data.columns.busy[t.thread]) / 65535,
+                sum(data.columns.blocked[t.thread]) / 65535]])), live: sum(data.columns['time.live']) };
+        })()''')
+        for w in report['workers']:
+            busy, blocked = got['threads'][str(w['tid'])]
+            check(abs(busy - w['busy_ns']) < w['busy_ns'] / 1000, f'busy on {w["tid"]}: {busy}, not {w["busy_ns"]}')
+            check(abs(blocked - w['blocked_ns']) < w['busy_ns'] / 1000, f'blocked on {w["tid"]}: {blocked}')
+        lives = sum(sum(t[k] for k in ('busy_ns', 'sched_ns', 'idle_ns', 'unknown_ns')) for t in report['tasks'])
+        check(abs(got['live'] - lives) < lives / 1e6, f'lives {got["live"]}, not {lives}')
+        same('busy in all', sum(w['busy_ns'] for w in report['workers']), truth['busy_ns'])
+
+
+@test
+def counts_all_in_histograms(env):
+    """Histograms hold every poll, of all types and of one, and their maximum is the true one."""
+    trace, truth = a_million(env)
+    report = env.report(trace)
+    with Page(env, trace) as page:
+        figures = 'document.getElementById("poll-figures").dataset'
+        bins = '''(g => { let s = 0; g.poll.bins.forEach((v, i) => s += i % 2 ? v : 0); return s; })'''
+        same('polls', int(page.run(figures + '.nr')), truth['polls'])
+        same('max', int(page.run(figures + '.max')), truth['max_ns'])
+        same('bins', page.run(bins + '(futrace.data.facts.totals)'), truth['polls'])
+        name = report['tasks'][0]['type']
+        page.run(f'''(() => {{ const s = document.getElementById('times-type');
+            s.value = futrace.data.groups.findIndex(g => g && g.name === {json.dumps(name)}); s.dispatchEvent(new Event('change')); }})()''')
+        of_type = [t for t in report['tasks'] if t['type'] == name]
+        same('polls of ' + name, int(page.run(figures + '.nr')), sum(t['polls'] for t in of_type))
+        same('max of ' + name, int(page.run(figures + '.max')), max(t['max_poll_ns'] for t in of_type))
+
+
+@test
+def stays_quick_with_a_million_polls(env):
+    """Zooming into and moving through a million polls takes less than a moment for each picture."""
+    trace, truth = a_million(env)
+    with Page(env, trace, width=1920, height=1000) as page:
+        same('polls', page.run('futrace.data.nr'), truth['polls'])
+        times = page.run('''(async () => {
+            const { timeline, data } = futrace, times = [], all = data.to - data.from;
+            const draw = async (from, to) => {
+                timeline.show(from, to);
+                cancelAnimationFrame(timeline.frame);
+                const began = performance.now();
+                timeline.paint();
+                times.push(performance.now() - began);
+                await new Promise(done => requestAnimationFrame(done));
+            };
+            for (let z = 1; z < 100000; z *= 1.5)
+                await draw(data.from + all * 0.4 * (1 - 1 / z), data.from + all * (0.4 + 0.6 / z));
+            for (let n = 0; n < 30; n++)
+                await draw(data.from + all * n / 60, data.from + all * (n + 30) / 60);
+            return times;
+        })()''')
+        times.sort()
+        # others may use the machine: the slowest picture says nothing, most of them do
+        check(times[len(times) * 3 // 4] < FRAME_MS, f'{times[len(times) * 3 // 4]:.1f} ms for a picture')
+        print(f'     {len(times)} pictures: half of them in {times[len(times) // 2]:.1f} ms, the slowest in {times[-1]:.1f} ms')
+
+
+@test
+def obeys_mouse_and_keys(env):
+    """Wheel, dragging, a box, keys and buttons move the timeline; a click selects a poll, and its task is told."""
+    trace, _ = a_million(env)
+    with Page(env, trace) as page:
+        x, y = page.place('#polls')
+        whole = page.view()
+        page.mouse('mouseWheel', x + 600, y + 60, deltaX=0, deltaY=-300)
+        same('not clicked, the wheel scrolls', page.view(), whole)
+        x, y = page.place('#polls')
+        page.click(x + 600, y + 60)
+        page.mouse('mouseWheel', x + 600, y + 60, deltaX=0, deltaY=-300)
+        near = page.view()
+        check(near['to'] - near['from'] < (whole['to'] - whole['from']) * 0.7, f'the wheel zooms: {near}')
+        page.drag(x + 700, y + 60, x + 500, y + 60)
+        moved = page.view()
+        check(moved['from'] > near['from'], 'dragging to the left goes on in time')
+        check(abs((moved['to'] - moved['from']) - (near['to'] - near['from'])) < 1, 'and does not zoom')
+        page.drag(x + 500, y + 60, x + 600, y + 60, modifiers=8)
+        box = page.view()
+        check(abs((box['to'] - box['from']) / (moved['to'] - moved['from']) - 100 / (page.run('futrace.timeline.width') - 168)) < 0.01,
+              f'a box of 100 pixels: {box} of {moved}')
+        for key, wanted in (('w', lambda a, b: b['to'] - b['from'] < a['to'] - a['from']), ('d', lambda a, b: b['from'] > a['from']),
+                            ('a', lambda a, b: b['from'] < a['from']), ('s', lambda a, b: b['to'] - b['from'] > a['to'] - a['from']),
+                            ('ArrowRight', lambda a, b: b['from'] > a['from']), ('0', lambda a, b: b == whole)):
+            before = page.view()
+            page.key(key)
+            check(wanted(before, page.view()), f'key {key}: {before} became {page.view()}')
+        selects_and_tells(page)
+
+
+def selects_and_tells(page):
+    """The longest poll, by the pointer."""
+    poll = page.run('''(() => { const { data, timeline } = futrace; let best = 0;
+        for (let i = 1; i < data.nr; i++) if (data.took(i) > data.took(best)) best = i;
+        timeline.select(-1); timeline.showSpan(data.start[best], data.start[best] + data.took(best));
+        return { poll: best, task: data.ownerId[data.task[best]], thread: data.threadOf(best), at: timeline.xOf(data.start[best] + data.took(best) / 2) }; })()''')
+    x, y = page.place('#polls')
+    down = page.run(f'futrace.timeline.laneOf.get({poll["thread"]}).y') + 10
+    page.mouse('mouseMoved', x + poll['at'], y + down)
+    page.frame()
+    check(f'task{poll["task"]}' in ''.join(page.texts('#tip')), f'the tip tells: {page.texts("#tip")}')
+    page.click(x + poll['at'], y + down)
+    same('selected', page.run('futrace.timeline.poll'), poll['poll'])
+    check(f'Task {poll["task"]}' in ''.join(page.texts('#detail')), 'its task is told')
+    is_last = page.run('futrace.timeline.ownPolls.at(-1) === futrace.timeline.poll')
+    page.key('[' if is_last else ']')
+    same('the next poll is of the same task', page.run('futrace.data.ownerId[futrace.data.task[futrace.timeline.poll]]'), poll['task'])
+    check(page.run('futrace.timeline.poll') != poll['poll'], 'and another one')
+    page.key('Escape')
+    same('nothing is selected', page.texts('#detail'), [''])
+
+
+@test
+def jumps_to_a_finding(env):
+    """The button of each finding shows the moment and the task that it is about."""
+    trace = env.trace('blocks')
+    findings = env.report(trace)['findings']
+    check(findings, 'there are some')
+    with Page(env, trace) as page:
+        same('buttons', len(page.texts('.finding button')), len(findings))
+        for i, f in enumerate(findings):
+            page.run(f'document.querySelectorAll(".finding button")[{i}].click()')
+            view = page.view()
+            check(view['from'] <= f['time_ns'] <= view['to'], f'{f["rule"]} at {f["time_ns"]} is in {view}')
+            if f['task'] is not None:
+                same('task', page.run('futrace.data.ownerId[futrace.timeline.owner]'), f['task'])
+
+
+@test
+def sorts_and_searches_tables(env):
+    """A click on a column sorts by it, another one the other way round; searching leaves what fits; rows are made as needed."""
+    trace, _ = a_million(env)
+    tasks = env.report(trace)['tasks']
+    with Page(env, trace) as page:
+        def first(column):
+            return page.texts(f'#tasks-table tbody tr:nth-child(2) td:nth-child({column})')[0]
+
+        def click(title):
+            page.run(f'[...document.querySelectorAll("#tasks-table th button")].find(b => b.textContent === "{title}").click()')
+
+        longest = max(t['max_poll_ns'] for t in tasks)
+        check(int(first(1)) in [t['id'] for t in tasks if t['max_poll_ns'] == longest], 'the longest poll comes first')
+        click('Polls')
+        same('most polls', int(first(6).replace(',', '')), max(t['polls'] for t in tasks))
+        click('Polls')
+        same('fewest polls', int(first(6).replace(',', '')), min(t['polls'] for t in tasks))
+        check(page.run('document.querySelectorAll("#tasks-table tr").length') < 100, 'rows that are not seen are not there')
+        page.run('document.querySelector("#tasks-table .scroll").scrollTop = 1e9')
+        page.frame()
+        same('the last row', int(page.texts('#tasks-table tbody tr:nth-last-child(2) td:nth-child(6)')[0].replace(',', '')),
+             max(t['polls'] for t in tasks))
+        page.run('''(() => { const s = document.getElementById('tasks-search'); s.value = 'WORK_7 completed'; s.dispatchEvent(new Event('input')); })()''')
+        wanted = [t for t in tasks if t['type'].endswith('work_7') and t['end'] == 'completed']
+        same('found', page.texts('#tasks-count'), [f'{len(wanted)} of {len(tasks):,} tasks'])
+        check(int(first(1)) in [t['id'] for t in wanted], 'one of them comes first')
+
+
+@test
+def strings_stay_strings(env):
+    """Markup, script and control characters in names of types, files, threads and the program do nothing but show."""
+    trace, _ = made(env, 'hostile')
+    with open(page_of(env, trace)[0], encoding='utf-8') as f:
+        text = f.read()
+    same('script elements', re.findall(r'</?script', text, re.I), ['<script', '</script'] * 3)
+    facts = text.split('id="facts">')[1].split('</script>')[0]
+    same('dangerous characters', re.findall('[<>&\u2028\u2029\u0000-\u001f]', facts), [])
+    with Page(env, trace) as page:
+        same('variables of the page', page.run('[typeof window.hacked, typeof hacked]'), ['undefined'] * 2)
+        same('elements', page.run('document.querySelectorAll("img, iframe, object, embed, link, svg, script:not([id]), style").length'), 2)
+        same('handlers', page.run('[...document.querySelectorAll("*")].filter(e => [...e.attributes].some(a => /^on/i.test(a.name))).length'), 0)
+        same('program', page.texts('#program'), ['<img src=x onerror=window.hacked=7>'])
+        page.run('document.querySelector(".finding button").click()')
+        page.frame()
+        shown = page.run('document.body.innerText')
+        check('</script><script>window.hacked=1</script>' in shown, 'the name is shown as it is')
+        same('unseen characters', re.findall('[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]', shown), [])
+        check('evil\\u202edlrow' in shown, 'what would turn the text around is written out')
+        same('variables of the page', page.run('typeof window.hacked'), 'undefined')
+
+
+@test
+def forbids_everything_else(env):
+    """The page's own policy lets neither foreign script nor style nor the network in."""
+    with Browser() as page:
+        page.open(page_of(env, made(env, 'hostile')[0])[0])
+        same('console before', page.console, [])
+        page.run('''(() => { const s = document.createElement('script'); s.textContent = 'window.hacked = 8'; document.body.append(s);
+            const i = new Image(); i.src = 'http://127.0.0.1:9/x.png'; document.body.append(i);
+            const e = document.createElement('div'); e.innerHTML = '<b onclick="window.hacked = 9">x</b>'; document.body.append(e); e.firstChild.click(); })()''')
+        refused = page.run('''fetch('http://127.0.0.1:9/').then(() => 'fetched', () => 'refused')''')
+        same('fetch', refused, 'refused')
+        same('variables of the page', page.run('typeof window.hacked'), 'undefined')
+        for what in ('script-src', 'img-src', 'connect-src', 'inline event handler'):
+            check(any(what in c and 'Content Security Policy' in c for c in page.console), f'{what} is refused: {page.console}')
+
+
+@test
+def leaves_out_the_short_ones(env):
+    """Of more polls than a page takes, all long ones stay, a sample of the others, and page and tool say so."""
+    trace, truth = made(env, 'polls', '3000000', '8')
+    with Page(env, trace) as page:
+        kept = page.run('futrace.data.facts.kept')
+        same('seen', kept['seen'], truth['polls'])
+        check(kept['polls'] < truth['polls'] and kept['min_ns'] <= 1e6, f'some were left out: {kept}')
+        check(f'{kept["polls"]:,} of {kept["seen"]:,} polls' in page.said, f'the tool says so: {page.said}')
+        check(f'{kept["polls"]:,} of {kept["seen"]:,} polls' in page.texts('#left-out')[0], 'the page says so')
+        same('polls in it', page.run('futrace.data.nr'), kept['polls'])
+        same('long polls', page.run('(d => { let n = 0; for (let i = 0; i < d.nr; i++) n += d.took(i) >= 1e6; return n; })(futrace.data)'),
+             truth['long'])
+        same('sums count all', page.total('polls'), truth['polls'])
+        check(os.path.getsize(page.path) < 50 << 20, 'it keeps to its size')
+
+
+@test
+def is_light_and_dark(env):
+    """The page follows the system's colours, and a button changes them."""
+    trace, _ = made(env, 'hostile')
+    background = 'getComputedStyle(document.body).backgroundColor'
+    with Page(env, trace) as page:
+        light = page.run(background)
+    with Page(env, trace, dark=True) as page:
+        dark = page.run(background)
+        page.run('document.getElementById("theme").click()')
+        same('changed', page.run(background), light)
+    check(light != dark, f'both are {light}')
+
+
+@test
+def fits_the_window(env):
+    """Nothing sticks out at the widths that people have, and an empty recording is no error."""
+    for trace in (a_million(env)[0], made(env, 'empty')[0]):
+        for width in (1280, 1920):
+            with Page(env, trace, width=width, height=900) as page:
+                same('width', page.run('document.documentElement.scrollWidth'), width)
+                same('sections', page.run('[...document.querySelectorAll("section")].every(s => s.getBoundingClientRect().height > 40)'), True)
