@@ -87,7 +87,7 @@ function showTotals(facts) {
 			`${plural(t.workers, 'worker')}, ${formatCount(t.blocking_threads)} blocking`],
 		['sched', 'Wait for a worker', t.sched.nr ? formatSpan(t.sched.p99) : '–', t.sched_ns, `p99; max ${formatSpan(t.sched.max)}`],
 		['lost', 'Lost', r.lost ? formatCount(r.lost) : 'nothing', r.lost,
-			r.threads_not_recorded ? plural(r.threads_not_recorded, 'thread') + ' not recorded' : 'events'],
+			r.threads_not_recorded ? plural(r.threads_not_recorded, 'thread') + ' not recorded' : r.lost ? 'events' : 'all was recorded'],
 		['cost', 'Cost of tracing', r.tool_cpu_ns ? formatSpan(r.tool_cpu_ns) : 'not known', r.tool_cpu_ns,
 			r.target_cpu_ns ? `of CPU; the program used ${formatSpan(r.target_cpu_ns)}` : 'of CPU'],
 	];
@@ -320,9 +320,17 @@ async function start() {
 		charts.forEach(c => c.paint());
 		timesUpdate();
 	};
+	const shown = () => document.documentElement.dataset.theme;
 	wanted.addEventListener('change', () => setTheme(wanted.matches ? 'dark' : 'light', repaint));
 	byId('theme').addEventListener('click', () =>
-		setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark', repaint));
+		setTheme(shown() === 'dark' ? 'light' : 'dark', repaint));
+	let before;
+	window.addEventListener('beforeprint', () => {
+		before = shown();
+		setTheme('light', repaint);
+		timeline.paint();
+	});
+	window.addEventListener('afterprint', () => setTheme(before, repaint));
 	timeline.draw();
 	window.futrace = { data, timeline, lanes }; // for the curious, and for tests
 	document.documentElement.dataset.ready = 'yes';

@@ -78,7 +78,7 @@ class Timeline {
 
 	// A span with room around it.
 	showSpan(from, to) {
-		const room = Math.max((to - from) * 1.5, 2000);
+		const room = Math.max(to - from, 2000);
 		this.show(from - room, to + room);
 	}
 
@@ -119,7 +119,7 @@ class Timeline {
 		const { start, took, sched } = this.data;
 		this.select(poll);
 		this.scrollTo(this.data.threadOf(poll));
-		this.showSpan(start[poll] - Math.min(sched(poll), took(poll) * 4), start[poll] + took(poll));
+		this.showSpan(start[poll] - Math.min(sched(poll), took(poll) * 500), start[poll] + took(poll));
 	}
 
 	// The poll of the selected task so many further on.
