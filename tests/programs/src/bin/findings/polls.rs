@@ -62,16 +62,18 @@ type Lock = Arc<Mutex<()>>;
 async fn locks_in_poll(m: Lock, mut held: UnboundedReceiver<()>, tell: mpsc::Sender<()>) -> u64 {
 	let mut waited = 0;
 	for _ in 0..ROUNDS {
+		sleep(ms(5)).await; // each time in a poll of its own
 		held.recv().await.expect("holder");
 		let began = Instant::now();
 		tell.send(()).expect("holder");
 		drop(m.lock().expect("lock"));
 		waited += ns_since(began);
+		tell.send(()).expect("holder");
 	}
 	waited
 }
 
-/// Holds the lock `ROUNDS` times, each time for a while after somebody is told to want it.
+/// Holds the lock `ROUNDS` times, each time for a while after somebody said to want it; then they get it.
 fn hold(m: &Mutex<()>, tell: &UnboundedSender<()>, wanted: &mpsc::Receiver<()>) {
 	for _ in 0..ROUNDS {
 		let guard = m.lock().expect("lock");
@@ -79,7 +81,7 @@ fn hold(m: &Mutex<()>, tell: &UnboundedSender<()>, wanted: &mpsc::Receiver<()>) 
 		wanted.recv().expect("somebody wants it");
 		std::thread::sleep(ms(40));
 		drop(guard);
-		std::thread::sleep(ms(10));
+		wanted.recv().expect("somebody got it");
 	}
 }
 
