@@ -105,6 +105,14 @@ static void add_head(const struct report *r, const struct finding *f, struct str
 	strbuf_release(&origin);
 }
 
+/* The value has its unit. */
+static size_t name_len(const struct figure *g)
+{
+	const char *unit = g->unit == FIGURE_NS ? "_ns" : g->unit == FIGURE_BYTES ? "_bytes" : "";
+
+	return strlen(g->name) - (str_has_suffix(g->name, unit) ? strlen(unit) : 0);
+}
+
 static void add_figures(const struct finding *f, struct strbuf *out)
 {
 	char a[FORMAT_SIZE];
@@ -112,7 +120,7 @@ static void add_figures(const struct finding *f, struct strbuf *out)
 	for (unsigned i = 0; i < f->nr_figures; i++) {
 		const struct figure *g = &f->figures[i];
 
-		strbuf_addf(out, "%s%s ", i ? ", " : "", g->name);
+		strbuf_addf(out, "%s%.*s ", i ? ", " : "", (int)name_len(g), g->name);
 		if (g->unit == FIGURE_PERCENT)
 			strbuf_addf(out, "%llu%%", (unsigned long long)g->value);
 		else
