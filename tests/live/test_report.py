@@ -164,7 +164,7 @@ def stories(t, program):
 @test()
 def story_text(t):
     """A long story has no middle and says so; with --limit=0 it is all there. No such task is a failure."""
-    record(t, t.program("wakes"), "mt", "2")
+    record(t, t.program("storm"), "1", "3", "100", "1")
     task = max(user_tasks(report(t)), key=lambda x: x["polls"])
     check(task["polls"] > 50, f"no task with a long story: {task['polls']} polls")
     runs = re.compile(r"^ *\d+\.\d{9}  (?:dropped in )?run \d+ on tid \d+: ", re.M)
