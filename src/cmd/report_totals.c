@@ -16,6 +16,8 @@
 #define AGENT_EVENT_WARM 72
 #define AGENT_EVENT_COLD 560
 
+#define LABEL		 12 /* columns of the word that begins a line */
+
 static void count_threads(struct report_totals *t, const struct report *r)
 {
 	uint64_t duration_ns = model_get_duration(r->model);
@@ -206,7 +208,8 @@ static void add_file(const struct report *r, struct strbuf *out)
 			    totals->nr_stray == 1 ? " fits" : "s fit");
 }
 
-static void add_unresolved(const struct report_totals *t, struct strbuf *out)
+static void add_unresolved(const struct report *r, const struct report_totals *t,
+			   struct strbuf *out)
 {
 	const char *sep = "unresolved  ";
 	char a[FORMAT_SIZE];
@@ -219,7 +222,11 @@ static void add_unresolved(const struct report_totals *t, struct strbuf *out)
 		strbuf_addf(out, "%s%s type%s with several possible names", sep,
 			    format_grouped(t->nr_ambiguous, a), plural(t->nr_ambiguous));
 	sep = t->nr_ambiguous ? "; " : sep;
-	if (t->all.nr_first_seen)
+	if (t->all.nr_first_seen && model_get_start(r->model))
+		strbuf_addf(out, "%s%s task%s spawned before, or unseen", sep,
+			    format_grouped(t->all.nr_first_seen, a),
+			    t->all.nr_first_seen == 1 ? " was" : "s were");
+	else if (t->all.nr_first_seen)
 		strbuf_addf(out, "%sthe spawn of %s task%s was not seen: %s life begins later", sep,
 			    format_grouped(t->all.nr_first_seen, a), plural(t->all.nr_first_seen),
 			    t->all.nr_first_seen == 1 ? "its" : "their");
@@ -241,17 +248,27 @@ static void add_cost(const struct report *r, const struct report_totals *t, stru
 		strbuf_addf(out, ", the program %s (agent: %s to %s, estimated)",
 			    format_span(end->target_cpu_ns, a), format_span(t->agent_min_ns, b),
 			    format_span(MIN(t->agent_max_ns, end->target_cpu_ns), c));
+	if (model_get_start(r->model) || model_get_end(r->model) < trace_get_duration(r->rec.trace))
+		strbuf_addstr(out, ", for all of the recording");
 	strbuf_addch(out, '\n');
 }
 
 void report_totals_text(const struct report *r, const struct report_totals *t, struct strbuf *out)
 {
-	add_program(r, out);
-	add_tasks(t, out);
-	add_lost(r, t, out);
-	add_file(r, out);
-	add_unresolved(t, out);
-	add_cost(r, t, out);
+	struct strbuf text = STRBUF_INIT;
+
+	add_program(r, &text);
+	add_tasks(t, &text);
+	add_lost(r, t, &text);
+	add_file(r, &text);
+	add_unresolved(r, t, &text);
+	add_cost(r, t, &text);
+	for (char *save = NULL, *line = strtok_r(text.s, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		strbuf_add(out, line, LABEL);
+		report_wrap(out, line + LABEL, LABEL, r->width);
+	}
+	strbuf_release(&text);
 }
 
 void report_totals_json(const struct report *r, const struct report_totals *t, struct json *j)

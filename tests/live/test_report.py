@@ -52,7 +52,7 @@ def totals(t, program):
     same("workers_busy_ns", have["workers_busy_ns"], sum(w["busy_ns"] for w in workers))
     share = have["workers_busy_ns"] / (len(workers) * rep["duration_ns"])
     check(abs(have["workers_busy"] - share) < 1e-5, f"{have['workers_busy']} is not {share}")
-    said = text(t).ok().out
+    said = text(t, env={"COLUMNS": "200"}).ok().out
     lost = rf"{grouped(rep['lost'])} events? \(" if rep["lost"] else "nothing$"
     for want in (rf"^tasks +{grouped(len(tasks))} \(", rf" {grouped(have['polls'])} polls?,",
                  rf"^threads +{len(workers)} workers \(busy {share * 100:.{1 if share < 0.0995 else 0}f}%",
