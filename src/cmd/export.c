@@ -7,7 +7,7 @@
 
 #include "cmd/command.h"
 #include "cmd/view.h"
-#include "export/export.h"
+#include "export/exporters.h"
 
 #define UNSET UINT64_MAX
 
@@ -19,8 +19,19 @@ struct export_opts {
 
 static const struct export_opts defaults = { .max_size = UNSET, .tasks = 20, .task = UNSET };
 
+/* The name of an exporter is that of its line in the list. */
+static const char *const formats[] = {
+#define EXPORTER(name) #name,
+	EXPORTERS
+#undef EXPORTER
+		NULL,
+};
+
+/* In the order of enum export_weight. */
+static const char *const weights[] = { "busy", "scheduled", "idle", NULL };
+
 static const struct opt options[] = {
-	OPT('f', "format", OPT_STR, struct export_opts, format, "FMT", "the format"),
+	OPT_CHOICE('f', "format", struct export_opts, format, "FMT", "the format", formats),
 	OPT('o', "output", OPT_STR, struct export_opts, output, "FILE",
 	    "write to FILE, - for stdout"),
 	OPT(0, "max-size", OPT_SIZE, struct export_opts, max_size, "SIZE",
@@ -28,40 +39,19 @@ static const struct opt options[] = {
 	OPT(0, "tasks", OPT_UINT, struct export_opts, tasks, "N",
 	    "tasks with a track of their own (20)"),
 	OPT(0, "task", OPT_UINT, struct export_opts, task, "ID", "a track for this task alone"),
-	OPT(0, "weight", OPT_STR, struct export_opts, weight, "TIME",
-	    "busy, scheduled or idle: what stacks weigh"),
+	OPT_CHOICE(0, "weight", struct export_opts, weight, "TIME", "what stacks weigh", weights),
 	VIEW_OPTIONS(struct export_opts, view),
 	{ 0 },
 };
 
-static const struct exporter *choose(const char *name)
+/* The table took only words of the list. */
+static enum export_weight find_weight(const char *name)
 {
-	struct strbuf names = STRBUF_INIT;
-	const struct exporter *x = name ? exporter_find(name) : NULL;
+	enum export_weight w = EXPORT_BUSY;
 
-	if (x)
-		return x;
-	for (const struct exporter *const *each = exporters; *each; each++)
-		strbuf_addf(&names, "%s%s", names.len ? ", " : "", (*each)->name);
-	if (name)
-		cmd_usage("no format '%s'; there are %s", name, names.s);
-	else
-		cmd_usage("say --format=FMT; there are %s", names.s);
-	strbuf_release(&names);
-	return NULL;
-}
-
-static bool choose_weight(const char *name, enum export_weight *weight)
-{
-	static const char *const names[] = { "busy", "scheduled", "idle" };
-
-	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
-		if (!name || strcmp(name, names[i]) == 0) {
-			*weight = i;
-			return true;
-		}
-	cmd_usage("--weight is busy, scheduled or idle, not '%s'", name);
-	return false;
+	while (name && weights[w + 1] && strcmp(weights[w], name) != 0)
+		w++;
+	return w;
 }
 
 static void note(void *arg, const char *text)
@@ -77,6 +67,14 @@ static bool is_input(const char *path, const char *input)
 
 	return stat(path, &a) == 0 && stat(input, &b) == 0 && a.st_dev == b.st_dev &&
 	       a.st_ino == b.st_ino;
+}
+
+/* A device or a FIFO: not ours to remove or to replace. */
+static bool is_special(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
 /* Into a file of its own, which is not there if anything goes wrong. */
@@ -99,7 +97,7 @@ static int write_output(const struct exporter *x, struct export_job *job, struct
 		rc = -1;
 	if (job->path && close(fd) && !rc)
 		rc = err_sys(e, "cannot write %s", job->path);
-	if (rc && job->path)
+	if (rc && job->path && !is_special(job->path))
 		unlink(job->path);
 	return rc;
 }
@@ -141,6 +139,8 @@ static int choose_path(const struct exporter *x, const struct export_opts *o, co
 		return 0;
 	if (o->output && is_input(o->output, input))
 		return cmd_usage("%s is the recording itself", o->output), -1;
+	if (o->output && x->is_database && is_special(o->output))
+		return cmd_usage("%s is no file: %s cannot go there", o->output, x->name), -1;
 	*path = o->output ? xstrdup(o->output) : xasprintf("futrace.%s", x->suffix);
 	return 0;
 }
@@ -158,9 +158,12 @@ static int run_export(const void *opts, int nr, char **argv)
 
 	if (nr > 1)
 		return cmd_usage("one trace file at a time: what about '%s'?", argv[1]);
-	x = choose(o->format);
-	if (!x || !choose_weight(o->weight, &job.weight) || choose_path(x, o, input, &path))
+	if (!o->format)
+		return cmd_usage("say --format=FMT: which format?");
+	x = exporter_find(o->format);
+	if (choose_path(x, o, input, &path))
 		return EXIT_USAGE;
+	job.weight = find_weight(o->weight);
 	job.path = path;
 	if (recording_open(&rec, input, &e)) {
 		free(path);

@@ -106,7 +106,7 @@ struct tasks {
 	const struct recording *rec;
 	struct strbuf *buf;
 	struct out *out;
-	uint32_t nr_wanted;
+	uint32_t nr_wanted; /* tracks */
 	bool is_full;	    /* max_bytes are written */
 	uint64_t max_bytes; /* 0: no limit */
 	uint64_t bytes;

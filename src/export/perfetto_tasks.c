@@ -10,7 +10,7 @@
 #include "model/shorten.h"
 
 #define NAME_WIDTH 60
-#define MAX_TRACKS 10000 /* ids may repeat; a person looks at a few */
+#define MAX_TRACKS 1000 /* of one id, which may be given again and again */
 
 static bool is_worse(const struct chosen *a, const struct chosen *b)
 {
@@ -77,6 +77,7 @@ void tasks_settle(struct tasks *t, const struct finding *findings, size_t nr)
 void tasks_choose_id(struct tasks *t, uint64_t id)
 {
 	t->chosen.nr = 0;
+	t->nr_wanted = MAX_TRACKS;
 	vec_push(&t->chosen, (struct chosen){ .nr = UINT64_MAX,
 					      .key = { .id = id, .runtime = MODEL_NO_RUNTIME } });
 }
@@ -130,7 +131,7 @@ static void on_spawn(void *sink, const struct model_task *task)
 	while (t->track_of_slot.nr <= task->slot)
 		vec_push(&t->track_of_slot, 0);
 	t->track_of_slot.v[task->slot] = 0;
-	if (!rank || t->tracks.nr >= MAX_TRACKS)
+	if (!rank || t->tracks.nr >= t->nr_wanted)
 		return;
 	vec_push(&t->tracks, (struct task_track){ .uuid = uuid });
 	t->track_of_slot.v[task->slot] = t->tracks.nr;

@@ -322,7 +322,7 @@ def task_tracks(env, trace):
     r = read(env, trace, '--tasks=7')
     tasks = env.report(trace)['tasks']
     tracks = r.task_tracks()
-    check(min(7, len(tasks)) <= len(tracks) <= 2 * 7, f'{len(tracks)} tracks of {len(tasks)} tasks')
+    same('tracks', len(tracks), min(7, len(tasks)))
     drawn = {check_task_track(r, t, tasks) for t in tracks}
     if not env.report(trace)['findings']:
         worst = max(tasks, key=lambda t: max(t['max_poll_ns'], t['max_sched_ns']))
