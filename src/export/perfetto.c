@@ -127,28 +127,32 @@ static void draw(struct perfetto *p, bool with_polls)
 		model_free(recording_read(p->job->rec, &p->job->view, sinks, nr));
 }
 
+/* text is freed. */
+static void tell(const struct perfetto *p, char *text)
+{
+	p->job->note(p->job->note_arg, text);
+	free(text);
+}
+
 static void tell_left_out(const struct perfetto *p)
 {
 	const struct slices *s = &p->slices;
 	char left[FORMAT_SIZE], all[FORMAT_SIZE], span[FORMAT_SIZE], max[FORMAT_SIZE];
-	char *text;
 
 	format_bytes(p->job->max_bytes, max);
-	if (s->nr_left_out) {
-		text = xasprintf("%s of %s polls, all that took less than %s, are left out to stay "
-				 "below %s; counters and findings are of all. --time-range shows a "
-				 "part whole, --max-size sets the limit",
-				 format_grouped(s->nr_left_out, left),
-				 format_grouped(s->nr_runs, all), format_span(s->min_ns, span),
-				 max);
-		p->job->note(p->job->note_arg, text);
-		free(text);
-	}
-	if (p->tasks.is_full) {
-		text = xasprintf("the tracks of tasks are cut short to stay below %s", max);
-		p->job->note(p->job->note_arg, text);
-		free(text);
-	}
+	format_grouped(s->nr_left_out, left);
+	if (s->nr_left_out && s->nr_left_out == s->nr_runs)
+		tell(p, xasprintf("all %s polls are left out: %s leave no room for them, see "
+				  "--max-size",
+				  left, max));
+	else if (s->nr_left_out)
+		tell(p, xasprintf("%s of %s polls, all that took less than %s, are left out to "
+				  "stay below %s; counters and findings are of all. --time-range "
+				  "shows a part whole, --max-size sets the limit",
+				  left, format_grouped(s->nr_runs, all),
+				  format_span(s->min_ns, span), max));
+	if (p->tasks.is_full)
+		tell(p, xasprintf("the tracks of tasks are cut short to stay below %s", max));
 }
 
 static void finish(struct perfetto *p)

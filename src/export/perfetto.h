@@ -67,7 +67,7 @@ struct held {
 
 /* How many bytes polls of a length take. */
 #define SIZES_SUB UINT64_C(64)
-#define NR_SIZES  (SIZES_SUB * 60)
+#define NR_SIZES  (SIZES_SUB * 59)
 
 struct slices {
 	const struct recording *rec;
