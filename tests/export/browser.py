@@ -23,6 +23,8 @@ class Browser:
     """One page. Everything it logs and every request it makes is kept in .console and .requests."""
 
     def __init__(self, width=1280, height=900, dark=False):
+        if not find():
+            raise BrowserError('there is no Chromium: tools/setup test installs it')
         self.profile = tempfile.TemporaryDirectory(prefix='futrace-browser-')
         to_read, self.to = os.pipe()
         self.fro, fro_write = os.pipe()
@@ -54,10 +56,7 @@ class Browser:
         self._call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=False)
         self._call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}])
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
+    def close(self):
         try:
             self.session = None
             self._call('Browser.close')
@@ -116,7 +115,10 @@ class Browser:
             self._note(answer)
 
     def open(self, path, timeout=60):
-        """Opens a file and waits until the page says that it is ready."""
+        """Opens a file and waits until the page says that it is ready. What was noted of the page before is forgotten."""
+        self._call('Page.navigate', url='about:blank')
+        self.run('document.readyState')
+        self.console, self.requests = [], []
         self._call('Page.navigate', url='file://' + os.path.abspath(path))
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:

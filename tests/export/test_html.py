@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The HTML page, opened in a real browser from a file: what it shows, what it does when somebody uses it, what it costs,
 and what strings of the target cannot do to it."""
+import atexit
 import collections
 import functools
 import json
@@ -22,30 +23,40 @@ def made(env, *args):
 
 
 @functools.cache
-def page_of(env, trace):
-    return env.export(trace, 'html', suffix='html')
+def page_of(env, trace, *options):
+    return env.export(trace, 'html', *options, suffix='html')
 
 
 def a_million(env):
     return made(env, 'polls', '1000000', '8')
 
 
-class Page(Browser):
+@functools.cache
+def browser(width, height, dark):
+    """One for all pages of a size: starting it is what takes time."""
+    b = Browser(width, height, dark)
+    atexit.register(b.close)
+    return b
+
+
+class Page:
     """A page that is open; at its end it has said nothing to the console and asked for nothing but its own file."""
 
-    def __init__(self, env, trace, **options):
-        super().__init__(**options)
-        self.path, self.said = page_of(env, trace)
-        try:
-            self.open(self.path)
-            same('ready', self.run('document.documentElement.dataset.ready'), 'yes')
-        except BaseException:
-            self.__exit__()
-            raise
+    def __init__(self, env, trace, *options, width=1280, height=900, dark=False):
+        self.path, self.said = page_of(env, trace, *options)
+        self.browser = browser(width, height, dark)
+        self.browser.open(self.path)
+        same('ready', self.run('document.documentElement.dataset.ready'), 'yes')
+
+    def __getattr__(self, name):
+        return getattr(self.browser, name)
+
+    def __enter__(self):
+        return self
 
     def __exit__(self, *error):
-        super().__exit__(*error)
         if not any(error):
+            self.frame()
             same('console', self.console, [])
             same('requests', self.requests, ['file://' + self.path])
 
@@ -318,17 +329,17 @@ def strings_stay_strings(env):
 @test
 def forbids_everything_else(env):
     """The page's own policy lets neither foreign script nor style nor the network in."""
-    with Browser() as page:
-        page.open(page_of(env, made(env, 'hostile')[0])[0])
-        same('console before', page.console, [])
-        page.run('''(() => { const s = document.createElement('script'); s.textContent = 'window.hacked = 8'; document.body.append(s);
+    page = browser(1280, 900, False)
+    page.open(page_of(env, made(env, 'hostile')[0])[0])
+    same('console before', page.console, [])
+    page.run('''(() => { const s = document.createElement('script'); s.textContent = 'window.hacked = 8'; document.body.append(s);
             const i = new Image(); i.src = 'http://127.0.0.1:9/x.png'; document.body.append(i);
             const e = document.createElement('div'); e.innerHTML = '<b onclick="window.hacked = 9">x</b>'; document.body.append(e); e.firstChild.click(); })()''')
-        refused = page.run('''fetch('http://127.0.0.1:9/').then(() => 'fetched', () => 'refused')''')
-        same('fetch', refused, 'refused')
-        same('variables of the page', page.run('typeof window.hacked'), 'undefined')
-        for what in ('script-src', 'img-src', 'connect-src', 'inline event handler'):
-            check(any(what in c and 'Content Security Policy' in c for c in page.console), f'{what} is refused: {page.console}')
+    refused = page.run('''fetch('http://127.0.0.1:9/').then(() => 'fetched', () => 'refused')''')
+    same('fetch', refused, 'refused')
+    same('variables of the page', page.run('typeof window.hacked'), 'undefined')
+    for what in ('script-src', 'img-src', 'connect-src', 'inline event handler'):
+        check(any(what in c and 'Content Security Policy' in c for c in page.console), f'{what} is refused: {page.console}')
 
 
 @test
@@ -346,6 +357,32 @@ def leaves_out_the_short_ones(env):
              truth['long'])
         same('sums count all', page.total('polls'), truth['polls'])
         check(os.path.getsize(page.path) < 50 << 20, 'it keeps to its size')
+
+
+@test
+def keeps_to_a_size(env):
+    """With --max-size the file is no larger, what tells most is still there, and what is missing is told."""
+    trace, truth = a_million(env)
+    with Page(env, trace, '--max-size=3MB') as page:
+        kept = page.run('futrace.data.facts.kept')
+        check(1.5e6 < os.path.getsize(page.path) <= 3e6, f'{os.path.getsize(page.path)} bytes')
+        check(f'{kept["polls"]:,} of {kept["seen"]:,} polls' in page.said, f'the tool says so: {page.said}')
+        same('long polls', page.run('(d => { let n = 0; for (let i = 0; i < d.nr; i++) n += d.took(i) >= 1e6; return n; })(futrace.data)'),
+             truth['long'])
+
+
+@test
+def shows_a_part(env):
+    """Of a range of time and a filter the page shows what the report counts, at the times of the whole recording."""
+    trace, _ = a_million(env)
+    for options in (('--time-range=20%..60%',), ('--filter=type~work_7',), ('--time-range=50%..', '--filter=type~work_1')):
+        report = env.report(trace, *options)
+        check(report['tasks'], 'there is something in it')
+        with Page(env, trace, *options) as page:
+            same('polls', page.total('polls'), sum(t['polls'] for t in report['tasks']))
+            same('duration', page.total('duration'), report['duration_ns'])
+            same('findings', page.texts('.finding .what'), [f['what'] for f in report['findings']])
+            same('view', page.view(), {'from': report['totals']['start_ns'], 'to': report['totals']['end_ns']})
 
 
 @test

@@ -51,8 +51,8 @@ class TimeChart {
 		const span = this.data.to - this.data.from, step = niceStep(span / Math.max(2, (this.width - SIDE) / 130));
 		g.fillStyle = theme.quiet;
 		g.textBaseline = 'top';
-		for (let t = 0; t <= span; t += step) {
-			const x = SIDE + t / span * (this.width - SIDE);
+		for (let n = Math.ceil(this.data.from / step), t; (t = n * step) <= this.data.to; n++) {
+			const x = SIDE + (t - this.data.from) / span * (this.width - SIDE);
 			if (x < this.width - 40)
 				g.fillText(formatTime(t, step), x + 2, y + 3);
 			g.fillRect(x, y, 1, 4);
@@ -61,7 +61,7 @@ class TimeChart {
 
 	timeOfBin(bin) {
 		const { bin_ns } = this.data.facts.time;
-		return formatTime(bin * bin_ns, bin_ns);
+		return formatTime(this.data.from + bin * bin_ns, bin_ns);
 	}
 }
 

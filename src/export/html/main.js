@@ -45,7 +45,7 @@ function pollFacts(data, poll) {
 	return [
 		['task', String(data.ownerId[data.task[poll]])],
 		['place', clean(data.groups[data.groupOf(poll)]?.place)],
-		['at', formatTime(data.start[poll] - data.from, 1000)],
+		['at', formatTime(data.start[poll], 1000)],
 		[data.flags[poll] & FLAG.drop ? 'dropped in' : 'took',
 			formatSpan(data.took(poll)) + (data.flags[poll] & FLAG.open ? ', until the recording ended' : '')],
 		['asleep in it', blocked ? formatSpan(blocked) : ''],
@@ -195,7 +195,7 @@ function taskFacts(data, owner) {
 		return [];
 	return [['polls', formatCount(c('polls'))], ['busy', formatSpan(c('busy'))], ['waiting', formatSpan(c('sched'))],
 		['idle', formatSpan(c('idle'))], ['longest poll', formatSpan(c('max_poll'))], ['longest wait', formatSpan(c('max_sched'))],
-		['spawned', `${formatTime(c('spawn_ns') - data.from, 1e6)}${c('parent') >= 0 ? ' by task ' + c('parent') : ''}`],
+		['spawned', `${formatTime(c('spawn_ns'), 1e6)}${c('parent') >= 0 ? ' by task ' + c('parent') : ''}`],
 		['end', data.facts.ends[c('end')]]];
 }
 
@@ -308,7 +308,7 @@ async function start() {
 	const paintMap = timeline.onPaint;
 	timeline.onPaint = () => {
 		paintMap();
-		byId('range').textContent = `${formatTime(timeline.view.from - data.from, timeline.span / 1000)} + ${formatSpan(timeline.span)}`;
+		byId('range').textContent = `${formatTime(timeline.view.from, timeline.span / 1000)} + ${formatSpan(timeline.span)}`;
 	};
 	showTables(data, timeline, timesUpdate);
 	showAbout(data);

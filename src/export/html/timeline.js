@@ -196,7 +196,7 @@ class Timeline {
 		g.textBaseline = 'middle';
 		for (const [t, step] of this.marks())
 			if (this.xOf(t) < this.width - 40)
-				g.fillText(formatTime(t - this.data.from, step), this.xOf(t) + 4, AXIS / 2);
+				g.fillText(formatTime(t, step), this.xOf(t) + 4, AXIS / 2);
 	}
 
 	paintBox(g) {
