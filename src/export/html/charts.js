@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Load over time and histograms.
 
-const HEAT = 18, HEAT_GAP = 3, SIDE = 168;
+const HEAT = 18, HEAT_GAP = 3, SIDE = 168, MAX_THREADS = 40;
 
 // What charts over time share: the same room at the left as the timeline, a line under the pointer,
 // and dragging shows that part in the timeline.
@@ -65,11 +65,12 @@ class TimeChart {
 	}
 }
 
-// A row for each thread that polls: how much of each moment it was busy, and blocked.
+// A row for each thread that polls, of the first so many: how much of each moment it was busy, and blocked.
 class WorkersChart extends TimeChart {
 	constructor(data, lanes, timeline, tell) {
 		super('workers', data, timeline, tell);
-		this.lanes = lanes;
+		this.lanes = lanes.slice(0, MAX_THREADS);
+		byId('workers-more').textContent = lanes.length > MAX_THREADS ? `and ${plural(lanes.length - MAX_THREADS, 'thread')} more` : '';
 		this.canvas.addEventListener('pointermove', e => (this.y = e.clientY - this.canvas.getBoundingClientRect().top), true);
 		this.paint();
 	}

@@ -6,6 +6,23 @@
 
 const FAN = 16;
 
+// The first of some sorted numbers, from number i on, that is t or more. Near i, which is usual, it
+// takes few steps.
+function firstFrom(numbers, t, i = 0) {
+	let step = 1;
+	while (i + step < numbers.length && numbers[i + step] < t)
+		step *= 2;
+	let low = i, high = Math.min(i + step, numbers.length);
+	while (low < high) {
+		const mid = (low + high) >> 1;
+		if (numbers[mid] < t)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 class Row {
 	constructor(data, polls) {
 		const nr = polls.length;
@@ -59,21 +76,8 @@ class Row {
 		return best;
 	}
 
-	// The first that begins at t or later. Near i, which is usual, it takes few steps.
-	firstFrom(t, i = 0) {
-		const nr = this.start.length;
-		let step = 1;
-		while (i + step < nr && this.start[i + step] < t)
-			step *= 2;
-		let low = i, high = Math.min(i + step, nr);
-		while (low < high) {
-			const mid = (low + high) >> 1;
-			if (this.start[mid] < t)
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		return low;
+	firstFrom(t, i) {
+		return firstFrom(this.start, t, i);
 	}
 
 	// The poll at t, or the nearest one less than slack away; -1.

@@ -157,14 +157,23 @@ function showFindings(data, timeline, lanes) {
 	}
 }
 
+// Its worst moment; where it has none, all of the task's polls.
 function goToFinding(data, timeline, lanes, f) {
 	const poll = pollOfFinding(data, lanes, f);
-	if (poll >= 0)
-		timeline.select(poll);
-	else
+	let from = f.time_ns, to = f.time_ns + f.span_ns;
+	if (poll < 0) {
+		timeline.select(-1);
 		timeline.highlight(f.group);
+	} else if (f.span_ns) {
+		timeline.select(poll);
+	} else {
+		timeline.selectTask(data.task[poll]);
+		const last = timeline.ownPolls[timeline.ownPolls.length - 1];
+		from = Math.min(from, data.start[timeline.ownPolls[0]]);
+		to = data.start[last] + data.took(last);
+	}
 	timeline.scrollTo(f.thread);
-	timeline.showSpan(f.time_ns, f.time_ns + (f.span_ns || (poll >= 0 ? data.took(poll) * 8 : 0)));
+	timeline.showSpan(from, to);
 }
 
 function showLegend(data, timeline) {

@@ -102,6 +102,7 @@ class Timeline {
 				if (task[i] === owner)
 					this.ownPolls.push(i);
 			this.ownPolls.sort((a, b) => start[a] - start[b]);
+			this.ownStarts = Float64Array.from(this.ownPolls, i => start[i]);
 		}
 		this.owner = owner;
 		this.poll = -1;
@@ -282,12 +283,15 @@ class Timeline {
 	// There is room for its name, and for how much of it was sleep.
 	paintWide(g, poll, left, right, y, height) {
 		const { data } = this, blocked = data.blocked(poll), group = data.groups[data.groupOf(poll)];
+		const isFaded = this.isFaded(poll, data.groupOf(poll));
 		if (blocked) {
 			const end = this.xOf(data.start[poll] + blocked); // when in the poll it was is not told
 			g.fillStyle = theme.critical;
+			g.globalAlpha = isFaded ? 0.3 : 1;
 			g.fillRect(left, y, Math.max(0, Math.min(right - 1, Math.max(end, left + 2)) - left), 4);
 		}
-		if (right - left < 40 || height < LANE || this.isFaded(poll, data.groupOf(poll)))
+		g.globalAlpha = 1;
+		if (right - left < 40 || height < LANE || isFaded)
 			return;
 		g.fillStyle = '#fff';
 		g.textBaseline = 'alphabetic';
@@ -297,33 +301,28 @@ class Timeline {
 		g.globalAlpha = 1;
 	}
 
-	// The selected task: its polls above all others, its waits, and who woke it.
+	// The selected task: its polls above all others, its waits, and who woke it. Of those in one
+	// pixel one is enough.
 	paintOwn(g) {
-		const { data, ownPolls } = this;
-		let low = 0, high = ownPolls.length, last = -1, nr = 0;
-		while (low < high) {
-			const mid = (low + high) >> 1;
-			if (data.start[ownPolls[mid]] < this.view.from)
-				low = mid + 1;
-			else
-				high = mid;
-		}
+		const { data, ownPolls, ownStarts } = this;
+		let nr = 0, last = -1;
 		g.save();
 		g.beginPath();
 		g.rect(LABELS, AXIS, this.width - LABELS, this.height);
 		g.clip();
-		for (let n = Math.max(0, low - 1); n < ownPolls.length; n++) {
-			const poll = ownPolls[n], t = data.start[poll], x = this.xOf(t);
-			if (t - data.sched(poll) > this.view.to)
+		for (let n = Math.max(0, firstFrom(ownStarts, this.view.from) - 1); n < ownPolls.length; n++) {
+			const poll = ownPolls[n], x = this.xOf(ownStarts[n]), w = data.took(poll) * this.scale;
+			if (ownStarts[n] - data.sched(poll) > this.view.to)
 				break;
-			const w = data.took(poll) * this.scale;
-			if (w < 1 && Math.floor(x) === last && poll !== this.poll)
+			if (w < 1 && Math.floor(x) === last) {
+				n = Math.max(n, firstFrom(ownStarts, this.timeOf(last + 1), n) - 1);
 				continue;
+			}
 			last = Math.floor(x);
-			const place = this.placeOf(poll);
-			if (place)
-				this.paintOwnPoll(g, poll, x, w, place, nr++ < MAX_ARROWS);
+			this.paintOwnPoll(g, poll, x, w, nr++ < MAX_ARROWS);
 		}
+		if (this.poll >= 0)
+			this.paintOwnPoll(g, this.poll, this.xOf(data.start[this.poll]), data.took(this.poll) * this.scale, true);
 		g.restore();
 	}
 
@@ -340,8 +339,10 @@ class Timeline {
 		return depth ? lane.y + LANE + (depth - 1) * DEEPER + 1 : lane.y;
 	}
 
-	paintOwnPoll(g, poll, x, w, place, withArrow) {
-		const { data } = this, ready = this.xOf(data.start[poll] - data.sched(poll));
+	paintOwnPoll(g, poll, x, w, withArrow) {
+		const { data } = this, place = this.placeOf(poll), ready = this.xOf(data.start[poll] - data.sched(poll));
+		if (!place)
+			return;
 		g.fillStyle = data.groups[data.groupOf(poll)]?.color ?? GREY;
 		if (w < 4)
 			g.fillRect(x, place.y, Math.max(1.5, w), place.h);
