@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* `futrace export`: a recording in the format of another tool. */
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/replace.h"
 #include "cmd/view.h"
 #include "export/exporters.h"
 
@@ -69,37 +69,49 @@ static bool is_input(const char *path, const char *input)
 	       a.st_ino == b.st_ino;
 }
 
-/* A device or a FIFO: not ours to remove or to replace. */
-static bool is_special(const char *path)
+static int write_stream(const struct exporter *x, struct export_job *job, struct out *out,
+			struct err *e)
 {
-	struct stat st;
+	int rc;
 
-	return lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
+	job->out = out;
+	rc = x->run(job, e);
+	if (out_release(out, rc ? NULL : e))
+		rc = -1;
+	return rc;
 }
 
-/* Into a file of its own, which is not there if anything goes wrong. */
+/* An older file of that name stays until the new one is whole. */
+static int write_file(const struct exporter *x, struct export_job *job, struct err *e)
+{
+	struct replace file;
+	struct out out;
+	int rc;
+
+	if (replace_open(&file, job->path, e))
+		return -1;
+	if (x->is_database && !file.temporary) {
+		rc = err_set(e, ERR_SYS, "cannot write %s: it is no file", job->path);
+	} else if (x->is_database) {
+		job->path = file.temporary;
+		rc = x->run(job, e);
+	} else {
+		out_init(&out, file.fd);
+		rc = write_stream(x, job, &out, e);
+	}
+	if (replace_close(&file, !rc, e))
+		rc = -1;
+	return rc;
+}
+
 static int write_output(const struct exporter *x, struct export_job *job, struct err *e)
 {
 	struct out out;
-	int fd = STDOUT_FILENO, rc;
 
-	if (x->is_database)
-		return x->run(job, e);
-	if (job->path) {
-		fd = open(job->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-		if (fd < 0)
-			return err_sys(e, "cannot create %s", job->path);
-	}
-	out_init(&out, fd);
-	job->out = &out;
-	rc = x->run(job, e);
-	if (out_release(&out, rc ? NULL : e))
-		rc = -1;
-	if (job->path && close(fd) && !rc)
-		rc = err_sys(e, "cannot write %s", job->path);
-	if (rc && job->path && !is_special(job->path))
-		unlink(job->path);
-	return rc;
+	if (job->path)
+		return write_file(x, job, e);
+	out_init(&out, STDOUT_FILENO);
+	return write_stream(x, job, &out, e);
 }
 
 static int export_recording(const struct exporter *x, const struct export_opts *o,
@@ -131,6 +143,9 @@ static int choose_path(const struct exporter *x, const struct export_opts *o, co
 	bool is_stdout = o->output ? strcmp(o->output, "-") == 0 : x->is_text;
 
 	*path = NULL;
+	if (x->is_whole && o->max_size != UNSET)
+		return cmd_usage("--max-size is not for %s: try --time-range or --filter", x->name),
+		       -1;
 	if (is_stdout && x->is_database)
 		return cmd_usage("%s cannot go to stdout", x->name), -1;
 	if (is_stdout && !x->is_text && isatty(STDOUT_FILENO))
@@ -139,8 +154,6 @@ static int choose_path(const struct exporter *x, const struct export_opts *o, co
 		return 0;
 	if (o->output && is_input(o->output, input))
 		return cmd_usage("%s is the recording itself", o->output), -1;
-	if (o->output && x->is_database && is_special(o->output))
-		return cmd_usage("%s is no file: %s cannot go there", o->output, x->name), -1;
 	*path = o->output ? xstrdup(o->output) : xasprintf("futrace.%s", x->suffix);
 	return 0;
 }

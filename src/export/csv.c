@@ -79,5 +79,6 @@ const struct exporter exporter_csv = {
 	.summary = "a line for every run of a task, with what came before it and who woke it",
 	.suffix = "csv",
 	.is_text = true,
+	.is_whole = true,
 	.run = run,
 };

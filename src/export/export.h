@@ -21,7 +21,7 @@ struct export_job {
 	struct recording_view view;
 	const struct analyze_config *config; /* thresholds of the findings */
 	struct out *out;		     /* NULL for one that is_database */
-	const char *path;		     /* of the output; NULL: stdout */
+	const char *path;   /* what a database writes: an empty file, whose name is for now */
 	uint64_t max_bytes; /* of the output; 0: no limit. What is left out is told by a note */
 	uint32_t nr_tracks; /* tasks that get a track of their own */
 	uint64_t task;	    /* … or this one alone, when has_task */
@@ -36,6 +36,7 @@ struct exporter {
 	const char *summary; /* one line for the manual and `export -h` */
 	const char *suffix;  /* of the default file name: "pftrace" */
 	bool is_database;    /* writes job->path itself, and cannot go to stdout */
+	bool is_whole;	     /* --max-size is not for it */
 	uint64_t max_bytes;  /* unless --max-size says otherwise: what its readers take; 0: any */
 	bool is_text;	     /* goes to stdout when no file is named */
 	int (*run)(struct export_job *job, struct err *e);

@@ -65,5 +65,6 @@ const struct exporter exporter_folded = {
 	.summary = "folded stacks for flame graphs: who spawned whom, by --weight",
 	.suffix = "folded",
 	.is_text = true,
+	.is_whole = true,
 	.run = run,
 };

@@ -104,5 +104,6 @@ const struct exporter exporter_ndjson = {
 	.summary = "a line of JSON for each poll, wake and task",
 	.suffix = "ndjson",
 	.is_text = true,
+	.is_whole = true,
 	.run = run,
 };

@@ -112,5 +112,6 @@ const struct exporter exporter_speedscope = {
 	.name = "speedscope",
 	.summary = "speedscope's JSON: who spawned whom, by busy, scheduled and idle time",
 	.suffix = "speedscope.json",
+	.is_whole = true,
 	.run = run,
 };

@@ -3,10 +3,7 @@
  * A SQLite database: tables of tasks, polls, wakes, threads, types and findings, and views that put
  * the names in. The schema is documented in futrace-export(1) and does not change without a reason.
  */
-#include <fcntl.h>
 #include <sqlite3.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "export/exporters.h"
 #include "export/sqlite_schema.h"
@@ -245,12 +242,7 @@ static void put_metas(struct state *s, const struct model *m)
 
 static int open_db(struct state *s, const char *path)
 {
-	/* SQLite would let others read it */
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int rc = sqlite3_open(path, &s->db);
-
-	if (fd >= 0)
-		close(fd);
 
 	/* Nobody sees the file before it is whole, so nothing has to survive a crash. */
 	if (rc == SQLITE_OK)
@@ -283,25 +275,18 @@ static void fill(struct state *s, struct export_job *job)
 static int run(struct export_job *job, struct err *e)
 {
 	struct state s = { .rec = job->rec };
-	char *path = xasprintf("%s.tmp", job->path);
 	int rc = 0;
 
-	unlink(path);
-	s.rc = open_db(&s, path);
+	s.rc = open_db(&s, job->path);
 	if (s.rc == SQLITE_OK)
 		fill(&s, job);
 	if (s.rc == SQLITE_OK)
 		s.rc = sqlite3_exec(s.db, "COMMIT", NULL, NULL, NULL);
 	if (s.rc != SQLITE_OK)
-		rc = err_set(e, ERR_SYS, "cannot write %s: %s", job->path, sqlite3_errmsg(s.db));
+		rc = err_set(e, ERR_SYS, "cannot write the database: %s", sqlite3_errmsg(s.db));
 	for (unsigned i = 0; i < NR_STATEMENTS; i++)
 		sqlite3_finalize(s.st[i]);
 	sqlite3_close(s.db);
-	if (!rc && rename(path, job->path))
-		rc = err_sys(e, "cannot write %s", job->path);
-	if (rc)
-		unlink(path);
-	free(path);
 	return rc;
 }
 
@@ -310,5 +295,6 @@ const struct exporter exporter_sqlite = {
 	.summary = "a SQLite database with tables of tasks, polls, wakes, and views over them",
 	.suffix = "sqlite",
 	.is_database = true,
+	.is_whole = true,
 	.run = run,
 };

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * A file that takes the place of an older one when it is whole. Until then it has a name of its
+ * own beside it, and goes when something fails or a signal ends us. What is no regular file (a
+ * pipe, /dev/null) is written as it is.
+ */
+#ifndef CMD_REPLACE_H
+#define CMD_REPLACE_H
+
+#include "base/err.h"
+
+struct replace {
+	char *path;
+	char *temporary; /* NULL: path is no regular file */
+	int fd;
+};
+
+/* Only its owner may read the new file. One at a time. */
+int replace_open(struct replace *r, const char *path, struct err *e);
+/* is_good: it is whole. -1: it could not be put in place, and is gone. */
+int replace_close(struct replace *r, bool is_good, struct err *e);
+
+#endif
