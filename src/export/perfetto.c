@@ -163,7 +163,7 @@ static void finish(struct perfetto *p)
 	const struct finding *findings = analyzer_get_findings(p->analyzer, &nr);
 
 	slices_finish(&p->slices);
-	counters_put(&p->counters, buf);
+	perfetto_put_counters(&p->counters, buf);
 	perfetto_put_findings(buf, p->job->rec, findings, nr);
 	if (nr_lost)
 		perfetto_put_lost(buf, model_get_start(p->model), nr_lost);

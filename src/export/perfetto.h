@@ -10,10 +10,10 @@
 #define EXPORT_PERFETTO_H
 
 #include "base/vec.h"
+#include "export/counters.h"
 #include "export/export.h"
 #include "export/perfetto_fields.h"
 #include "export/proto.h"
-#include "model/load.h"
 
 /* Tracks by uuid; small ones take few bytes. */
 enum {
@@ -121,25 +121,7 @@ void tasks_settle(struct tasks *t, const struct finding *findings, size_t nr);
 void tasks_choose_id(struct tasks *t, uint64_t id);
 void tasks_release(struct tasks *t);
 
-enum counter {
-	COUNTER_LIVE,
-	COUNTER_SCHEDULED,
-	COUNTER_RUNNING,
-	COUNTER_WORKERS,
-	COUNTER_BLOCKING,
-	NR_COUNTERS
-};
-
-struct counters {
-	struct load *loads[NR_COUNTERS];
-	VEC(uint64_t) sched_ns; /* by the slots of tasks: what was added so far */
-};
-
-extern const struct model_ops counters_ops; /* of a struct counters */
-void counters_init(struct counters *c, uint64_t from_ns, uint64_t to_ns);
-void counters_release(struct counters *c);
-void counters_put(struct counters *c, struct strbuf *buf);
-const char *counter_name(enum counter c, const char **unit);
+void perfetto_put_counters(struct counters *c, struct strbuf *buf);
 
 /* Clocks, names, tracks. */
 void perfetto_put_defs(struct strbuf *buf, const struct recording *rec);
