@@ -103,11 +103,11 @@ static void measure(struct perfetto *p)
 	struct strbuf scratch = STRBUF_INIT;
 	struct slices dry = p->slices;
 
-	dry.sizes = xcalloc(NR_SIZES, sizeof(*dry.sizes));
+	dry.sizes = xcalloc(THIN_SIZES, sizeof(*dry.sizes));
 	dry.buf = &scratch;
 	dry.out = NULL;
 	read_all(p, &dry);
-	p->slices.min_ns = slices_fit(dry.sizes, poll_budget(p));
+	p->slices.min_ns = thin_fit(dry.sizes, poll_budget(p));
 	p->tasks.max_bytes = p->job->max_bytes >> TASKS_SHIFT;
 	slices_release(&dry);
 	free(dry.sizes);

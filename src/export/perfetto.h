@@ -14,6 +14,7 @@
 #include "export/export.h"
 #include "export/perfetto_fields.h"
 #include "export/proto.h"
+#include "export/thin.h"
 
 /* Tracks by uuid; small ones take few bytes. */
 enum {
@@ -65,10 +66,6 @@ struct held {
 	size_t len;
 };
 
-/* How many bytes polls of a length take. */
-#define SIZES_SUB UINT64_C(64)
-#define NR_SIZES  (SIZES_SUB * 59)
-
 struct slices {
 	const struct recording *rec;
 	struct strbuf *buf; /* of the output, or one to measure with */
@@ -78,15 +75,13 @@ struct slices {
 	uint64_t nr_runs, nr_left_out;
 	uint64_t next_flow, nr_torn;
 	bool has_runtimes; /* more than one */
-	uint64_t *sizes;   /* NR_SIZES while measuring, else NULL */
+	uint64_t *sizes;   /* THIN_SIZES while measuring, else NULL */
 	VEC(struct held) held;
 };
 
 extern const struct model_ops slices_ops; /* of a struct slices */
 void slices_finish(struct slices *s);
 void slices_release(struct slices *s);
-/* The smallest length that leaves no more than this many bytes. */
-uint64_t slices_fit(const uint64_t *sizes, uint64_t bytes);
 
 /* A task that gets a track of its own. */
 struct chosen {

@@ -20,36 +20,11 @@ static uint64_t track_of(uint32_t thread)
 	return UUID_THREADS + thread;
 }
 
-/* 64 buckets for each power of two; what is below 64 is exact. */
-static unsigned bucket_of(uint64_t ns)
-{
-	unsigned shift = ns < SIZES_SUB ? 0 : 57 - __builtin_clzll(ns);
-
-	return ns < SIZES_SUB ? ns : (shift + 1) * SIZES_SUB + (ns >> shift & (SIZES_SUB - 1));
-}
-
-static uint64_t bucket_low(unsigned bucket)
-{
-	unsigned row = bucket / SIZES_SUB;
-	uint64_t sub = bucket % SIZES_SUB;
-
-	return row ? (SIZES_SUB + sub) << (row - 1) : sub;
-}
-
-uint64_t slices_fit(const uint64_t *sizes, uint64_t bytes)
-{
-	unsigned bucket = NR_SIZES;
-
-	while (bucket && sizes[bucket - 1] <= bytes)
-		bytes -= sizes[--bucket];
-	return bucket == NR_SIZES ? UINT64_MAX : bucket ? bucket_low(bucket) : 0;
-}
-
 /* What was just written was a slice of that length. */
 static void written(struct slices *s, uint64_t ns)
 {
 	if (unlikely(s->sizes)) {
-		s->sizes[bucket_of(ns)] += s->buf->len;
+		thin_add(s->sizes, ns, s->buf->len);
 		strbuf_reset(s->buf);
 	} else {
 		out_spill(s->out);

@@ -224,32 +224,32 @@ static void test_fit(void **state)
 
 	setup(&f);
 	f.slices.buf = &scratch;
-	f.slices.sizes = xcalloc(NR_SIZES, sizeof(*f.slices.sizes));
+	f.slices.sizes = xcalloc(THIN_SIZES, sizeof(*f.slices.sizes));
 	for (uint64_t ns = 0; ns < 64; ns++)
 		tell(&f, 0, 1000, 1000 + ns, MODEL_NO_RUN);
-	for (unsigned i = 0; i < NR_SIZES; i++)
+	for (unsigned i = 0; i < THIN_SIZES; i++)
 		sum += f.slices.sizes[i];
 	size = f.slices.sizes[63];
 	assert_true(size > 20);
-	assert_int_equal(slices_fit(f.slices.sizes, sum), 0);
-	assert_int_equal(slices_fit(f.slices.sizes, sum - 1), 1);
-	assert_int_equal(slices_fit(f.slices.sizes, size), 63);
-	assert_int_equal(slices_fit(f.slices.sizes, size - 1), 64);
+	assert_int_equal(thin_fit(f.slices.sizes, sum), 0);
+	assert_int_equal(thin_fit(f.slices.sizes, sum - 1), 1);
+	assert_int_equal(thin_fit(f.slices.sizes, size), 63);
+	assert_int_equal(thin_fit(f.slices.sizes, size - 1), 64);
 	tell(&f, 0, 0, UINT64_MAX, MODEL_NO_RUN);
-	assert_int_equal(slices_fit(f.slices.sizes, 0), UINT64_MAX);
+	assert_int_equal(thin_fit(f.slices.sizes, 0), UINT64_MAX);
 	/* a bucket's shortest length is not above those that it holds, nor the next one's below */
 	for (unsigned shift = 0; shift < 63; shift++) {
 		uint64_t ns = (UINT64_C(1) << shift) + 5;
 
-		memset(f.slices.sizes, 0, NR_SIZES * sizeof(*f.slices.sizes));
+		memset(f.slices.sizes, 0, THIN_SIZES * sizeof(*f.slices.sizes));
 		tell(&f, 0, 0, ns, MODEL_NO_RUN);
 		sum = 0;
-		for (unsigned i = 0; i < NR_SIZES; i++)
+		for (unsigned i = 0; i < THIN_SIZES; i++)
 			sum += f.slices.sizes[i];
-		assert_true(slices_fit(f.slices.sizes, sum - 1) > ns);
+		assert_true(thin_fit(f.slices.sizes, sum - 1) > ns);
 		tell(&f, 0, 0, UINT64_MAX, MODEL_NO_RUN);
-		assert_true(slices_fit(f.slices.sizes, sum + 10) > ns);
-		assert_int_equal(slices_fit(f.slices.sizes, 10 * sum), 0);
+		assert_true(thin_fit(f.slices.sizes, sum + 10) > ns);
+		assert_int_equal(thin_fit(f.slices.sizes, 10 * sum), 0);
 	}
 	free(f.slices.sizes);
 	strbuf_release(&scratch);
