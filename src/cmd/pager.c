@@ -94,7 +94,7 @@ void pager_open(struct pager *p, bool is_wanted)
 	}
 	p->fd = fds[1];
 	/* Ctrl-C is the pager's own business while it is there */
-	handle(SIGINT, SIG_IGN);
+	sigaction(SIGINT, &(struct sigaction){ .sa_handler = SIG_IGN }, &p->interrupt);
 }
 
 void pager_close(struct pager *p)
@@ -104,6 +104,6 @@ void pager_close(struct pager *p)
 	close(p->fd);
 	while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	handle(SIGINT, SIG_DFL);
+	sigaction(SIGINT, &p->interrupt, NULL);
 	*p = (struct pager){ .fd = STDOUT_FILENO };
 }

@@ -6,13 +6,15 @@
 #ifndef CMD_PAGER_H
 #define CMD_PAGER_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "base/util.h"
 
 struct pager {
-	int fd; /* where the text goes: stdout where there is no pager */
-	pid_t pid;
+	int fd;			    /* where the text goes: stdout where there is no pager */
+	pid_t pid;		    /* 0: there is none */
+	struct sigaction interrupt; /* what Ctrl-C did before */
 };
 
 /* There is none unless stdout is a terminal and somebody wants one. Ignores SIGPIPE from then on.

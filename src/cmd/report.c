@@ -138,6 +138,8 @@ static int write_report(struct report *r, const struct report_opts *o, struct er
 	if (!o->task && !o->json)
 		report_read(r, NULL, 0);
 	pager_open(&pager, !o->json && !o->csv && !o->no_pager);
+	/* a story is told while it is read, and the screen is the pager's then */
+	r->view.progress.is_wanted &= !pager.pid;
 	out_init(&out, pager.fd);
 	if (o->task)
 		rc = report_story(r, &story, &out, e);
