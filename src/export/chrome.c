@@ -2,23 +2,46 @@
 /*
  * The JSON of chrome://tracing, which every older viewer opens: polls as complete events ("X") on
  * their threads, sleeps inside them, arrows from the poll that woke or spawned a task to the poll
- * that followed, findings as instants. It is large and slow to load: perfetto is the better one.
+ * that followed, counters, findings as instants. It is large and slow to load: perfetto is the
+ * better one.
+ *
+ * Viewers sort by time and keep the order of the file among equals, and what comes first is then
+ * the outer one. The model tells inner ones first; so what begins together with the run around it
+ * is *held* until that one is written. Torn runs do not nest with others of their thread: they are
+ * written as asynchronous events, which need not.
  */
 #include <inttypes.h>
 
+#include "base/format.h"
 #include "base/json.h"
+#include "export/counters.h"
 #include "export/exporters.h"
 #include "export/names.h"
+#include "export/thin.h"
 
 /* Viewers give up on more than that. */
 #define CHROME_WARN_BYTES (UINT64_C(200) << 20)
+/* For what closes the file. */
+#define TAIL_BYTES 1024
+
+struct held {
+	uint32_t thread;
+	uint64_t start_ns;
+	char *text;
+};
 
 struct state {
 	const struct recording *rec;
 	const struct export_job *job;
 	struct out *out;
-	struct names types; /* as JSON strings */
-	uint64_t nr_flows, nr_left_out;
+	struct names groups; /* as JSON strings */
+	struct counters counters;
+	struct analyzer *analyzer;
+	uint64_t *sizes; /* while measuring what polls take, else NULL */
+	struct strbuf scratch;
+	uint64_t min_ns; /* shorter ones are left out */
+	uint64_t nr_runs, nr_left_out, nr_flows, nr_torn;
+	VEC(struct held) held;
 };
 
 static void quote(struct strbuf *out, const char *name)
@@ -29,157 +52,340 @@ static void quote(struct strbuf *out, const char *name)
 	json_str(&j, NULL, name);
 }
 
-/* Microseconds, the format's unit, with three decimals: exact. */
-static void put_time(struct strbuf *b, const char *key, uint64_t ns)
-{
-	strbuf_addstr(b, key);
-	strbuf_adduint(b, ns / 1000);
-	strbuf_addch(b, '.');
-	strbuf_addch(b, '0' + ns / 100 % 10);
-	strbuf_addch(b, '0' + ns / 10 % 10);
-	strbuf_addch(b, '0' + ns % 10);
-}
-
-static void put_place(struct state *s, uint32_t thread, uint64_t time_ns)
-{
-	struct strbuf *b = &s->out->buf;
-
-	strbuf_addstr(b, ",\"pid\":");
-	strbuf_adduint(b, s->rec->meta->pid);
-	strbuf_addstr(b, ",\"tid\":");
-	strbuf_adduint(b, recording_thread_tid(s->rec, thread));
-	put_time(b, ",\"ts\":", time_ns);
-}
-
-static bool is_full(struct state *s)
-{
-	out_spill(s->out);
-	return s->job->max_bytes && out_size(s->out) >= s->job->max_bytes;
-}
-
-static void put_flow(struct state *s, const char *kind, uint32_t from, uint64_t from_ns,
-		     const struct model_run *to)
-{
-	struct strbuf *b = &s->out->buf;
-	uint64_t id = ++s->nr_flows;
-
-	strbuf_addf(b, ",\n{\"ph\":\"s\",\"cat\":\"%s\",\"name\":\"%s\",\"id\":%" PRIu64, kind,
-		    kind, id);
-	put_place(s, from, from_ns);
-	strbuf_addf(b,
-		    "},\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"%s\",\"name\":\"%s\",\"id\":%" PRIu64,
-		    kind, kind, id);
-	put_place(s, to->thread, to->start_ns);
-	strbuf_addch(b, '}');
-}
-
-/* An arrow needs a slice at both ends: what woke outside of polls has none. */
-static void put_arrow(struct state *s, const struct model_run *run)
-{
-	const struct model_waker *w = run->waker;
-	uint64_t ready_ns = run->start_ns - run->sched_ns;
-
-	if (!run->is_gap_known)
-		return;
-	if (w && w->has_key && w->thread != MODEL_NO_THREAD && w->cause != MODEL_BY_SELF)
-		put_flow(s, "wake", w->thread, ready_ns, run);
-	else if (!w && run->is_first && run->task->spawn_exact && run->task->has_parent)
-		put_flow(s, "spawn", run->task->spawn_thread, run->task->spawn_ns, run);
-}
-
 static void put_number(struct strbuf *b, const char *key, uint64_t value)
 {
 	strbuf_addstr(b, key);
 	strbuf_adduint(b, value);
 }
 
-static void on_run(void *sink, const struct model_run *run)
+/* Microseconds, the format's unit, with three decimals: exact. */
+static void put_time(struct strbuf *b, const char *key, uint64_t ns)
 {
-	struct state *s = sink;
-	struct strbuf *b = &s->out->buf;
+	put_number(b, key, ns / 1000);
+	strbuf_addch(b, '.');
+	strbuf_addch(b, '0' + ns / 100 % 10);
+	strbuf_addch(b, '0' + ns / 10 % 10);
+	strbuf_addch(b, '0' + ns % 10);
+}
 
-	if (is_full(s)) {
-		s->nr_left_out++;
-		return;
-	}
-	strbuf_addstr(b, ",\n{\"ph\":\"X\",\"cat\":");
-	strbuf_addstr(b, run->flags ? "\"drop\"" : "\"poll\"");
-	strbuf_addstr(b, ",\"name\":");
-	strbuf_addstr(b, names_get(&s->types, run->task->key.type));
-	put_place(s, run->thread, run->start_ns);
-	put_time(b, ",\"dur\":", run->end_ns - run->start_ns);
-	put_number(b, ",\"args\":{\"task\":", run->task->key.id);
+/* What is of no thread is of the main one. */
+static void put_place(const struct state *s, struct strbuf *b, uint32_t thread, uint64_t time_ns)
+{
+	uint32_t tid = recording_thread_tid(s->rec, thread);
+
+	put_number(b, ",\"pid\":", s->rec->meta->pid);
+	put_number(b, ",\"tid\":", tid ? tid : s->rec->meta->pid);
+	put_time(b, ",\"ts\":", time_ns);
+}
+
+static void put_flow(struct state *s, struct strbuf *b, const char *kind, uint32_t from,
+		     uint64_t from_ns, const struct model_run *to)
+{
+	uint64_t id = ++s->nr_flows;
+
+	strbuf_addf(b, ",\n{\"ph\":\"s\",\"cat\":\"%s\",\"name\":\"%s\",\"id\":%" PRIu64, kind,
+		    kind, id);
+	put_place(s, b, from, from_ns);
+	strbuf_addf(b,
+		    "},\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"%s\",\"name\":\"%s\",\"id\":%" PRIu64,
+		    kind, kind, id);
+	put_place(s, b, to->thread, to->start_ns);
+	strbuf_addch(b, '}');
+}
+
+/* An arrow needs a slice at both ends: what woke outside of polls has none. */
+static void put_arrow(struct state *s, struct strbuf *b, const struct model_run *run)
+{
+	const struct model_task *t = run->task;
+	const struct model_waker *w = run->waker;
+
+	/* where runs overlapped, the latest wake may be one that came later */
+	if (w && w->has_key && w->thread != MODEL_NO_THREAD && w->cause != MODEL_BY_SELF &&
+	    w->time_ns >= s->job->view.from_ns && w->time_ns <= run->start_ns)
+		put_flow(s, b, "wake", w->thread, w->time_ns, run);
+	if (run->is_first && t->spawn_exact && t->has_parent && t->spawn_thread != MODEL_NO_THREAD)
+		put_flow(s, b, "spawn", t->spawn_thread, t->spawn_ns, run);
+}
+
+static void put_args(const struct state *s, struct strbuf *b, const struct model_run *run)
+{
+	const struct model_key *key = &run->task->key;
+
+	put_number(b, ",\"args\":{\"task\":", key->id);
+	if (s->rec->nr_runtimes > 1 && key->runtime != MODEL_NO_RUNTIME)
+		put_number(b, ",\"runtime_id\":", key->runtime);
 	if (run->is_gap_known) {
 		put_number(b, ",\"sched_ns\":", run->sched_ns);
 		put_number(b, ",\"idle_ns\":", run->idle_ns);
 	}
+	if (run->blocked_ns)
+		put_number(b, ",\"blocked_ns\":", run->blocked_ns);
 	if (run->waker) {
 		strbuf_addf(b, ",\"woken_by\":\"%s\"", model_cause_name(run->waker->cause));
 		if (run->waker->has_key)
 			put_number(b, ",\"waker\":", run->waker->key.id);
 	}
+	if (run->is_open)
+		strbuf_addstr(b, ",\"recording_ended_first\":true");
 	strbuf_addstr(b, "}}");
-	put_arrow(s, run);
 }
 
+static void put_head(const struct state *s, struct strbuf *b, char phase,
+		     const struct model_run *run)
+{
+	strbuf_addstr(b, ",\n{\"ph\":\"");
+	strbuf_addch(b, phase);
+	strbuf_addstr(b, run->flags ? "\",\"cat\":\"drop\",\"name\":"
+				    : "\",\"cat\":\"poll\",\"name\":");
+	strbuf_addstr(b, names_get(&s->groups, recording_group_of(s->rec, run->task->key.type)));
+}
+
+static void put_run(struct state *s, struct strbuf *b, const struct model_run *run)
+{
+	put_head(s, b, 'X', run);
+	put_place(s, b, run->thread, run->start_ns);
+	put_time(b, ",\"dur\":", run->end_ns - run->start_ns);
+	put_args(s, b, run);
+	put_arrow(s, b, run);
+}
+
+static void put_torn(struct state *s, struct strbuf *b, const struct model_run *run)
+{
+	put_head(s, b, 'b', run);
+	strbuf_addf(b, ",\"id\":\"torn%" PRIu64 "\"", ++s->nr_torn);
+	put_place(s, b, run->thread, run->start_ns);
+	put_args(s, b, run);
+	put_head(s, b, 'e', run);
+	strbuf_addf(b, ",\"id\":\"torn%" PRIu64 "\"", s->nr_torn);
+	put_place(s, b, run->thread, run->end_ns);
+	strbuf_addch(b, '}');
+}
+
+static struct strbuf *begin(struct state *s, bool is_held)
+{
+	return s->sizes || is_held ? &s->scratch : &s->out->buf;
+}
+
+/* What was held back because it began together with that run; inner ones were held first. */
+static void let_go(struct state *s, uint32_t thread, uint64_t start_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = s->held.nr; i-- > 0;)
+		if (s->held.v[i].thread == thread && s->held.v[i].start_ns == start_ns) {
+			strbuf_addstr(&s->out->buf, s->held.v[i].text);
+			free(s->held.v[i].text);
+			s->held.v[i].text = NULL;
+		}
+	vec_each (h, &s->held)
+		if (h->text)
+			s->held.v[kept++] = *h;
+	s->held.nr = kept;
+}
+
+/* ns: how long what was written took. */
+static void end(struct state *s, bool is_held, uint32_t thread, uint64_t start_ns, uint64_t ns)
+{
+	if (s->sizes) {
+		thin_add(s->sizes, ns, s->scratch.len);
+		strbuf_reset(&s->scratch);
+	} else if (is_held) {
+		vec_push(&s->held, (struct held){ thread, start_ns, strbuf_take(&s->scratch) });
+	} else {
+		if (unlikely(s->held.nr))
+			let_go(s, thread, start_ns);
+		out_spill(s->out);
+	}
+}
+
+static void on_run(void *sink, const struct model_run *run)
+{
+	struct state *s = sink;
+	uint64_t ns = run->end_ns - run->start_ns;
+	bool is_held = run->outer_start_ns == run->start_ns && !run->is_torn;
+	struct strbuf *b = begin(s, is_held);
+
+	s->nr_runs++;
+	if (ns < s->min_ns) {
+		s->nr_left_out++;
+		return;
+	}
+	if (unlikely(run->is_torn))
+		put_torn(s, b, run);
+	else
+		put_run(s, b, run);
+	end(s, is_held, run->thread, run->start_ns, ns);
+}
+
+/* Only those that somebody's poll has to answer for. They are told before the run around them. */
 static void on_sleep(void *sink, const struct model_sleep *sleep)
 {
 	struct state *s = sink;
+	uint64_t ns = sleep->end_ns - sleep->start_ns;
+	bool is_held = sleep->start_ns == sleep->run_start_ns;
+	struct strbuf *b = begin(s, is_held);
 
-	if (!sleep->task || is_full(s))
+	if (!sleep->task || !ns || ns < s->min_ns)
 		return;
-	strbuf_addf(&s->out->buf, ",\n{\"ph\":\"X\",\"cat\":\"sleep\",\"name\":\"asleep: %s\"",
+	strbuf_addf(b, ",\n{\"ph\":\"X\",\"cat\":\"sleep\",\"name\":\"asleep: %s\"",
 		    model_sleep_name(sleep->flags));
-	put_place(s, sleep->thread, sleep->start_ns);
-	put_time(&s->out->buf, ",\"dur\":", sleep->end_ns - sleep->start_ns);
-	strbuf_addch(&s->out->buf, '}');
+	put_place(s, b, sleep->thread, sleep->start_ns);
+	put_time(b, ",\"dur\":", ns);
+	strbuf_addch(b, '}');
+	end(s, is_held, sleep->thread, sleep->start_ns, ns);
 }
 
 static const struct model_ops ops = { .run = on_run, .sleep = on_sleep };
 
-static void put_name(struct state *s, const char *what, uint32_t tid, const char *name)
+static void put_name(const struct state *s, const char *what, uint32_t tid, const char *name)
 {
 	struct strbuf *b = &s->out->buf;
 
-	strbuf_addf(b,
-		    "%s\n{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":",
-		    tid == s->rec->meta->pid && what[0] == 'p' ? "" : ",", what, s->rec->meta->pid,
-		    tid);
+	strbuf_addf(b, "\n{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":",
+		    what, s->rec->meta->pid, tid);
 	quote(b, name);
 	strbuf_addstr(b, "}}");
 }
 
-static void put_finding(struct state *s, const struct finding *f)
+static void put_names(const struct state *s)
+{
+	strbuf_addstr(&s->out->buf, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+	put_name(s, "process_name", s->rec->meta->pid, s->rec->meta->exe);
+	for (uint32_t i = 0; i < s->rec->nr_threads; i++) {
+		if (!s->rec->threads[i].name[0])
+			continue;
+		strbuf_addch(&s->out->buf, ',');
+		put_name(s, "thread_name", s->rec->threads[i].tid, s->rec->threads[i].name);
+		out_spill(s->out);
+	}
+}
+
+static void put_counter(struct state *s, enum counter which)
+{
+	struct load *l = s->counters.loads[which];
+	struct strbuf *b = &s->out->buf;
+	double last = -1;
+	const char *unit, *name = counter_name(which, &unit);
+
+	for (uint32_t bin = 0; bin < load_get_nr_bins(l); bin++) {
+		double value = counters_get(&s->counters, which, bin);
+
+		if (value == last)
+			continue;
+		strbuf_addf(b, ",\n{\"ph\":\"C\",\"name\":\"%s\"", name);
+		put_place(s, b, MODEL_NO_THREAD, load_get_bin_start(l, bin));
+		strbuf_addf(b, ",\"args\":{\"%s\":%.6g}}", unit, value);
+		last = value;
+	}
+}
+
+static void put_finding(const struct state *s, const struct finding *f)
 {
 	struct strbuf *b = &s->out->buf;
-	char *name = xasprintf("%s: %s", severity_name(f->severity), f->analysis->name);
 
-	strbuf_addstr(b, ",\n{\"ph\":\"i\",\"cat\":\"finding\",\"name\":");
-	quote(b, name);
-	strbuf_addstr(b, f->thread == MODEL_NO_THREAD ? ",\"s\":\"p\"" : ",\"s\":\"t\"");
-	put_place(s, f->thread, f->time_ns);
-	strbuf_addstr(b, ",\"args\":{\"type\":");
-	strbuf_addstr(b, names_get(&s->types, f->type));
-	strbuf_addstr(b, ",\"what\":");
+	strbuf_addf(b, ",\n{\"ph\":\"i\",\"cat\":\"finding\",\"name\":\"%s: %s\",\"s\":\"%c\"",
+		    severity_name(f->severity), f->analysis->name,
+		    f->thread == MODEL_NO_THREAD ? 'p' : 't');
+	put_place(s, b, f->thread, f->time_ns);
+	strbuf_addstr(b, ",\"args\":{\"what\":");
 	quote(b, f->what ? f->what : "");
 	strbuf_addstr(b, ",\"advice\":");
 	quote(b, f->advice ? f->advice : "");
+	if (f->type != EVENT_TYPE_NONE) {
+		strbuf_addstr(b, ",\"type\":");
+		strbuf_addstr(b, names_get(&s->groups, recording_group_of(s->rec, f->type)));
+	}
+	if (f->has_task)
+		put_number(b, ",\"task\":", f->task.id);
 	strbuf_addstr(b, "}}");
-	free(name);
 }
 
-static void say_size(struct state *s)
+/* One pass over everything, with the polls going where s says. The model is the caller's. */
+static struct model *read_all(struct state *s)
 {
+	VEC(struct recording_sink) sinks = { 0 };
+	size_t nr;
+	const struct recording_sink *theirs = analyzer_get_sinks(s->analyzer, &nr);
+	struct model *m;
+
+	for (size_t i = 0; i < nr; i++)
+		vec_push(&sinks, theirs[i]);
+	vec_push(&sinks, (struct recording_sink){ &ops, s });
+	vec_push(&sinks, (struct recording_sink){ &counters_ops, &s->counters });
+	m = recording_read(s->job->rec, &s->job->view, sinks.v, sinks.nr);
+	vec_release(&sinks);
+	analyzer_finish(s->analyzer, m);
+	return m;
+}
+
+/* After read_all. */
+static void put_sums(struct state *s)
+{
+	size_t nr;
+	const struct finding *findings = analyzer_get_findings(s->analyzer, &nr);
+
+	for (unsigned i = 0; i < NR_COUNTERS; i++)
+		put_counter(s, i);
+	for (size_t i = 0; i < nr; i++)
+		put_finding(s, &findings[i]);
+	out_spill(s->out);
+}
+
+/* The polls that fit, beside all that has to be there. */
+static struct model *read_what_fits(struct state *s)
+{
+	uint64_t used, max = s->job->max_bytes;
+	struct model *m;
+
+	s->sizes = xcalloc(THIN_SIZES, sizeof(*s->sizes));
+	m = read_all(s);
+	put_sums(s);
+	used = out_size(s->out) + TAIL_BYTES;
+	s->min_ns = thin_fit(s->sizes, max > used ? max - used : 0);
+	free(s->sizes);
+	s->sizes = NULL;
+	s->nr_runs = s->nr_flows = s->nr_torn = 0;
+	model_free(
+		recording_read(s->job->rec, &s->job->view, &(struct recording_sink){ &ops, s }, 1));
+	return m;
+}
+
+static void put_end(struct state *s, const struct model *m)
+{
+	uint64_t lost[EV_MAX];
+	struct json j;
+
+	/* those whose outer run turned out to be none */
+	while (s->held.nr)
+		let_go(s, s->held.v[0].thread, s->held.v[0].start_ns);
+	strbuf_addstr(&s->out->buf, "\n],\n\"otherData\":");
+	json_init(&j, &s->out->buf);
+	json_open_object(&j, NULL);
+	json_str(&j, "tool", "futrace " FUTRACE_VERSION);
+	json_uint(&j, "start_ns", model_get_start(m));
+	json_uint(&j, "duration_ns", model_get_duration(m));
+	json_uint(&j, "events", model_get_totals(m)->nr_events);
+	json_uint(&j, "lost", recording_get_lost(s->rec, m, lost));
+	json_uint(&j, "polls_left_out", s->nr_left_out);
+	json_close_object(&j);
+	strbuf_addstr(&s->out->buf, "}\n");
+}
+
+static void say_size(const struct state *s)
+{
+	char left[FORMAT_SIZE], all[FORMAT_SIZE], span[FORMAT_SIZE], size[FORMAT_SIZE];
 	char *text = NULL;
 
 	if (s->nr_left_out)
-		text = xasprintf("%" PRIu64 " later polls were left out: the file has its size "
-				 "(--max-size)",
-				 s->nr_left_out);
+		text = xasprintf("%s of %s polls, all that took less than %s, are left out to stay "
+				 "below %s; counters and findings are of all",
+				 format_grouped(s->nr_left_out, left),
+				 format_grouped(s->nr_runs, all), format_span(s->min_ns, span),
+				 format_bytes(s->job->max_bytes, size));
 	else if (out_size(s->out) > CHROME_WARN_BYTES)
-		text = xasprintf("%" PRIu64 " MB of JSON: few viewers open that; use "
-				 "--format=perfetto, --time-range or --max-size",
-				 out_size(s->out) >> 20);
+		text = xasprintf("%s of JSON: few viewers open that; use --format=perfetto, "
+				 "--time-range or --max-size",
+				 format_bytes(out_size(s->out), size));
 	if (text)
 		s->job->note(s->job->note_arg, text);
 	free(text);
@@ -187,26 +393,28 @@ static void say_size(struct state *s)
 
 static int run(struct export_job *job, struct err *e)
 {
-	struct state s = { .rec = job->rec, .job = job, .out = job->out };
-	struct analyzer *a = analyzer_new(job->rec, job->config);
-	const struct finding *findings;
-	size_t nr_findings;
+	struct state s = { .rec = job->rec, .job = job, .out = job->out, .scratch = STRBUF_INIT };
+	uint64_t end_ns = trace_get_duration(job->rec->trace), to_ns = job->view.to_ns;
 	struct model *m;
 
-	names_of_types(&s.types, job->rec, quote);
-	strbuf_addstr(&job->out->buf, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
-	put_name(&s, "process_name", job->rec->meta->pid, job->rec->meta->exe);
-	for (uint32_t i = 0; i < job->rec->nr_threads; i++)
-		put_name(&s, "thread_name", job->rec->threads[i].tid, job->rec->threads[i].name);
-	m = export_read(job, a, &ops, &s);
-	findings = analyzer_get_findings(a, &nr_findings);
-	for (size_t i = 0; i < nr_findings; i++)
-		put_finding(&s, &findings[i]);
-	strbuf_addstr(&job->out->buf, "\n]}\n");
+	names_of_groups(&s.groups, job->rec, quote);
+	counters_init(&s.counters, job->view.from_ns, to_ns ? MIN(to_ns, end_ns) : end_ns);
+	s.analyzer = analyzer_new(job->rec, job->config);
+	put_names(&s);
+	if (job->max_bytes) {
+		m = read_what_fits(&s);
+	} else {
+		m = read_all(&s);
+		put_sums(&s);
+	}
+	put_end(&s, m);
 	say_size(&s);
 	model_free(m);
-	analyzer_free(a);
-	names_release(&s.types);
+	analyzer_free(s.analyzer);
+	counters_release(&s.counters);
+	names_release(&s.groups);
+	strbuf_release(&s.scratch);
+	vec_release(&s.held);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Names of types and threads, escaped once for a format instead of at every poll. */
+/* Names of types, groups and threads, escaped once for a format instead of at every poll. */
 #ifndef EXPORT_NAMES_H
 #define EXPORT_NAMES_H
 
@@ -14,6 +14,11 @@ struct names {
 };
 
 void names_of_types(struct names *n, const struct recording *rec, names_escape *escape);
+/*
+ * By group. Two groups may have one text (lists of candidates, kinds of task): each of them then
+ * gets the number of its first type, " #7".
+ */
+void names_of_groups(struct names *n, const struct recording *rec, names_escape *escape);
 void names_of_threads(struct names *n, const struct recording *rec, names_escape *escape);
 void names_release(struct names *n);
 
