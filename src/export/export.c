@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/format.h"
 #include "base/vec.h"
 #include "export/exporters.h"
 
@@ -37,6 +38,19 @@ struct model *export_read(struct export_job *job, struct analyzer *a, const stru
 	analyzer_finish(a, m);
 	vec_release(&sinks);
 	return m;
+}
+
+void export_note_lost(const struct export_job *job, const struct model *m)
+{
+	uint64_t lost[EV_MAX], nr_lost = recording_get_lost(job->rec, m, lost);
+	char nr[FORMAT_SIZE], *text;
+
+	if (!nr_lost)
+		return;
+	text = xasprintf("%s events were lost when this was recorded: the sums may be too small",
+			 format_grouped(nr_lost, nr));
+	job->note(job->note_arg, text);
+	free(text);
 }
 
 /* By the first anchor, which stands near time 0, and the rate between it and the last. */

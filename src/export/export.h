@@ -52,6 +52,9 @@ struct clock_anchor export_get_zero(const struct recording *rec);
 struct model *export_read(struct export_job *job, struct analyzer *a, const struct model_ops *ops,
 			  void *sink);
 
+/* A note, for formats that have no room for it, if events were lost. */
+void export_note_lost(const struct export_job *job, const struct model *m);
+
 /* NULL: there is none of that name. */
 const struct exporter *exporter_find(const char *name);
 /* NULL-terminated, in the order of export/exporters.h. */

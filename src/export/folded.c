@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "export/exporters.h"
+#include "export/names.h"
 #include "model/lineage.h"
 
 static const enum model_state states[] = {
@@ -15,47 +16,62 @@ static const enum model_state states[] = {
 	[EXPORT_IDLE] = MODEL_IDLE,
 };
 
-/* Readers split at semicolons and lines. */
+/*
+ * Readers split at semicolons and lines, and what ends in a space and a number has another weight
+ * to them.
+ */
 static void add_frame(struct strbuf *line, const char *name)
 {
-	size_t from = line->len;
+	size_t from = line->len, end;
 
 	strbuf_add_clean(line, name, strlen(name));
 	for (size_t i = from; i < line->len; i++)
 		if (line->s[i] == ';')
 			line->s[i] = ',';
+	for (end = line->len; end > from && strchr("0123456789.", line->s[end - 1]); end--)
+		;
+	if (end > from && line->s[end - 1] == ' ')
+		line->s[end - 1] = '_';
 }
 
-static void add_stack(struct strbuf *line, const struct recording *rec,
+static void add_stack(struct strbuf *line, const struct names *names,
 		      const struct lineage_path *paths, uint32_t path)
 {
-	char buf[32];
-
 	if (paths[path].parent != LINEAGE_ROOT)
-		add_stack(line, rec, paths, paths[path].parent);
+		add_stack(line, names, paths, paths[path].parent);
 	strbuf_addch(line, ';');
-	add_frame(line, recording_type_name(rec, rec->groups[paths[path].group].type, buf));
+	strbuf_addstr(line, names_get(names, paths[path].group));
 }
 
 static int run(struct export_job *job, struct err *e)
 {
 	struct lineage *l = lineage_new(job->rec);
 	const char *slash = strrchr(job->rec->meta->exe, '/');
+	const char *program = slash ? slash + 1 : job->rec->meta->exe;
 	struct strbuf *line = &job->out->buf;
 	const struct lineage_path *paths;
+	struct names names;
+	struct model *m;
 	uint32_t nr;
 
-	model_free(recording_read(job->rec, &job->view, &(struct recording_sink){ &lineage_ops, l },
-				  1));
+	names_of_groups(&names, job->rec, add_frame);
+	m = recording_read(job->rec, &job->view, &(struct recording_sink){ &lineage_ops, l }, 1);
 	paths = lineage_get_paths(l, &nr);
 	for (uint32_t i = 0; i < nr; i++) {
-		if (!paths[i].ns[states[job->weight]])
+		uint64_t ns = paths[i].ns[states[job->weight]];
+
+		if (!ns)
 			continue;
-		add_frame(line, slash ? slash + 1 : job->rec->meta->exe);
-		add_stack(line, job->rec, paths, i);
-		strbuf_addf(line, " %llu\n", (unsigned long long)paths[i].ns[states[job->weight]]);
+		add_frame(line, program[0] ? program : "program");
+		add_stack(line, &names, paths, i);
+		strbuf_addch(line, ' ');
+		strbuf_adduint(line, ns);
+		strbuf_addch(line, '\n');
 		out_spill(job->out);
 	}
+	export_note_lost(job, m);
+	model_free(m);
+	names_release(&names);
 	lineage_free(l);
 	return 0;
 }

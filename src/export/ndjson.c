@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A line of JSON for each poll, wake, task and thread, as they become certain: for jq, ClickHouse,
- * Loki. The keys are those of `report --json`, and "kind" comes first.
+ * A line of JSON for each spawn, poll, wake, task and thread, as they become certain, and for each
+ * finding: for jq, ClickHouse, Loki. The keys are those of `report --json`, and "kind" comes first.
+ * The first line says what the recording is of, the last one how much there was: a file without it
+ * is not whole.
  */
 #include "base/json.h"
 #include "export/exporters.h"
+
+#define NDJSON_SCHEMA_VERSION 1
 
 struct state {
 	const struct recording *rec;
 	struct out *out;
 	struct json json;
+	uint64_t nr_lines;
 };
 
 static struct json *begin(struct state *s, const char *kind, uint64_t time_ns)
@@ -26,29 +31,70 @@ static void end(struct state *s)
 	json_close_object(&s->json);
 	strbuf_addch(&s->out->buf, '\n');
 	out_spill(s->out);
+	s->nr_lines++;
 }
 
-static void put_task(struct state *s, struct json *j, const struct model_task *t)
+static void put_type(const struct state *s, struct json *j, uint16_t type)
 {
 	char buf[32];
 
-	json_uint(j, "task", t->key.id);
-	if (t->key.runtime != MODEL_NO_RUNTIME)
-		json_uint(j, "runtime_id", t->key.runtime);
-	json_str(j, "type", recording_type_name(s->rec, t->key.type, buf));
+	json_str(j, "type", recording_type_name(s->rec, type, buf));
+	if (type < s->rec->nr_types)
+		json_uint(j, "type_id", type);
 }
 
-static void put_thread(struct state *s, struct json *j, uint32_t thread)
+static void put_task(const struct state *s, struct json *j, const struct model_key *key)
+{
+	json_uint(j, "task", key->id);
+	if (key->runtime != MODEL_NO_RUNTIME)
+		json_uint(j, "runtime_id", key->runtime);
+	put_type(s, j, key->type);
+}
+
+static void put_thread(const struct state *s, struct json *j, uint32_t thread)
 {
 	if (thread != MODEL_NO_THREAD)
 		json_uint(j, "tid", recording_thread_tid(s->rec, thread));
+}
+
+static void put_waker(const struct state *s, struct json *j, const struct model_waker *w)
+{
+	json_str(j, "cause", model_cause_name(w->cause));
+	if (!w->has_key)
+		return;
+	json_uint(j, "waker", w->key.id);
+	if (w->key.runtime != MODEL_NO_RUNTIME)
+		json_uint(j, "waker_runtime_id", w->key.runtime);
+}
+
+static void put_parent(struct json *j, const struct model_task *t)
+{
+	json_str(j, "spawn", t->spawn_exact ? "exact" : "first_seen");
+	if (t->has_parent) {
+		json_uint(j, "parent", t->parent.id);
+		if (t->parent.runtime != MODEL_NO_RUNTIME)
+			json_uint(j, "parent_runtime_id", t->parent.runtime);
+	} else if (t->spawn_exact) {
+		json_null(j, "parent");
+	}
+}
+
+static void on_spawn(void *sink, const struct model_task *t)
+{
+	struct json *j = begin(sink, "spawn", t->spawn_ns);
+
+	put_task(sink, j, &t->key);
+	put_thread(sink, j, t->spawn_thread);
+	json_str(j, "task_kind", model_kind_name(t->kind));
+	put_parent(j, t);
+	end(sink);
 }
 
 static void on_run(void *sink, const struct model_run *run)
 {
 	struct json *j = begin(sink, run->flags ? "drop" : "poll", run->start_ns);
 
-	put_task(sink, j, run->task);
+	put_task(sink, j, &run->task->key);
 	put_thread(sink, j, run->thread);
 	json_uint(j, "busy_ns", run->end_ns - run->start_ns);
 	json_uint(j, "blocked_ns", run->blocked_ns);
@@ -56,6 +102,10 @@ static void on_run(void *sink, const struct model_run *run)
 		json_uint(j, "sched_ns", run->sched_ns);
 		json_uint(j, "idle_ns", run->idle_ns);
 	}
+	if (run->waker)
+		put_waker(sink, j, run->waker);
+	if (run->is_open)
+		json_bool(j, "open", true);
 	end(sink);
 }
 
@@ -63,45 +113,132 @@ static void on_wake(void *sink, const struct model_wake *wake)
 {
 	struct json *j = begin(sink, "wake", wake->time_ns);
 
-	put_task(sink, j, wake->task);
+	put_task(sink, j, &wake->task->key);
 	put_thread(sink, j, wake->waker->thread);
-	json_str(j, "cause", model_cause_name(wake->waker->cause));
-	if (wake->waker->has_key)
-		json_uint(j, "waker", wake->waker->key.id);
+	put_waker(sink, j, wake->waker);
 	end(sink);
+}
+
+static void put_sums(struct json *j, const struct model_task *t)
+{
+	uint64_t wakes = 0;
+
+	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
+		wakes += t->wakes[i];
+	json_uint(j, "polls", t->polls);
+	json_uint(j, "busy_ns", t->ns[MODEL_RUNNING]);
+	json_uint(j, "sched_ns", t->ns[MODEL_SCHEDULED]);
+	json_uint(j, "idle_ns", t->ns[MODEL_IDLE]);
+	json_uint(j, "unknown_ns", t->ns[MODEL_UNKNOWN]);
+	json_uint(j, "max_poll_ns", t->max_poll_ns);
+	json_uint(j, "max_sched_ns", t->max_sched_ns);
+	json_uint(j, "blocked_ns", t->blocked_ns);
+	json_uint(j, "wakes", wakes);
+	json_uint(j, "self_wakes", t->wakes[MODEL_BY_SELF]);
 }
 
 static void on_task(void *sink, const struct model_task *t)
 {
 	struct json *j = begin(sink, "task", t->spawn_ns);
 
-	put_task(sink, j, t);
+	put_task(sink, j, &t->key);
 	json_str(j, "task_kind", model_kind_name(t->kind));
-	if (t->has_parent)
-		json_uint(j, "parent", t->parent.id);
+	put_parent(j, t);
 	json_str(j, "end", model_end_name(t->end));
-	json_uint(j, "end_ns", t->end_ns);
-	json_uint(j, "polls", t->polls);
-	json_uint(j, "busy_ns", t->ns[MODEL_RUNNING]);
-	json_uint(j, "sched_ns", t->ns[MODEL_SCHEDULED]);
-	json_uint(j, "idle_ns", t->ns[MODEL_IDLE]);
-	json_uint(j, "unknown_ns", t->ns[MODEL_UNKNOWN]);
+	if (t->end == MODEL_ALIVE)
+		json_null(j, "end_ns");
+	else
+		json_uint(j, "end_ns", t->end_ns);
+	put_sums(j, t);
 	end(sink);
 }
 
-static const struct model_ops ops = { .run = on_run, .wake = on_wake, .task = on_task };
+static void on_thread(void *sink, const struct model_thread *t)
+{
+	struct state *s = sink;
+	struct json *j = begin(s, "thread", 0);
+
+	put_thread(s, j, t->thread);
+	json_str(j, "name", recording_thread_name(s->rec, t->thread));
+	json_str(j, "thread_kind", model_thread_kind_name(t->kind));
+	if (t->runtime != MODEL_NO_RUNTIME)
+		json_uint(j, "runtime_id", t->runtime);
+	json_uint(j, "polls", t->polls);
+	json_uint(j, "busy_ns", t->busy_ns);
+	json_uint(j, "asleep_ns", t->asleep_ns);
+	json_uint(j, "sleeps", t->sleeps);
+	json_uint(j, "blocked_ns", t->blocked_ns);
+	json_uint(j, "blocks", t->nr_blocks);
+	end(s);
+}
+
+static const struct model_ops ops = {
+	.spawn = on_spawn, .run = on_run, .wake = on_wake, .task = on_task, .thread = on_thread
+};
+
+static void put_finding(struct state *s, const struct finding *f)
+{
+	struct json *j = begin(s, "finding", f->time_ns);
+
+	json_str(j, "rule", f->analysis->name);
+	json_str(j, "severity", severity_name(f->severity));
+	if (f->type != EVENT_TYPE_NONE)
+		put_type(s, j, f->type);
+	if (f->has_task)
+		json_uint(j, "task", f->task.id);
+	put_thread(s, j, f->thread);
+	json_uint(j, "span_ns", f->span_ns);
+	json_str(j, "what", f->what);
+	json_str(j, "advice", f->advice);
+	end(s);
+}
+
+static void put_recording(struct state *s)
+{
+	struct json *j = begin(s, "recording", 0);
+
+	json_uint(j, "schema", NDJSON_SCHEMA_VERSION);
+	json_str(j, "tool", "futrace " FUTRACE_VERSION);
+	json_str(j, "exe", s->rec->meta->exe);
+	json_uint(j, "pid", s->rec->meta->pid);
+	end(s);
+}
+
+static void put_end(struct state *s, const struct model *m)
+{
+	uint64_t lost[EV_MAX];
+	struct json *j = begin(s, "end", model_get_end(m));
+
+	json_uint(j, "start_ns", model_get_start(m));
+	json_uint(j, "duration_ns", model_get_duration(m));
+	json_uint(j, "events", model_get_totals(m)->nr_events);
+	json_uint(j, "lost", recording_get_lost(s->rec, m, lost));
+	json_uint(j, "lines", s->nr_lines + 1);
+	end(s);
+}
 
 static int run(struct export_job *job, struct err *e)
 {
 	struct state s = { .rec = job->rec, .out = job->out };
+	struct analyzer *a = analyzer_new(job->rec, job->config);
+	const struct finding *findings;
+	struct model *m;
+	size_t nr;
 
-	model_free(recording_read(job->rec, &job->view, &(struct recording_sink){ &ops, &s }, 1));
+	put_recording(&s);
+	m = export_read(job, a, &ops, &s);
+	findings = analyzer_get_findings(a, &nr);
+	for (size_t i = 0; i < nr; i++)
+		put_finding(&s, &findings[i]);
+	put_end(&s, m);
+	model_free(m);
+	analyzer_free(a);
 	return 0;
 }
 
 const struct exporter exporter_ndjson = {
 	.name = "ndjson",
-	.summary = "a line of JSON for each poll, wake and task",
+	.summary = "a line of JSON for each poll, wake, task, thread and finding",
 	.suffix = "ndjson",
 	.is_text = true,
 	.is_whole = true,

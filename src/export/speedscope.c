@@ -8,12 +8,14 @@
 
 #include "base/json.h"
 #include "export/exporters.h"
+#include "export/names.h"
 #include "model/lineage.h"
 
 struct state {
 	const struct recording *rec;
 	const struct lineage_path *paths;
 	uint32_t nr_paths;
+	struct names names; /* of groups, not escaped */
 	struct out *out;
 	struct json json;
 };
@@ -21,7 +23,6 @@ struct state {
 static void put_frames(struct state *s)
 {
 	struct json *j = &s->json;
-	char buf[32];
 
 	json_open_object(j, "shared");
 	json_open_array(j, "frames");
@@ -29,7 +30,7 @@ static void put_frames(struct state *s)
 		uint16_t type = s->rec->groups[g].type;
 
 		json_open_object(j, NULL);
-		json_str(j, "name", recording_type_name(s->rec, type, buf));
+		json_str(j, "name", names_get(&s->names, g));
 		if (type < s->rec->nr_types && s->rec->types[type].file[0]) {
 			json_str(j, "file", s->rec->types[type].file);
 			json_uint(j, "line", s->rec->types[type].line);
@@ -86,9 +87,10 @@ static int run(struct export_job *job, struct err *e)
 	struct lineage *l = lineage_new(job->rec);
 	struct state s = { .rec = job->rec, .out = job->out };
 	const char *exe = job->rec->meta->exe, *slash = strrchr(exe, '/');
+	struct model *m;
 
-	model_free(recording_read(job->rec, &job->view, &(struct recording_sink){ &lineage_ops, l },
-				  1));
+	names_of_groups(&s.names, job->rec, strbuf_addstr);
+	m = recording_read(job->rec, &job->view, &(struct recording_sink){ &lineage_ops, l }, 1);
 	s.paths = lineage_get_paths(l, &s.nr_paths);
 	json_init(&s.json, &job->out->buf);
 	json_open_object(&s.json, NULL);
@@ -104,6 +106,9 @@ static int run(struct export_job *job, struct err *e)
 	json_close_array(&s.json);
 	json_close_object(&s.json);
 	strbuf_addch(&job->out->buf, '\n');
+	export_note_lost(job, m);
+	model_free(m);
+	names_release(&s.names);
 	lineage_free(l);
 	return 0;
 }

@@ -5,18 +5,20 @@
  */
 #include <sqlite3.h>
 
+#include "base/utf8.h"
 #include "export/exporters.h"
 #include "export/sqlite_schema.h"
 
-enum statement { TASK, POLL, WAKE, THREAD, TYPE, RUNTIME, FINDING, META, NR_STATEMENTS };
+enum statement { TASK, POLL, WAKE, THREAD, TYPE, RUNTIME, CAUSE, FINDING, META, NR_STATEMENTS };
 
 static const char *const statements[NR_STATEMENTS] = {
-	[TASK] = "INSERT INTO task VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-	[POLL] = "INSERT INTO poll VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+	[TASK] = "INSERT INTO task VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[POLL] = "INSERT INTO poll VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
 	[WAKE] = "INSERT INTO wake VALUES (?,?,?,?,?,?)",
 	[THREAD] = "INSERT INTO thread VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-	[TYPE] = "INSERT INTO type VALUES (?,?,?,?,?,?,?)",
+	[TYPE] = "INSERT INTO type VALUES (?,?,?,?,?,?,?,?,?)",
 	[RUNTIME] = "INSERT INTO runtime VALUES (?,?,?,?)",
+	[CAUSE] = "INSERT INTO cause VALUES (?,?)",
 	[FINDING] = "INSERT INTO finding VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[META] = "INSERT INTO meta VALUES (?,?)",
 };
@@ -47,13 +49,27 @@ static void put_known(struct state *s, enum statement st, bool is_known, uint64_
 		put_null(s, st);
 }
 
-/* The text must stay until the row is in. */
+/* Text of our own: it must stay until the row is in. */
 static void put_text(struct state *s, enum statement st, const char *text)
 {
 	if (text && text[0])
 		sqlite3_bind_text(s->st[st], ++s->column, text, -1, SQLITE_STATIC);
 	else
 		put_null(s, st);
+}
+
+/* Text of the target, which may be anything. */
+static void put_foreign(struct state *s, enum statement st, const char *text)
+{
+	struct strbuf clean = STRBUF_INIT;
+
+	if (!text || !text[0]) {
+		put_null(s, st);
+		return;
+	}
+	strbuf_add_utf8(&clean, text);
+	sqlite3_bind_text(s->st[st], ++s->column, clean.s, clean.len, SQLITE_TRANSIENT);
+	strbuf_release(&clean);
 }
 
 static void put_row(struct state *s, enum statement st)
@@ -95,6 +111,7 @@ static void on_run(void *sink, const struct model_run *run)
 	put_known(s, POLL, w, w ? w->cause : 0);
 	put_waker(s, POLL, w);
 	put(s, POLL, run->flags != 0);
+	put(s, POLL, run->is_open);
 	put_row(s, POLL);
 }
 
@@ -124,9 +141,10 @@ static void on_task(void *sink, const struct model_task *t)
 	put_type(s, TASK, t->key.type);
 	put_text(s, TASK, model_kind_name(t->kind));
 	put_known(s, TASK, t->has_parent, t->parent.id);
+	put_type(s, TASK, t->has_parent ? t->parent.type : EVENT_TYPE_NONE);
 	put(s, TASK, t->spawn_exact);
 	put(s, TASK, t->spawn_ns);
-	put(s, TASK, t->end_ns);
+	put_known(s, TASK, t->end != MODEL_ALIVE, t->end_ns);
 	put_text(s, TASK, model_end_name(t->end));
 	put(s, TASK, t->polls);
 	put(s, TASK, t->ns[MODEL_RUNNING]);
@@ -148,7 +166,7 @@ static void on_thread(void *sink, const struct model_thread *t)
 
 	put(s, THREAD, t->thread);
 	put(s, THREAD, recording_thread_tid(s->rec, t->thread));
-	put_text(s, THREAD, recording_thread_name(s->rec, t->thread));
+	put_foreign(s, THREAD, recording_thread_name(s->rec, t->thread));
 	put_text(s, THREAD, model_thread_kind_name(t->kind));
 	put_known(s, THREAD, t->runtime != MODEL_NO_RUNTIME, t->runtime);
 	put(s, THREAD, t->polls);
@@ -164,31 +182,43 @@ static const struct model_ops ops = {
 	.run = on_run, .wake = on_wake, .task = on_task, .thread = on_thread
 };
 
-static void put_definitions(struct state *s)
+static void put_types(struct state *s)
 {
-	const struct recording *rec = s->rec;
-
-	for (uint32_t i = 0; i < rec->nr_types; i++) {
-		const struct trace_type *t = &rec->types[i];
+	for (uint32_t i = 0; i < s->rec->nr_types; i++) {
+		const struct trace_type *t = &s->rec->types[i];
 
 		put(s, TYPE, i);
-		put_text(s, TYPE, t->name);
+		put_foreign(s, TYPE, t->name);
+		put(s, TYPE, recording_group_of(s->rec, i));
+		put(s, TYPE, t->nr_candidates);
 		put_text(s, TYPE, model_kind_name(t->kind));
-		put_known(s, TYPE, t->runtime < rec->nr_runtimes, t->runtime);
-		put_text(s, TYPE, t->file);
+		put_known(s, TYPE, t->runtime < s->rec->nr_runtimes, t->runtime);
+		put_foreign(s, TYPE, t->file);
 		put_known(s, TYPE, t->file[0], t->line);
 		put_known(s, TYPE, t->size_bytes, t->size_bytes);
 		put_row(s, TYPE);
 	}
+}
+
+static void put_definitions(struct state *s)
+{
+	const struct recording *rec = s->rec;
+
+	put_types(s);
 	for (uint32_t i = 0; i < rec->nr_runtimes; i++) {
 		const struct trace_runtime *r = &rec->runtimes[i];
 
 		put(s, RUNTIME, i);
-		put_text(s, RUNTIME, r->name);
-		put_text(s, RUNTIME, r->version);
-		put_text(s, RUNTIME,
-			 r->object < rec->nr_objects ? rec->objects[r->object].path : NULL);
+		put_foreign(s, RUNTIME, r->name);
+		put_foreign(s, RUNTIME, r->version);
+		put_foreign(s, RUNTIME,
+			    r->object < rec->nr_objects ? rec->objects[r->object].path : NULL);
 		put_row(s, RUNTIME);
+	}
+	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++) {
+		put(s, CAUSE, i);
+		put_text(s, CAUSE, model_cause_name(i));
+		put_row(s, CAUSE);
 	}
 }
 
@@ -206,8 +236,8 @@ static void put_findings(struct state *s, const struct analyzer *a)
 		put_known(s, FINDING, f->thread != MODEL_NO_THREAD, f->thread);
 		put(s, FINDING, f->time_ns);
 		put(s, FINDING, f->span_ns);
-		put_text(s, FINDING, f->what);
-		put_text(s, FINDING, f->advice);
+		put_foreign(s, FINDING, f->what);
+		put_foreign(s, FINDING, f->advice);
 		put_row(s, FINDING);
 	}
 }
@@ -215,7 +245,7 @@ static void put_findings(struct state *s, const struct analyzer *a)
 static void put_meta(struct state *s, const char *key, const char *value)
 {
 	put_text(s, META, key);
-	put_text(s, META, value);
+	put_foreign(s, META, value);
 	put_row(s, META);
 }
 
