@@ -63,7 +63,7 @@ extern const struct model_ops html_polls_ops;
 void html_polls_thin(struct html_polls *p, size_t nr);
 void html_polls_pack(struct html_polls *p, struct html_pack *pack);
 const struct html_kept *html_polls_get_kept(const struct html_polls *p);
-/* After html_polls_pack: polls on a thread; tasks with polls, in the order of their numbers. */
+/* After html_polls_pack: how many of them are on a thread. */
 size_t html_polls_get_nr_on(const struct html_polls *p, uint32_t thread);
 
 /* ---- html_tasks.c: the tasks of the table, the most telling ones ---- */

@@ -104,13 +104,13 @@ static uint64_t sum_wakes(const struct model_task *t)
 	return sum;
 }
 
-#define GETTER(name, value)                                                 \
-	static uint64_t name(const void *arg, size_t i)                     \
-	{                                                                   \
-		const struct html_tasks *all __attribute__((unused)) = arg; \
-		const struct model_task *t = &all->rows.v[i].task;          \
-                                                                            \
-		return value;                                               \
+#define GETTER(name, value)                                        \
+	static uint64_t name(const void *arg, size_t i)            \
+	{                                                          \
+		const struct html_tasks *all = arg;                \
+		const struct model_task *t = &all->rows.v[i].task; \
+                                                                   \
+		return value;                                      \
 	}
 #define DOUBLE(name, value) GETTER(name, html_bits_of(value))
 

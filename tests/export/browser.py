@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A browser without a window, driven through pipes: Chromium's DevTools protocol, JSON with a NUL behind each message."""
+"""A browser without a window, driven through pipes by Chromium's DevTools protocol: JSON with a NUL behind each."""
 import base64
 import itertools
 import json
@@ -29,9 +29,10 @@ class Browser:
         to_read, self.to = os.pipe()
         self.fro, fro_write = os.pipe()
         self.buffer, self.numbers = b'', itertools.count(1)
-        self.console, self.requests = [], []
-        args = [find(), '--headless=new', '--remote-debugging-pipe', '--no-first-run', '--disable-gpu', '--disable-extensions',
-                '--disable-background-networking', '--disable-component-update', '--disable-sync', '--mute-audio',
+        self.forget()
+        args = [find(), '--headless=new', '--remote-debugging-pipe', '--no-first-run', '--disable-gpu',
+                '--disable-extensions', '--disable-background-networking', '--disable-component-update',
+                '--disable-sync', '--mute-audio',
                 '--hide-scrollbars', '--disable-dev-shm-usage', f'--user-data-dir={self.profile.name}',
                 f'--window-size={width},{height}']
         if os.geteuid() == 0:
@@ -54,7 +55,8 @@ class Browser:
         for domain in ('Page', 'Runtime', 'Network', 'Log'):
             self._call(domain + '.enable')
         self._call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self._call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}])
+        scheme = {'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}
+        self._call('Emulation.setEmulatedMedia', features=[scheme])
 
     def close(self):
         try:
@@ -114,11 +116,14 @@ class Browser:
                 return answer['result']
             self._note(answer)
 
+    def forget(self):
+        self.console, self.requests = [], []
+
     def open(self, path, timeout=60):
-        """Opens a file and waits until the page says that it is ready. What was noted of the page before is forgotten."""
+        """Opens a file and waits until the page says that it is ready. What was noted before is forgotten."""
         self._call('Page.navigate', url='about:blank')
         self.run('document.readyState')
-        self.console, self.requests = [], []
+        self.forget()
         self._call('Page.navigate', url='file://' + os.path.abspath(path))
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
@@ -154,8 +159,9 @@ class Browser:
         self._call('Input.dispatchKeyEvent', type='keyUp', key=key)
 
     def screenshot(self, path, whole=False):
-        data = self._call('Page.captureScreenshot', captureBeyondViewport=whole, **(
-            {'clip': {**self.run('({x: 0, y: 0, width: innerWidth, height: document.documentElement.scrollHeight})'), 'scale': 1}}
-            if whole else {}))
+        """Of what is to be seen, or of the whole page."""
+        size = self.run('({x: 0, y: 0, width: innerWidth, height: document.documentElement.scrollHeight})')
+        more = {'captureBeyondViewport': True, 'clip': {**size, 'scale': 1}} if whole else {}
+        data = self._call('Page.captureScreenshot', **more)['data']
         with open(path, 'wb') as f:
-            f.write(base64.b64decode(data['data']))
+            f.write(base64.b64decode(data))

@@ -2,19 +2,19 @@
 // The recording as the tool put it into the page: facts (JSON), and columns of numbers (base64 of
 // gzip). See export/html.h for how columns are packed.
 
-const NONE = 0xffff, BLOCK = 32768;
+const NONE = 0xffff;
+const BLOCK = 32768;
 const FLAG = { drop: 1, first: 2, open: 4, gapKnown: 8 };
 const NO_CAUSE = 255;
 
 // Spans of 32 bits: the upper two tell the unit.
-const unpackSpan = v => v < 0x80000000 ? v : (v & 0x3fffffff) * (v >>> 30 === 2 ? 1e3 : 1e6);
+const unpackSpan = v => (v < 0x80000000 ? v : (v & 0x3fffffff) * (v >>> 30 === 2 ? 1e3 : 1e6));
 
 function fromBase64(text) {
-	if (Uint8Array.fromBase64)
-		return Uint8Array.fromBase64(text);
-	const binary = atob(text), bytes = new Uint8Array(binary.length);
-	for (let i = 0; i < bytes.length; i++)
-		bytes[i] = binary.charCodeAt(i);
+	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+	const binary = atob(text);
+	const bytes = new Uint8Array(binary.length);
+	for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
 	return bytes;
 }
 
@@ -29,24 +29,22 @@ function unpackColumns(bytes, columns) {
 	const all = { busy: [], blocked: [] };
 	let at = 0;
 	for (const [name, width, nr] of columns) {
-		const values = new types[width](nr), view = new Uint8Array(values.buffer);
+		const values = new types[width](nr);
+		const view = new Uint8Array(values.buffer);
 		for (let from = 0; from < nr; from += BLOCK)
 			for (let byte = 0, to = Math.min(from + BLOCK, nr); byte < width; byte++)
-				for (let i = from; i < to; i++)
-					view[i * width + byte] = bytes[at++];
-		if (name in all && Array.isArray(all[name]))
-			all[name].push(values);
-		else
-			all[name] = values;
+				for (let i = from; i < to; i++) view[i * width + byte] = bytes[at++];
+		if (name in all && Array.isArray(all[name])) all[name].push(values);
+		else all[name] = values;
 	}
-	if (at !== bytes.length)
-		throw new Error('the columns of this page are not what its facts say');
+	if (at !== bytes.length) throw new Error('the columns of this page are not what its facts say');
 	return all;
 }
 
 // Starts were written as differences to the one before on the same thread.
 function addStarts(columns, nrOn) {
-	const low = columns['poll.delta'], high = columns['poll.delta_high'];
+	const low = columns['poll.delta'];
+	const high = columns['poll.delta_high'];
 	const starts = new Float64Array(low.length);
 	let i = 0;
 	for (const nr of nrOn) {
@@ -64,20 +62,21 @@ function threadFinder(nrOn) {
 	const ends = [];
 	nrOn.reduce((sum, nr, i) => (ends[i] = sum + nr), 0);
 	return poll => {
-		let low = 0, high = ends.length - 1;
+		let low = 0;
+		let high = ends.length - 1;
 		while (low < high) {
 			const mid = (low + high) >> 1;
-			if (ends[mid] <= poll)
-				low = mid + 1;
-			else
-				high = mid;
+			if (ends[mid] <= poll) low = mid + 1;
+			else high = mid;
 		}
 		return low;
 	};
 }
 
 function colorTypes(groups) {
-	const busiest = groups.map((g, i) => i).filter(i => groups[i])
+	const busiest = groups
+		.map((g, i) => i)
+		.filter(i => groups[i])
 		.sort((a, b) => groups[b].busy_ns - groups[a].busy_ns || a - b);
 	groups.forEach(g => g && (g.color = GREY));
 	busiest.slice(0, PALETTE.length).forEach((g, i) => (groups[g].color = PALETTE[i]));
@@ -85,9 +84,16 @@ function colorTypes(groups) {
 }
 
 async function loadData(facts) {
-	const columns = unpackColumns(await inflate(fromBase64(byId('columns').textContent.trim())), facts.columns);
+	const columns = unpackColumns(
+		await inflate(fromBase64(byId('columns').textContent.trim())),
+		facts.columns,
+	);
 	const c = name => columns['poll.' + name];
-	const took = c('took'), sched = c('sched'), blocked = c('blocked'), waker = c('waker'), wakerHigh = c('waker_high');
+	const took = c('took');
+	const sched = c('sched');
+	const blocked = c('blocked');
+	const waker = c('waker');
+	const wakerHigh = c('waker_high');
 	byId('columns').remove(); // it was much
 	const data = {
 		facts,

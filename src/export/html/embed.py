@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Makes the page into C: embed.py OUTPUT page.html page.css SCRIPT.js...
 
-Style and scripts are put into the page, with a Content-Security-Policy that lets exactly them run. Where the tool puts its
-data the page is cut into three: head, middle, tail.
+Style and scripts are put into the page, with a Content-Security-Policy that lets exactly them run. Where the tool
+puts its data the page is cut into three: head, middle, tail.
 """
 import base64
 import hashlib
@@ -27,8 +27,8 @@ def put(page, mark, text):
 
 def as_c(name, text):
     data = text.encode()
-    lines = [','.join(str(b) for b in data[i:i + 32]) + ',' for i in range(0, len(data), 32)]
-    return f'const char html_page_{name}[] = {{\n' + '\n'.join(lines) + f'\n}};\nconst size_t html_page_{name}_len = {len(data)};\n'
+    lines = ''.join(','.join(map(str, data[i:i + 32])) + ',\n' for i in range(0, len(data), 32))
+    return f'const char html_page_{name}[] = {{\n{lines}}};\nconst size_t html_page_{name}_len = {len(data)};\n'
 
 
 def main():

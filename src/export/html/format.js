@@ -2,13 +2,24 @@
 // Numbers and names for people, and elements made without any markup: all text from the recording
 // goes through textContent, and what could turn it around or hide in it is written out.
 
-const UNITS = [[1e9 * 86400, 'd'], [1e9 * 3600, 'h'], [1e9 * 60, 'min'], [1e9, 's'], [1e6, 'ms'], [1e3, 'µs']];
+const UNITS = [
+	[1e9 * 86400, 'd'],
+	[1e9 * 3600, 'h'],
+	[1e9 * 60, 'min'],
+	[1e9, 's'],
+	[1e6, 'ms'],
+	[1e3, 'µs'],
+];
 
 function formatSpan(ns) {
 	for (const [size, unit] of UNITS)
 		if (ns >= size * 0.9995) {
 			const n = ns / size;
-			return (n >= 99.95 ? n.toFixed(0) : n >= 9.995 ? n.toFixed(1) : n.toFixed(2)) + ' ' + unit;
+			return (
+				(n >= 99.95 ? n.toFixed(0) : n >= 9.995 ? n.toFixed(1) : n.toFixed(2)) +
+				' ' +
+				unit
+			);
 		}
 	return Math.round(ns) + ' ns';
 }
@@ -41,8 +52,10 @@ const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202
 
 function clean(text) {
 	return String(text ?? '').replace(UNSEEN, c =>
-		c < '\u0100' ? '\\x' + c.charCodeAt(0).toString(16).padStart(2, '0')
-			: '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+		c < '\u0100'
+			? '\\x' + c.charCodeAt(0).toString(16).padStart(2, '0')
+			: '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'),
+	);
 }
 
 // The end of a long path is what tells.
@@ -57,8 +70,7 @@ const byId = id => document.getElementById(id);
 function make(what, ...children) {
 	const [tag, ...classes] = what.split('.');
 	const e = document.createElement(tag);
-	if (classes.length)
-		e.className = classes.join(' ');
+	if (classes.length) e.className = classes.join(' ');
 	for (const c of children)
 		if (c !== null && c !== undefined && c !== false)
 			e.append(c instanceof Node ? c : document.createTextNode(clean(c)));
@@ -67,8 +79,11 @@ function make(what, ...children) {
 
 // A list of [term, description] as <dl> children; pairs without a description are left out.
 function describe(list, pairs) {
-	list.replaceChildren(...pairs.filter(p => p && p[1] !== null && p[1] !== undefined && p[1] !== '')
-		.map(([term, value]) => make('div', make('dt', term), make('dd', value))));
+	list.replaceChildren(
+		...pairs
+			.filter(p => p && p[1] !== null && p[1] !== undefined && p[1] !== '')
+			.map(([term, value]) => make('div', make('dt', term), make('dd', value))),
+	);
 	return list;
 }
 
@@ -77,19 +92,44 @@ const theme = {};
 
 function readTheme() {
 	const style = getComputedStyle(document.documentElement);
-	for (const name of ['text', 'quiet', 'faint', 'line', 'lane', 'rest', 'critical', 'accent', 'panel', 'busy', 'ready'])
+	for (const name of [
+		'text',
+		'quiet',
+		'faint',
+		'line',
+		'lane',
+		'rest',
+		'critical',
+		'accent',
+		'panel',
+		'busy',
+		'ready',
+	])
 		theme[name] = style.getPropertyValue('--' + name).trim();
 }
 
 // Types that take most of the time get a colour, all others are grey. Red is for what is wrong.
-const PALETTE = ['#4e79a7', '#f28e2b', '#59a14f', '#b07aa1', '#76b7b2', '#d4b13c', '#9c755f', '#e58fa0',
-	'#4fa6d8', '#8c8cd9', '#98a33c', '#c07f4d'];
+const PALETTE = [
+	'#4e79a7',
+	'#f28e2b',
+	'#59a14f',
+	'#b07aa1',
+	'#76b7b2',
+	'#d4b13c',
+	'#9c755f',
+	'#e58fa0',
+	'#4fa6d8',
+	'#8c8cd9',
+	'#98a33c',
+	'#c07f4d',
+];
 const GREY = '#98a2b0';
 
 // A canvas as sharp as the screen, and its size in CSS pixels.
 function prepare(canvas, width, height) {
 	const ratio = window.devicePixelRatio || 1;
-	const w = Math.round(width * ratio), h = Math.round(height * ratio);
+	const w = Math.round(width * ratio);
+	const h = Math.round(height * ratio);
 	if (canvas.width !== w || canvas.height !== h) {
 		canvas.width = w;
 		canvas.height = h;
@@ -105,24 +145,19 @@ function prepare(canvas, width, height) {
 // The step of an axis that has marks at least so far apart: 1, 2 or 5 times a power of ten.
 function niceStep(least) {
 	const power = 10 ** Math.floor(Math.log10(least));
-	for (const n of [1, 2, 5, 10])
-		if (n * power >= least * 0.999)
-			return n * power;
+	for (const n of [1, 2, 5, 10]) if (n * power >= least * 0.999) return n * power;
 }
 
 // Text cut to fit into so many pixels.
 function fitText(g, text, width) {
-	if (width < 16)
-		return '';
-	if (g.measureText(text).width <= width)
-		return text;
-	let low = 0, high = text.length;
+	if (width < 16) return '';
+	if (g.measureText(text).width <= width) return text;
+	let low = 0;
+	let high = text.length;
 	while (low < high) {
 		const mid = (low + high + 1) >> 1;
-		if (g.measureText(text.slice(0, mid) + '…').width <= width)
-			low = mid;
-		else
-			high = mid - 1;
+		if (g.measureText(text.slice(0, mid) + '…').width <= width) low = mid;
+		else high = mid - 1;
 	}
 	return low ? text.slice(0, low) + '…' : '';
 }

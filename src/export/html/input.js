@@ -28,9 +28,12 @@ class TimelineInput {
 		const zooms = e.ctrlKey || (document.activeElement === this.t.canvas && !e.shiftKey);
 		const unit = e.deltaMode ? 30 : 1;
 		if (Math.abs(e.deltaX) > Math.abs(e.deltaY) || e.shiftKey) {
-			this.t.move((e.deltaX || e.deltaY) * unit / this.t.scale);
+			this.t.move(((e.deltaX || e.deltaY) * unit) / this.t.scale);
 		} else if (zooms) {
-			this.t.zoom(Math.exp(-e.deltaY * unit * (e.ctrlKey ? 0.01 : 0.002)), this.t.timeOf(this.#place(e).x));
+			this.t.zoom(
+				Math.exp(-e.deltaY * unit * (e.ctrlKey ? 0.01 : 0.002)),
+				this.t.timeOf(this.#place(e).x),
+			);
 		} else {
 			return;
 		}
@@ -46,8 +49,14 @@ class TimelineInput {
 		if (this.pointers.size === 2)
 			this.drag = { kind: 'pinch', ...this.#pinch(), view: { ...this.t.view } };
 		else
-			this.drag = { kind: e.shiftKey || y < AXIS ? 'box' : 'move', x, y, far: false, view: { ...this.t.view },
-				scroll: this.t.box.scrollTop };
+			this.drag = {
+				kind: e.shiftKey || y < AXIS ? 'box' : 'move',
+				x,
+				y,
+				far: false,
+				view: { ...this.t.view },
+				scroll: this.t.box.scrollTop,
+			};
 		this.tell(-1);
 	}
 
@@ -57,7 +66,8 @@ class TimelineInput {
 	}
 
 	moved(e) {
-		const { x, y } = this.#place(e), t = this.t;
+		const { x, y } = this.#place(e);
+		const t = this.t;
 		if (!this.drag) {
 			const poll = t.pollAt(x, y);
 			t.canvas.classList.toggle('on-poll', poll >= 0);
@@ -66,16 +76,17 @@ class TimelineInput {
 		}
 		this.pointers.set(e.pointerId, { x, y });
 		if (this.drag.kind === 'pinch') {
-			if (this.pointers.size === 2)
-				this.pinchTo(this.#pinch());
+			if (this.pointers.size === 2) this.pinchTo(this.#pinch());
 			return;
 		}
 		this.drag.far ||= Math.hypot(x - this.drag.x, y - this.drag.y) > 4;
-		if (!this.drag.far)
-			return;
+		if (!this.drag.far) return;
 		t.canvas.classList.add(this.drag.kind === 'box' ? 'boxing' : 'moving');
 		if (this.drag.kind === 'box') {
-			t.selecting = [t.timeOf(Math.max(LABELS, this.drag.x)), t.timeOf(Math.max(LABELS, x))];
+			t.selecting = [
+				t.timeOf(Math.max(LABELS, this.drag.x)),
+				t.timeOf(Math.max(LABELS, x)),
+			];
 			t.draw();
 		} else {
 			const by = (this.drag.x - x) / t.scale;
@@ -86,41 +97,54 @@ class TimelineInput {
 
 	// What was between the fingers stays there.
 	pinchTo({ gap, middle }) {
-		const { view, gap: gap0, middle: middle0 } = this.drag, room = this.t.width - LABELS;
-		const span = (view.to - view.from) * gap0 / gap;
-		const at = view.from + (middle0 - LABELS) / room * (view.to - view.from);
-		const from = at - (middle - LABELS) / room * span;
+		const { view, gap: gap0, middle: middle0 } = this.drag;
+		const room = this.t.width - LABELS;
+		const span = ((view.to - view.from) * gap0) / gap;
+		const at = view.from + ((middle0 - LABELS) / room) * (view.to - view.from);
+		const from = at - ((middle - LABELS) / room) * span;
 		this.t.show(from, from + span);
 	}
 
 	up(e) {
-		const drag = this.drag, t = this.t, { x, y } = this.#place(e);
+		const drag = this.drag;
+		const t = this.t;
+		const { x, y } = this.#place(e);
 		this.pointers.delete(e.pointerId);
-		if (this.pointers.size)
-			return;
+		if (this.pointers.size) return;
 		this.drag = null;
 		t.canvas.classList.remove('boxing', 'moving');
 		const box = t.selecting;
 		t.selecting = null;
-		if (drag && drag.kind === 'box' && box)
-			t.show(Math.min(...box), Math.max(...box));
+		if (drag && drag.kind === 'box' && box) t.show(Math.min(...box), Math.max(...box));
 		else if (drag && drag.kind !== 'pinch' && !drag.far && e.type === 'pointerup')
 			t.select(t.pollAt(x, y));
 		t.draw();
 	}
 
 	key(e) {
-		if (e.ctrlKey || e.metaKey || e.altKey)
-			return;
-		const t = this.t, far = t.span / 8;
+		if (e.ctrlKey || e.metaKey || e.altKey) return;
+		const t = this.t;
+		const far = t.span / 8;
 		const actions = {
-			w: () => t.zoom(1.5), '+': () => t.zoom(1.5), '=': () => t.zoom(1.5), ArrowUp: () => t.zoom(1.5),
-			s: () => t.zoom(1 / 1.5), '-': () => t.zoom(1 / 1.5), ArrowDown: () => t.zoom(1 / 1.5),
-			a: () => t.move(-far), ArrowLeft: () => t.move(-far),
-			d: () => t.move(far), ArrowRight: () => t.move(far),
-			0: () => t.showAll(), Home: () => t.showAll(),
-			'[': () => t.step(-1), ']': () => t.step(1),
-			Escape: () => { t.group = -1; t.select(-1); },
+			w: () => t.zoom(1.5),
+			'+': () => t.zoom(1.5),
+			'=': () => t.zoom(1.5),
+			ArrowUp: () => t.zoom(1.5),
+			s: () => t.zoom(1 / 1.5),
+			'-': () => t.zoom(1 / 1.5),
+			ArrowDown: () => t.zoom(1 / 1.5),
+			a: () => t.move(-far),
+			ArrowLeft: () => t.move(-far),
+			d: () => t.move(far),
+			ArrowRight: () => t.move(far),
+			0: () => t.showAll(),
+			Home: () => t.showAll(),
+			'[': () => t.step(-1),
+			']': () => t.step(1),
+			Escape: () => {
+				t.group = -1;
+				t.select(-1);
+			},
 		};
 		const action = actions[e.key.length === 1 ? e.key.toLowerCase() : e.key];
 		if (action) {
@@ -161,10 +185,14 @@ class Overview {
 	}
 
 	paint() {
-		const width = this.t.width, height = 40, room = width - LABELS;
-		const g = prepare(this.canvas, width, height), { data } = this;
-		const running = data.columns['time.running'], top = Math.max(...running, 1e-9);
-		const x = t => LABELS + (t - data.from) / (data.to - data.from) * room;
+		const width = this.t.width;
+		const height = 40;
+		const room = width - LABELS;
+		const g = prepare(this.canvas, width, height);
+		const { data } = this;
+		const running = data.columns['time.running'];
+		const top = Math.max(...running, 1e-9);
+		const x = t => LABELS + ((t - data.from) / (data.to - data.from)) * room;
 		const bin = data.facts.time.bin_ns;
 		g.fillStyle = theme.quiet;
 		g.textBaseline = 'middle';
@@ -172,8 +200,9 @@ class Overview {
 		g.fillStyle = theme.busy;
 		g.globalAlpha = 0.6;
 		running.forEach((n, i) => {
-			const h = (height - 8) * n / top, at = x(data.from + i * bin);
-			g.fillRect(at, height - h, Math.max(1, bin / (data.to - data.from) * room), h);
+			const h = ((height - 8) * n) / top;
+			const at = x(data.from + i * bin);
+			g.fillRect(at, height - h, Math.max(1, (bin / (data.to - data.from)) * room), h);
 		});
 		const [a, b] = [x(this.t.view.from), x(this.t.view.to)];
 		g.globalAlpha = 0.55;

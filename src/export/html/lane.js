@@ -10,15 +10,13 @@ const FAN = 16;
 // takes few steps.
 function firstFrom(numbers, t, i = 0) {
 	let step = 1;
-	while (i + step < numbers.length && numbers[i + step] < t)
-		step *= 2;
-	let low = i, high = Math.min(i + step, numbers.length);
+	while (i + step < numbers.length && numbers[i + step] < t) step *= 2;
+	let low = i;
+	let high = Math.min(i + step, numbers.length);
 	while (low < high) {
 		const mid = (low + high) >> 1;
-		if (numbers[mid] < t)
-			low = mid + 1;
-		else
-			high = mid;
+		if (numbers[mid] < t) low = mid + 1;
+		else high = mid;
 	}
 	return low;
 }
@@ -45,11 +43,12 @@ class Row {
 	}
 
 	#longestOfBlocks(below, size) {
-		const level = new Uint32Array(Math.ceil(size / FAN)), { took } = this;
+		const level = new Uint32Array(Math.ceil(size / FAN));
+		const { took } = this;
 		for (let i = 0; i < size; i++) {
-			const poll = below ? below[i] : i, block = Math.floor(i / FAN);
-			if (i % FAN === 0 || took[poll] > took[level[block]])
-				level[block] = poll;
+			const poll = below ? below[i] : i;
+			const block = Math.floor(i / FAN);
+			if (i % FAN === 0 || took[poll] > took[level[block]]) level[block] = poll;
 		}
 		return level;
 	}
@@ -59,16 +58,15 @@ class Row {
 		const { took, levels } = this;
 		let best = a;
 		for (let depth = 0; a < b; depth++) {
-			const level = depth ? levels[depth - 1] : null, isTop = depth === levels.length;
+			const level = depth ? levels[depth - 1] : null;
+			const isTop = depth === levels.length;
 			for (; a < b && (isTop || a % FAN); a++) {
 				const poll = level ? level[a] : a;
-				if (took[poll] > took[best])
-					best = poll;
+				if (took[poll] > took[best]) best = poll;
 			}
 			for (; a < b && b % FAN; b--) {
 				const poll = level ? level[b - 1] : b - 1;
-				if (took[poll] > took[best])
-					best = poll;
+				if (took[poll] > took[best]) best = poll;
 			}
 			a /= FAN;
 			b /= FAN;
@@ -82,9 +80,9 @@ class Row {
 
 	// The poll at t, or the nearest one less than slack away; -1.
 	at(t, slack) {
-		const next = this.firstFrom(t), before = next - 1;
-		if (before >= 0 && this.end[before] >= t)
-			return before;
+		const next = this.firstFrom(t);
+		const before = next - 1;
+		if (before >= 0 && this.end[before] >= t) return before;
 		const gapBefore = before >= 0 ? t - this.end[before] : Infinity;
 		const gapNext = next < this.start.length ? this.start[next] - t : Infinity;
 		const gap = Math.min(gapBefore, gapNext);
@@ -94,12 +92,13 @@ class Row {
 	// What is to be seen from t0 on, k pixels for a nanosecond: put(x, w, share, poll) for single
 	// polls of a pixel or more (share 1), and for pixels full of small ones.
 	draw(t0, t1, k, put) {
-		const { start, end, sum } = this, nr = start.length;
+		const { start, end, sum } = this;
+		const nr = start.length;
 		let i = Math.max(0, this.firstFrom(t0) - 1);
-		if (i < nr && end[i] <= t0)
-			i++;
+		if (i < nr && end[i] <= t0) i++;
 		while (i < nr && start[i] < t1) {
-			const x = (start[i] - t0) * k, w = (end[i] - start[i]) * k;
+			const x = (start[i] - t0) * k;
+			const w = (end[i] - start[i]) * k;
 			if (w >= 1) {
 				put(x, w, 1, i);
 				i++;
@@ -107,9 +106,13 @@ class Row {
 			}
 			const pixel = Math.floor(x);
 			let j = Math.max(i + 1, this.firstFrom(t0 + (pixel + 1) / k, i));
-			if (j - 1 > i && (end[j - 1] - start[j - 1]) * k >= 1)
-				j--; // that one is drawn by itself
-			put(pixel, 1, Math.min(1, (sum[j] - sum[i]) * k), j - i === 1 ? i : this.longest(i, j));
+			if (j - 1 > i && (end[j - 1] - start[j - 1]) * k >= 1) j--; // that one is drawn by itself
+			put(
+				pixel,
+				1,
+				Math.min(1, (sum[j] - sum[i]) * k),
+				j - i === 1 ? i : this.longest(i, j),
+			);
 			i = j;
 		}
 	}
@@ -117,26 +120,24 @@ class Row {
 
 class Lane {
 	constructor(data, thread, from, to) {
-		const open = [], rows = [];
+		const open = [];
+		const rows = [];
 		this.thread = thread;
 		for (let i = from; i < to; i++) {
 			const start = data.start[i];
-			while (open.length && open[open.length - 1] <= start)
-				open.pop();
+			while (open.length && open[open.length - 1] <= start) open.pop();
 			(rows[open.length] ??= []).push(i);
 			open.push(start + data.took(i));
 		}
 		this.rows = rows.map(polls => new Row(data, new Uint32Array(polls)));
-		if (!this.rows.length)
-			this.rows.push(new Row(data, new Uint32Array(0)));
+		if (!this.rows.length) this.rows.push(new Row(data, new Uint32Array(0)));
 	}
 
 	// A poll of the recording, or -1.
 	pollAt(t, slack, depth) {
 		for (let d = Math.min(depth, this.rows.length - 1); d >= 0; d--) {
 			const i = this.rows[d].at(t, d === depth ? slack : 0);
-			if (i >= 0)
-				return this.rows[d].polls[i];
+			if (i >= 0) return this.rows[d].polls[i];
 		}
 		return -1;
 	}
@@ -144,7 +145,8 @@ class Lane {
 
 // A lane for each thread that polls, workers first.
 function makeLanes(data) {
-	const order = { worker: 0, blocking: 1, other: 2 }, lanes = [];
+	const order = { worker: 0, blocking: 1, other: 2 };
+	const lanes = [];
 	let at = 0;
 	data.facts.polls_on.forEach((nr, number) => {
 		const thread = data.threads.get(number);
@@ -152,6 +154,8 @@ function makeLanes(data) {
 			lanes.push(new Lane(data, thread, at, at + nr));
 		at += nr;
 	});
-	lanes.sort((a, b) => order[a.thread.kind] - order[b.thread.kind] || a.thread.thread - b.thread.thread);
+	lanes.sort(
+		(a, b) => order[a.thread.kind] - order[b.thread.kind] || a.thread.thread - b.thread.thread,
+	);
 	return lanes;
 }

@@ -2,7 +2,12 @@
 // The timeline: what is to be seen of the lanes between view.from and view.to, and what is
 // selected. Moving it is input.js.
 
-const AXIS = 24, LABELS = 168, LANE = 30, GAP = 6, DEEPER = 12, MAX_ARROWS = 400;
+const AXIS = 24;
+const LABELS = 168;
+const LANE = 30;
+const GAP = 6;
+const DEEPER = 12;
+const MAX_ARROWS = 400;
 
 class Timeline {
 	constructor(data, lanes) {
@@ -84,8 +89,7 @@ class Timeline {
 
 	scrollTo(thread) {
 		const lane = this.laneOf.get(thread);
-		if (lane)
-			this.box.scrollTop = Math.max(0, lane.y - this.shown / 2);
+		if (lane) this.box.scrollTop = Math.max(0, lane.y - this.shown / 2);
 	}
 
 	select(poll) {
@@ -99,8 +103,7 @@ class Timeline {
 			const { task, start } = this.data;
 			this.ownPolls = [];
 			for (let i = 0; owner >= 0 && i < task.length; i++)
-				if (task[i] === owner)
-					this.ownPolls.push(i);
+				if (task[i] === owner) this.ownPolls.push(i);
 			this.ownPolls.sort((a, b) => start[a] - start[b]);
 			this.ownStarts = Float64Array.from(this.ownPolls, i => start[i]);
 		}
@@ -120,19 +123,26 @@ class Timeline {
 		const { start, took, sched } = this.data;
 		this.select(poll);
 		this.scrollTo(this.data.threadOf(poll));
-		this.showSpan(start[poll] - Math.min(sched(poll), took(poll) * 500), start[poll] + took(poll));
+		this.showSpan(
+			start[poll] - Math.min(sched(poll), took(poll) * 500),
+			start[poll] + took(poll),
+		);
 	}
 
 	// The poll of the selected task so many further on.
 	step(by) {
-		if (!this.ownPolls.length)
-			return;
-		const at = this.poll >= 0 ? this.ownPolls.indexOf(this.poll) + by : by > 0 ? 0 : this.ownPolls.length - 1;
+		if (!this.ownPolls.length) return;
+		const at =
+			this.poll >= 0
+				? this.ownPolls.indexOf(this.poll) + by
+				: by > 0
+					? 0
+					: this.ownPolls.length - 1;
 		const poll = this.ownPolls[Math.max(0, Math.min(at, this.ownPolls.length - 1))];
-		const t = this.data.start[poll], end = t + this.data.took(poll);
+		const t = this.data.start[poll];
+		const end = t + this.data.took(poll);
 		this.poll = poll;
-		if (t < this.view.from || end > this.view.to)
-			this.show(t - this.span / 2, t + this.span / 2);
+		if (t < this.view.from || end > this.view.to) this.show(t - this.span / 2, t + this.span / 2);
 		this.scrollTo(this.data.threadOf(poll));
 		this.onChange();
 		this.draw();
@@ -141,15 +151,13 @@ class Timeline {
 	pollAt(x, y) {
 		const down = y + this.box.scrollTop;
 		const lane = this.lanes.find(l => down >= l.y && down < l.y + l.height);
-		if (!lane || x < LABELS || y < AXIS)
-			return -1;
+		if (!lane || x < LABELS || y < AXIS) return -1;
 		const depth = Math.max(0, Math.floor((down - lane.y - LANE) / DEEPER) + 1);
 		return lane.pollAt(this.timeOf(x), 1.5 / this.scale, depth);
 	}
 
 	draw() {
-		if (!this.frame)
-			this.frame = requestAnimationFrame(() => this.paint());
+		if (!this.frame) this.frame = requestAnimationFrame(() => this.paint());
 	}
 
 	paint() {
@@ -163,14 +171,15 @@ class Timeline {
 		g.translate(0, -this.box.scrollTop);
 		this.paintGrid(g);
 		for (const lane of this.lanes)
-			if (lane.y + lane.height >= this.box.scrollTop && lane.y <= this.box.scrollTop + this.shown)
+			if (
+				lane.y + lane.height >= this.box.scrollTop &&
+				lane.y <= this.box.scrollTop + this.shown
+			)
 				this.paintLane(g, lane);
-		if (this.owner >= 0)
-			this.paintOwn(g);
+		if (this.owner >= 0) this.paintOwn(g);
 		g.restore();
 		this.paintAxis(g);
-		if (this.selecting)
-			this.paintBox(g);
+		if (this.selecting) this.paintBox(g);
 		this.onPaint?.();
 		const ms = performance.now() - began;
 		this.frames.nr++;
@@ -186,8 +195,7 @@ class Timeline {
 
 	paintGrid(g) {
 		g.fillStyle = theme.line;
-		for (const [t] of this.marks())
-			g.fillRect(Math.round(this.xOf(t)), AXIS, 1, this.height);
+		for (const [t] of this.marks()) g.fillRect(Math.round(this.xOf(t)), AXIS, 1, this.height);
 	}
 
 	paintAxis(g) {
@@ -220,47 +228,56 @@ class Timeline {
 		g.beginPath();
 		g.rect(LABELS, lane.y, right - LABELS, lane.height);
 		g.clip();
-		if (this.data.isThinned)
-			this.paintRest(g, lane);
-		lane.rows.forEach((row, depth) => this.paintRow(g, row, this.rowTop(lane, depth),
-			depth ? DEEPER - 1 : LANE));
+		if (this.data.isThinned) this.paintRest(g, lane);
+		lane.rows.forEach((row, depth) =>
+			this.paintRow(g, row, this.rowTop(lane, depth), depth ? DEEPER - 1 : LANE),
+		);
 		g.restore();
 	}
 
 	paintLabel(g, lane) {
-		const t = lane.thread, span = this.data.to - this.data.from;
+		const t = lane.thread;
+		const span = this.data.to - this.data.from;
 		g.textBaseline = 'alphabetic';
 		g.fillStyle = theme.text;
 		g.fillText(fitText(g, t.label, LABELS - 24), 12, lane.y + 13);
 		g.fillStyle = theme.quiet;
-		g.fillText(fitText(g, `${t.kind} ${t.tid} · ${formatShare(t.busy_ns / span)} busy`, LABELS - 20), 12, lane.y + 26);
+		g.fillText(
+			fitText(g, `${t.kind} ${t.tid} · ${formatShare(t.busy_ns / span)} busy`, LABELS - 20),
+			12,
+			lane.y + 26,
+		);
 	}
 
 	// Polls were left out of the page: how busy the thread was really, behind those that are there.
 	paintRest(g, lane) {
-		const busy = this.data.columns.busy[lane.thread.thread], width = this.data.facts.time.bin_ns;
+		const busy = this.data.columns.busy[lane.thread.thread];
+		const width = this.data.facts.time.bin_ns;
 		g.fillStyle = theme.rest;
 		const first = Math.max(0, Math.floor((this.view.from - this.data.from) / width));
 		for (let i = first; i < busy.length && this.data.from + i * width < this.view.to; i++) {
-			const x = this.xOf(this.data.from + i * width), h = LANE * busy[i] / 65535;
+			const x = this.xOf(this.data.from + i * width);
+			const h = (LANE * busy[i]) / 65535;
 			g.fillRect(x, lane.y + LANE - h, Math.max(1, width * this.scale), h);
 		}
 	}
 
 	// Rectangles by colour: changing it for each of them is what takes time.
 	paintRow(g, row, y, height) {
-		const { data } = this, batches = new Map(), wide = [];
+		const { data } = this;
+		const batches = new Map();
+		const wide = [];
 		row.draw(this.view.from, this.view.to, this.scale, (x, w, share, i) => {
-			const poll = row.polls[i], group = data.groupOf(poll);
+			const poll = row.polls[i];
+			const group = data.groupOf(poll);
 			const key = this.isFaded(poll, group) ? -1 - group : group;
 			let batch = batches.get(key);
-			if (!batch)
-				batches.set(key, (batch = []));
+			if (!batch) batches.set(key, (batch = []));
 			const h = share < 1 ? Math.max(2, height * share) : height;
-			const left = LABELS + Math.max(x, -4), right = Math.min(LABELS + x + w, this.width + 4);
+			const left = LABELS + Math.max(x, -4);
+			const right = Math.min(LABELS + x + w, this.width + 4);
 			batch.push(left, y + height - h, Math.max(1, right - left - (w > 4 ? 1 : 0)), h);
-			if (w >= 3 && (right - left > 40 || data.blocked(poll)))
-				wide.push(poll, left, right);
+			if (w >= 3 && (right - left > 40 || data.blocked(poll))) wide.push(poll, left, right);
 		});
 		for (const [key, rects] of batches) {
 			const group = key < 0 ? -1 - key : key;
@@ -275,24 +292,29 @@ class Timeline {
 	}
 
 	isFaded(poll, group) {
-		if (this.owner >= 0)
-			return this.data.task[poll] !== this.owner;
+		if (this.owner >= 0) return this.data.task[poll] !== this.owner;
 		return this.group >= 0 && group !== this.group;
 	}
 
 	// There is room for its name, and for how much of it was sleep.
 	paintWide(g, poll, left, right, y, height) {
-		const { data } = this, blocked = data.blocked(poll), group = data.groups[data.groupOf(poll)];
+		const { data } = this;
+		const blocked = data.blocked(poll);
+		const group = data.groups[data.groupOf(poll)];
 		const isFaded = this.isFaded(poll, data.groupOf(poll));
 		if (blocked) {
 			const end = this.xOf(data.start[poll] + blocked); // when in the poll it was is not told
 			g.fillStyle = theme.critical;
 			g.globalAlpha = isFaded ? 0.3 : 1;
-			g.fillRect(left, y, Math.max(0, Math.min(right - 1, Math.max(end, left + 2)) - left), 4);
+			g.fillRect(
+				left,
+				y,
+				Math.max(0, Math.min(right - 1, Math.max(end, left + 2)) - left),
+				4,
+			);
 		}
 		g.globalAlpha = 1;
-		if (right - left < 40 || height < LANE || isFaded)
-			return;
+		if (right - left < 40 || height < LANE || isFaded) return;
 		g.fillStyle = '#fff';
 		g.textBaseline = 'alphabetic';
 		g.fillText(fitText(g, group?.label ?? '', right - left - 10), left + 5, y + 14.5);
@@ -305,15 +327,21 @@ class Timeline {
 	// pixel one is enough.
 	paintOwn(g) {
 		const { data, ownPolls, ownStarts } = this;
-		let nr = 0, last = -1;
+		let nr = 0;
+		let last = -1;
 		g.save();
 		g.beginPath();
 		g.rect(LABELS, AXIS, this.width - LABELS, this.height);
 		g.clip();
-		for (let n = Math.max(0, firstFrom(ownStarts, this.view.from) - 1); n < ownPolls.length; n++) {
-			const poll = ownPolls[n], x = this.xOf(ownStarts[n]), w = data.took(poll) * this.scale;
-			if (ownStarts[n] - data.sched(poll) > this.view.to)
-				break;
+		for (
+			let n = Math.max(0, firstFrom(ownStarts, this.view.from) - 1);
+			n < ownPolls.length;
+			n++
+		) {
+			const poll = ownPolls[n];
+			const x = this.xOf(ownStarts[n]);
+			const w = data.took(poll) * this.scale;
+			if (ownStarts[n] - data.sched(poll) > this.view.to) break;
 			if (w < 1 && Math.floor(x) === last) {
 				n = Math.max(n, firstFrom(ownStarts, this.timeOf(last + 1), n) - 1);
 				continue;
@@ -322,16 +350,22 @@ class Timeline {
 			this.paintOwnPoll(g, poll, x, w, nr++ < MAX_ARROWS);
 		}
 		if (this.poll >= 0)
-			this.paintOwnPoll(g, this.poll, this.xOf(data.start[this.poll]), data.took(this.poll) * this.scale, true);
+			this.paintOwnPoll(
+				g,
+				this.poll,
+				this.xOf(data.start[this.poll]),
+				data.took(this.poll) * this.scale,
+				true,
+			);
 		g.restore();
 	}
 
 	// Where a poll is drawn.
 	placeOf(poll) {
-		const lane = this.laneOf.get(this.data.threadOf(poll)), start = this.data.start[poll];
+		const lane = this.laneOf.get(this.data.threadOf(poll));
+		const start = this.data.start[poll];
 		const depth = lane ? lane.rows.findIndex(r => r.polls[r.firstFrom(start)] === poll) : -1;
-		if (depth < 0)
-			return null;
+		if (depth < 0) return null;
 		return { y: this.rowTop(lane, depth), h: depth ? DEEPER - 1 : LANE };
 	}
 
@@ -340,12 +374,12 @@ class Timeline {
 	}
 
 	paintOwnPoll(g, poll, x, w, withArrow) {
-		const { data } = this, place = this.placeOf(poll), ready = this.xOf(data.start[poll] - data.sched(poll));
-		if (!place)
-			return;
+		const { data } = this;
+		const place = this.placeOf(poll);
+		const ready = this.xOf(data.start[poll] - data.sched(poll));
+		if (!place) return;
 		g.fillStyle = data.groups[data.groupOf(poll)]?.color ?? GREY;
-		if (w < 4)
-			g.fillRect(x, place.y, Math.max(1.5, w), place.h);
+		if (w < 4) g.fillRect(x, place.y, Math.max(1.5, w), place.h);
 		g.strokeStyle = g.fillStyle = theme.accent;
 		g.lineWidth = 1;
 		if (x - ready > 2) {
@@ -359,13 +393,11 @@ class Timeline {
 			g.strokeRect(x - 0.5 - room, place.y - 0.5, w + 2 * room, place.h + 1);
 		}
 		const waker = this.laneOf.get(data.wakerThread[poll]);
-		if (withArrow && waker)
-			this.paintArrow(g, ready, waker.y + LANE / 2, place.y + place.h / 2);
+		if (withArrow && waker) this.paintArrow(g, ready, waker.y + LANE / 2, place.y + place.h / 2);
 	}
 
 	paintArrow(g, x, from, to) {
-		if (from === to)
-			return;
+		if (from === to) return;
 		const dir = Math.sign(to - from);
 		g.lineWidth = 1;
 		g.strokeStyle = g.fillStyle = theme.accent;
