@@ -43,6 +43,7 @@ def same(what, got, want):
 class Trace:
     def __init__(self, name, path, is_absurd=False):
         self.name, self.path = name, path
+        self.is_random = name.startswith('seed')
         self.is_absurd = is_absurd  # events that no runtime makes, which have to be survived
 
 
@@ -86,6 +87,9 @@ class Env:
         path = self.new_path('data')
         self.run(self.tool('trace/maketrace'), path)
         result.append(Trace('every event once', path, True))
+        path = self.new_path('data')
+        self.run(os.path.join(self.build, 'tests/make-hard-trace'), path)
+        result.append(Trace('hard', path, True))
         for name, args in PROGRAMS.items():
             path = self.new_path('data')
             self.run(self.futrace, 'record', '-q', '-o', path, '--', os.path.join(self.target_dir, 'release', name), *args)
