@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Proves that every report and every export of a known recording is what it was: tests/golden/run.py [--update] [-k PART].
+
+The recordings are made from scenarios.py; nothing in them is of one machine. What futrace makes of them is compared with
+expected/SCENARIO/FORM.txt, as text. --update writes these anew: look at the difference before you commit it. The last
+line says "N passed, N failed".
+"""
+import argparse
+import difflib
+import functools
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import traceback
+
+import decode
+import scenarios
+from script import SCENARIOS
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+EXPECTED = os.path.join(HERE, 'expected')
+PAGE = os.path.join(ROOT, 'src/export/html')
+TIMEOUT_S = 60
+SHOWN_LINES = 60
+
+# Pairs to compare, and in which form.
+DIFFS = [('healthy', 'shop', 'diff'), ('healthy', 'shop', 'diff', '--all'), ('healthy', 'shop', 'diff', '--json'),
+         ('healthy', 'shop', 'diff', '--csv'), ('shop', 'shop', 'diff', '--all'), ('healthy', 'hostile', 'diff', '--all')]
+# More than one way to export.
+EXPORTS = {'folded': [[], ['--weight=scheduled'], ['--weight=idle']]}
+DECODERS = {'perfetto': decode.perfetto, 'pprof': decode.pprof, 'html': lambda data: decode.html(data.decode()),
+            'chrome': lambda data: json.loads(data) and data.decode(), 'speedscope': decode.as_json}
+
+
+def check(cond, why):
+    if not cond:
+        raise AssertionError(why)
+
+
+class Env:
+    def __init__(self, futrace, compose, folder):
+        self.futrace, self.compose, self.folder = futrace, compose, folder
+        os.makedirs(folder, exist_ok=True)
+        self.environ = {**os.environ, 'COLUMNS': '100', 'LC_ALL': 'C.UTF-8', 'TZ': 'UTC', 'TERM': 'dumb'}
+        for name in 'NO_COLOR', 'PAGER', 'FUTRACE_PAGER':
+            self.environ.pop(name, None)
+
+    def run(self, *command, status=0, stdin=None):
+        p = subprocess.run(command, env=self.environ, cwd=self.folder, input=stdin, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, timeout=TIMEOUT_S)
+        said = p.stderr.decode('utf-8', 'replace')
+        check(p.returncode == status, f'{" ".join(command)}: status {p.returncode}: {said}')
+        return p.stderr if status else p.stdout
+
+    @functools.cache
+    def trace(self, name):
+        """Path of a scenario's recording, from the folder in which futrace runs."""
+        scenario = next(s for s in SCENARIOS if s.name == name)
+        self.run(self.compose, f'{name}.data', stdin=scenario.func().text().encode())
+        return f'{name}.data'
+
+    def report(self, scenario, *options):
+        return self.run(self.futrace, 'report', *thresholds(scenario), *options, self.trace(scenario.name))
+
+    @functools.cache
+    def findings(self, scenario_name):
+        scenario = next(s for s in SCENARIOS if s.name == scenario_name)
+        return json.loads(self.report(scenario, '--json'))['findings']
+
+    def export(self, scenario, fmt, *options):
+        path = os.path.join(self.folder, f'{scenario.name}.{fmt}')
+        self.run(self.futrace, 'export', '--format', fmt, '-o', path, *thresholds(scenario), *options,
+                 self.trace(scenario.name))
+        if fmt == 'sqlite':
+            return decode.sqlite(path)
+        with open(path, 'rb') as f:
+            data = f.read()
+        return DECODERS.get(fmt, bytes.decode)(data)
+
+    @functools.cache
+    def choices(self, command, option):
+        """The words that an option takes, as its error message lists them."""
+        said = self.run(self.futrace, command, f'{option}=?', 'none', status=2).decode()
+        return re.search(r'(?:there are|one of) ([\w, -]+?)(?:, not|\n)', said).group(1).split(', ')
+
+    @functools.cache
+    def analyses(self):
+        return re.findall(r'^([\w-]+): ', self.run(self.futrace, 'report', '--thresholds').decode(), re.M)
+
+    @functools.cache
+    def version(self):
+        return self.run(self.futrace, '--version').decode().split()[1]
+
+
+def thresholds(scenario):
+    return tuple(f'--threshold={t}' for t in scenario.options)
+
+
+def file_name(words):
+    return '-'.join(re.sub(r'\W+', '-', w.lstrip('-')) for w in words)
+
+
+def forms(env, scenario):
+    """All that is kept of a scenario: name of the form, how to make it, and whether it is for a terminal."""
+    yield 'report', functools.partial(env.report, scenario), True
+    yield 'findings.json', lambda: decode.pretty(env.findings(scenario.name)) + '\n', False
+    if not scenario.is_full:
+        return
+    yield 'report-v', functools.partial(env.report, scenario, '--verbose'), True
+    yield 'report.json', functools.partial(env.report, scenario, '--json'), False
+    yield 'report-range', functools.partial(env.report, scenario, '--time-range=20ms..70ms'), True
+    yield 'report-filter', functools.partial(env.report, scenario, '--filter=busy>1ms,kind=task'), True
+    for by in env.choices('report', '--by'):
+        yield f'by-{by}', functools.partial(env.report, scenario, f'--by={by}'), True
+        yield f'by-{by}.csv', functools.partial(env.report, scenario, f'--by={by}', '--csv'), False
+    yield 'story', functools.partial(env.report, scenario, f'--task={scenario.story}'), True
+    for fmt in env.choices('export', '--format'):
+        for options in EXPORTS.get(fmt, [[]]):
+            yield file_name(['export', fmt, *options]), functools.partial(env.export, scenario, fmt, *options), False
+    for command, options in ('dump', []), ('info', []), ('info', ['--json']):
+        yield file_name([command, *options]), functools.partial(
+            env.run, env.futrace, command, *options, env.trace(scenario.name)), command == 'dump' or not options
+
+
+def diff_forms(env):
+    for before, after, *command in DIFFS:
+        yield file_name([before, after, *command[1:]]), functools.partial(
+            env.run, env.futrace, *command, env.trace(before), env.trace(after)), not {'--json', '--csv'} & set(command)
+
+
+# What would move or hide text on a terminal, or in a source file.
+UNSAFE = re.compile('[\0-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]')
+
+
+def normal(env, text):
+    """Without what depends on the version of futrace or of its libraries: what compressed data takes."""
+    text = text.replace(f'futrace {env.version()}', 'futrace VERSION')
+    text = re.sub(r'(events, )[\d,]+( bytes)', r'\1N\2', text)
+    text = re.sub(r'^(size +)\d+ bytes, [\d.]+ per', r'\1N bytes, N per', text, flags=re.M)
+    return re.sub(r'^( "bytes"):\d+', r'\1:N', text, flags=re.M)
+
+
+def readable(text):
+    """As it is kept: every byte shows."""
+    text = UNSAFE.sub(lambda m: f'⟨{ord(m[0]):02x}⟩', text)
+    return re.sub(r' $', '⟨20⟩', text, flags=re.M)
+
+
+def compare(env, path, make, is_for_terminal, update):
+    made = make()
+    text = normal(env, made.decode() if isinstance(made, bytes) else made)  # all of it is UTF-8
+    if is_for_terminal:
+        unsafe = UNSAFE.search(text)
+        check(not unsafe, f'{unsafe and unsafe[0]!r} would reach the terminal')
+    text = readable(text)
+    if update:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write(text)
+        return
+    check(os.path.exists(path), 'there is nothing to compare with; --update, and look at it')
+    with open(path, encoding='utf-8') as f:
+        want = f.read()
+    lines = list(difflib.unified_diff(want.splitlines(), text.splitlines(), 'expected', 'got', lineterm=''))
+    check(text == want, '\n' + '\n'.join(lines[:SHOWN_LINES] + ['…'] * (len(lines) > SHOWN_LINES)))
+
+
+def all_forms(env):
+    """Name, path of what is expected, how to make it, whether it is for a terminal."""
+    for scenario in SCENARIOS:
+        for form, make, is_for_terminal in forms(env, scenario):
+            yield f'{scenario.name} {form}', os.path.join(EXPECTED, scenario.name, f'{form}.txt'), make, is_for_terminal
+    for form, make, is_for_terminal in diff_forms(env):
+        yield f'diff {form}', os.path.join(EXPECTED, 'diff', f'{form}.txt'), make, is_for_terminal
+
+
+def test_finds(env):
+    """Each scenario has the findings that it is about, and no other."""
+    for s in SCENARIOS:
+        found = {f['rule'] for f in env.findings(s.name)}
+        check(found == s.finds, f'{s.name}: {sorted(found)}, not {sorted(s.finds)}')
+
+
+def test_analyses(env):
+    """Each analysis finds something in one scenario that is about nothing else, and nothing in another one."""
+    alone = {f for s in SCENARIOS for f in s.finds if len(s.finds) == 1}
+    always = set.intersection(*(s.finds for s in SCENARIOS))
+    check(alone == set(env.analyses()), f'not the same: {sorted(alone ^ set(env.analyses()))}')
+    check(not always, f'{always} is found everywhere')
+
+
+def test_runs(env):
+    """Every export and every table can be made of every scenario."""
+    for s in SCENARIOS:
+        for fmt in env.choices('export', '--format'):
+            env.export(s, fmt)
+        for by in env.choices('report', '--by'):
+            check(env.report(s, f'--by={by}'), f'{s.name} --by={by}: nothing was said')
+
+
+def test_events(env):
+    """All kinds of events happen in some scenario."""
+    seen, known = set(), set()
+    for s in SCENARIOS:
+        kinds = json.loads(env.run(env.futrace, 'info', '--json', env.trace(s.name)))['events_by_kind']
+        known |= set(kinds) - {'unknown'}
+        seen |= {k for k, n in kinds.items() if n}
+    check(seen == known, f'never: {sorted(known - seen)}')
+
+
+def test_page(env):
+    """The HTML page is its sources and the data, and nothing that a recording says gets out of the data."""
+    with open(os.path.join(PAGE, 'page.html'), encoding='utf-8') as f:
+        around = re.split('@[A-Z]+@', f.read())
+    parts = set()
+    for s in SCENARIOS:
+        path = os.path.join(env.folder, f'{s.name}.html')
+        env.run(env.futrace, 'export', '--format=html', '-o', path, env.trace(s.name))
+        with open(path, encoding='utf-8') as f:
+            parts.add(decode.html_parts(f.read())[0])
+    check(len(parts) == 1, 'the page itself is not always the same')
+    whole = ''.join(parts.pop())
+    for text in around:
+        text = text.replace(' id="columns">', '').replace(' id="facts">', '')
+        check(all(line in whole for line in text.split('</script>')), f'{text!r} is not in the page')
+    for path in glob.glob(os.path.join(PAGE, '*.js')) + glob.glob(os.path.join(PAGE, '*.css')):
+        with open(path, encoding='utf-8') as f:
+            check(f.read() in whole, f'{os.path.basename(path)} is not in the page')
+
+
+def test_leftovers(env):
+    """Nothing is kept that is compared with nothing."""
+    have = {os.path.join(folder, f) for folder, _, files in os.walk(EXPECTED) for f in files}
+    left = have - {path for _, path, _, _ in all_forms(env)}
+    check(not left, f'left over: {sorted(os.path.relpath(p, HERE) for p in left)}')
+
+
+META = [test_finds, test_analyses, test_runs, test_events, test_page, test_leftovers]
+
+
+def run_one(name, func, *args):
+    try:
+        func(*args)
+    except Exception as e:
+        print(f'FAIL {name}: {e}', flush=True)
+        if not isinstance(e, AssertionError):
+            traceback.print_exc(file=sys.stdout)
+        return False
+    print(f'ok   {name}', flush=True)
+    return True
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    build = os.path.join(ROOT, 'build')
+    p.add_argument('--futrace', default=os.path.join(build, 'futrace'))
+    p.add_argument('--compose', default=os.path.join(build, 'tests/compose'))
+    p.add_argument('--update', action='store_true', help='write what is expected')
+    p.add_argument('-k', metavar='PART', default='', help='only what has PART in its name')
+    p.add_argument('--agent-dir', help=argparse.SUPPRESS)
+    args = p.parse_args()
+    env = Env(os.path.abspath(args.futrace), os.path.abspath(args.compose), os.path.join(build, 'golden'))
+    results = [run_one(name, compare, env, path, make, is_for_terminal, args.update)
+               for name, path, make, is_for_terminal in all_forms(env) if args.k in name]
+    results += [run_one(t.__name__, t, env) for t in META if args.k in t.__name__]
+    print(f'{results.count(True)} passed, {results.count(False)} failed')
+    return 1 if False in results or not results else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

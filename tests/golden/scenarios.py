@@ -1,0 +1,491 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What happens in the golden traces. One scenario for each thing that an analysis finds, in which nothing else is to be
+found; a healthy one; and those in which a file, or the names in it, are not as they should be."""
+from script import MS, S, US, Script, scenario
+
+W1, W2, W3 = 101, 102, 103  # workers
+POOL = 111                  # a thread of the blocking pool
+MAIN = 100
+
+
+def service(nr_workers=2):
+    """A program with a runtime whose workers have begun."""
+    s = Script()
+    s.runtime()
+    s.thread(MAIN, 'shop')
+    for i in range(nr_workers):
+        s.worker(W1 + i)
+    return s
+
+
+def one_poll_each(s, type_nr, times, ns, asleep=None, first=1):
+    """Tasks that are spawned by the main thread, polled once, and done."""
+    for i, time in enumerate(times):
+        task = s.task(first + i, type_nr)
+        s.spawn(time, MAIN, task)
+        s.poll(time + 10 * US, W1 + i % 2, task, ns, 'complete', 'wanted', asleep=asleep)
+
+
+@scenario('blocked-poll')
+def blocked_poll_lock():
+    """Three polls wait for a lock of std."""
+    s = service()
+    stock = s.type('shop::stock::count', place='src/stock.rs:23')
+    one_poll_each(s, stock, range(100 * MS, 400 * MS, 100 * MS), 14 * MS, asleep=('futex', 12 * MS))
+    s.end(1 * S)
+    return s
+
+
+@scenario('blocked-poll')
+def blocked_poll_sleep():
+    """A single poll calls thread::sleep."""
+    s = service()
+    retry = s.type('shop::retry', place='src/retry.rs:7')
+    one_poll_each(s, retry, [100 * MS], 80 * MS, asleep=('sleep', 75 * MS))
+    s.end(1 * S)
+    return s
+
+
+@scenario('blocked-poll')
+def blocked_poll_io():
+    """A single poll waits for a socket of std."""
+    s = service()
+    rates = s.type('shop::rates::fetch', place='src/rates.rs:40')
+    one_poll_each(s, rates, [100 * MS], 31 * MS, asleep=('poll', 30 * MS))
+    s.end(1 * S)
+    return s
+
+
+@scenario('blocked-poll')
+def blocked_poll_share():
+    """No sleep is long, but all of them together are."""
+    s = service()
+    log = s.type('shop::log::write', place='src/log.rs:12')
+    one_poll_each(s, log, range(10 * MS, 130 * MS, 10 * MS), 6 * MS, asleep=('futex', 5 * MS))
+    s.end(1 * S)
+    return s
+
+
+@scenario('long-poll')
+def long_poll():
+    """Five polls compute for long."""
+    s = service()
+    resize = s.type('shop::image::resize', place='src/image.rs:88')
+    one_poll_each(s, resize, range(100 * MS, 600 * MS, 100 * MS), 12 * MS)
+    s.end(1 * S)
+    return s
+
+
+@scenario('long-poll')
+def long_poll_off_cpu():
+    """Five polls take long, and the program had little CPU time meanwhile."""
+    s = service()
+    load = s.type('shop::image::load', place='src/image.rs:31')
+    one_poll_each(s, load, range(100 * MS, 600 * MS, 100 * MS), 60 * MS)
+    s.end(1 * S, target_ns=20 * MS)
+    return s
+
+
+@scenario('never-yields')
+def never_yields():
+    """One task is polled once, for more than a second."""
+    s = service()
+    index = s.task(1, s.type('shop::search::build_index', place='src/search.rs:140'))
+    s.spawn(200 * MS, MAIN, index)
+    s.poll(210 * MS, W1, index, 1200 * MS, 'complete', 'wanted')
+    s.end(2 * S, target_ns=3 * S)
+    return s
+
+
+@scenario('never-yields')
+def never_yields_open():
+    """The same, and the recording ends before the poll does."""
+    s = service()
+    index = s.task(1, s.type('shop::search::build_index', place='src/search.rs:140'))
+    s.spawn(200 * MS, MAIN, index)
+    s.at(210 * MS, W1, 'run-start', **index.fields(), addr=index.addr)
+    s.end(2 * S, 'stopped', 1, target_ns=3 * S)
+    return s
+
+
+@scenario('sched-delay')
+def sched_delay():
+    """Polls that are not yet long keep others waiting."""
+    s = service()
+    price = s.task(1, s.type('shop::price', place='src/price.rs:5'))
+    serve = s.task(2, s.type('shop::serve', place='src/main.rs:51'))
+    for i in range(6):
+        time = (100 + 50 * i) * MS
+        s.wake(time, W2, price)
+        s.wake(time + 1 * MS, W2, serve)
+        s.poll(time + 10 * US, W1, price, 8 * MS)
+        s.poll(time + 8100 * US, W1, serve, 100 * US)
+    s.end(1 * S)
+    return s
+
+
+def delays(s, is_asleep):
+    """A hundred polls that come late to a worker that nobody held, which slept or was without a CPU."""
+    serve = s.task(1, s.type('shop::serve', place='src/main.rs:51'))
+    for i in range(100):
+        time = (10 + 9 * i) * MS
+        s.wake(time, MAIN, serve)
+        if is_asleep:
+            s.sleep(time - 1 * MS, W1, 'epoll', 6900 * US)
+        s.poll(time + 6 * MS, W1, serve, 50 * US)
+    s.end(1 * S)
+    return s
+
+
+@scenario('sched-delay')
+def sched_delay_asleep():
+    """Workers are woken late."""
+    return delays(service(), True)
+
+
+@scenario('sched-delay')
+def sched_delay_unheld():
+    """Tasks wait, and nobody can be blamed."""
+    return delays(service(), False)
+
+
+@scenario('self-wakes', options=['self-wakes-count=20', 'self-wakes-rate=10'])
+def self_wakes():
+    """A task polls something that is not ready, and wakes itself instead of waiting."""
+    s = service()
+    spin = s.task(1, s.type('shop::spin', place='src/spin.rs:9'))
+    s.spawn(9 * MS, MAIN, spin)
+    for i in range(25):
+        time = (10 + i) * MS
+        s.wake(time + 400 * US, W1, spin)
+        s.poll(time, W1, spin, 500 * US)
+    s.end(1 * S)
+    return s
+
+
+@scenario('idle-wakes', options=['idle-wakes=20', 'idle-wakes-rate=10'])
+def idle_wakes():
+    """One task wakes another one that has nothing to do."""
+    s = service()
+    clock = s.task(1, s.type('shop::tick', place='src/tick.rs:3'))
+    view = s.task(2, s.type('shop::view::update', place='src/view.rs:77'))
+    for i in range(25):
+        time = (10 + i) * MS
+        s.wake(time - 5 * US, W1, clock)
+        s.wake(time + 20 * US, W1, view)
+        s.poll(time, W1, clock, 30 * US)
+        s.poll(time + 60 * US, W2, view, 2 * US)
+    s.end(1 * S)
+    return s
+
+
+@scenario('worker-imbalance')
+def worker_imbalance():
+    """One worker has all the work, and what it wakes waits for it."""
+    s = service(3)
+    parse = s.task(1, s.type('shop::parse', place='src/parse.rs:60'))
+    reply = s.task(2, s.type('shop::reply', place='src/reply.rs:18'))
+    for i in range(22):
+        time = (2 + 4 * i) * MS
+        s.wake(time, W1, parse)
+        s.wake(time + 2 * MS, W1, reply)
+        s.poll(time + 1 * US, W1, parse, 3800 * US)
+        s.poll(time + 3802 * US, W1, reply, 100 * US)
+    s.end(100 * MS)
+    return s
+
+
+@scenario('blocking-queue')
+def blocking_queue():
+    """A pool of one thread has six closures to run."""
+    s = service()
+    s.thread(POOL, 'tokio-rt-worker')
+    mail = s.type('shop::mail::send', 'blocking', 'src/mail.rs:34', scheduler='blocking')
+    closures = [s.task(1 + i, mail) for i in range(6)]
+    for i, closure in enumerate(closures):
+        s.spawn(100 * MS + i * US, W1, closure)
+        s.poll((101 + 15 * i) * MS, POOL, closure, 14 * MS, 'complete', 'wanted', asleep=('futex', 13 * MS))
+    s.end(1 * S)
+    return s
+
+
+@scenario('task-leak')
+def task_leak():
+    """Every tenth of a second one task ends and another one does not."""
+    s = service()
+    session = s.type('shop::session', place='src/session.rs:15', size=2048)
+    for i in range(16):
+        waits, ends = s.task(1 + 2 * i, session), s.task(2 + 2 * i, session)
+        time = (100 + 110 * i) * MS
+        s.spawn(time, MAIN, waits)
+        s.spawn(time + 5 * US, MAIN, ends)
+        s.poll(time + 10 * US, W1, waits, 20 * US)
+        s.poll(time + 10 * US, W2, ends, 20 * US, 'complete')
+    s.end(2 * S)
+    return s
+
+
+@scenario('never-polled')
+def never_polled():
+    """A task is spawned on a LocalSet that nobody runs, and dropped with it."""
+    s = service()
+    local = s.task(1, s.type('shop::cart::save', 'local', 'src/cart.rs:29', scheduler='local'))
+    s.spawn(100 * MS, MAIN, local)
+    s.poll(900 * MS, MAIN, local, 3 * US, 'complete', 'cancelled', start=['shutdown'])
+    s.end(1 * S)
+    return s
+
+
+@scenario('cancel-storm', options=['cancel-storm=10'])
+def cancel_storm():
+    """Most lookups are aborted by what wanted them."""
+    s = service()
+    lookup = s.type('shop::lookup', place='src/lookup.rs:48')
+    for i in range(15):
+        task, time = s.task(1 + i, lookup), (10 + 20 * i) * MS
+        s.spawn(time, MAIN, task)
+        s.poll(time + 10 * US, W1, task, 300 * US, *([] if i % 5 else ['complete', 'wanted']))
+        if i % 5:
+            s.wake(time + 5 * MS, MAIN, task, 'abort')
+            s.poll(time + 5010 * US, W2, task, 5 * US, 'complete', 'cancelled', start=['drop'])
+    s.end(1 * S)
+    return s
+
+
+@scenario('lost-panic')
+def lost_panic():
+    """Two tasks panic; one of them has somebody who waits for it."""
+    s = service()
+    order = s.type('shop::order::place', place='src/order.rs:90')
+    for i, wanted in enumerate([['wanted'], []]):
+        task, time = s.task(1 + i, order), (100 + 100 * i) * MS
+        s.spawn(time, MAIN, task)
+        s.at(time + 50 * US, W1, 'panic')
+        s.poll(time + 10 * US, W1, task, 80 * US, 'complete', 'panicked', *wanted)
+    s.end(1 * S)
+    return s
+
+
+@scenario('large-future')
+def large_future():
+    """Three tasks at a time hold an array across an .await."""
+    s = service()
+    upload = s.type('shop::upload', place='src/upload.rs:11', size=70000)
+    for i in range(4):
+        task, time = s.task(1 + i, upload), (100 + 20 * i) * MS
+        s.spawn(time, MAIN, task)
+        s.poll(time + 10 * US, W1, task, 100 * US)
+        s.wake(time + 50 * MS, W1, task)
+        s.poll(time + 50 * MS + 5 * US, W1, task, 100 * US, 'complete', 'wanted')
+    s.end(1 * S)
+    return s
+
+
+@scenario()
+def near_misses():
+    """A little of everything, and never enough of it."""
+    s = service()
+    s.thread(POOL, 'tokio-rt-worker')
+    many = s.type('shop::many', place='src/many.rs:1', size=16383)
+    order = s.type('shop::order::place', place='src/order.rs:90')
+    mail = s.type('shop::mail::send', 'blocking', 'src/mail.rs:34', scheduler='blocking')
+    one_poll_each(s, many, [100 * MS, 200 * MS], 11 * MS, asleep=('futex', 10 * MS))
+    one_poll_each(s, many, [300 * MS, 400 * MS, 500 * MS, 600 * MS], 11 * MS, first=3)
+    panics = s.task(7, order)
+    s.spawn(650 * MS, MAIN, panics)
+    s.poll(650 * MS + 10 * US, W1, panics, 80 * US, 'complete', 'panicked', 'wanted')
+    for i in range(4):
+        closure = s.task(8 + i, mail)
+        s.spawn(700 * MS, W1, closure)
+        s.poll((701 + 15 * i) * MS, POOL, closure, 14 * MS, 'complete', 'wanted', asleep=('sleep', 14 * MS))
+    s.end(1 * S)
+    return s
+
+
+def accept(s, time, listener, task):
+    """The listener takes a connection and spawns a task for it."""
+    s.wake(time - 20 * US, W2, listener)
+    s.spawn(time + 8 * US, W2, task, 1408)
+    s.poll(time, W2, listener, 12 * US)
+
+
+def small_shop(is_broken):
+    """A listener and its connections; each asks the stock, and gets its answer from there."""
+    s = Script()
+    s.define('arg', '/usr/bin/shop')
+    s.define('arg', '--port=8080')
+    s.runtime()
+    s.thread(MAIN, 'shop')
+    for tid in W1, W2:
+        s.worker(tid, at=1 * MS)
+    s.thread(POOL, 'tokio-rt-worker', at=5 * MS)
+    listener = s.task(1, s.type('shop::listen', place='src/main.rs:30', size=320))
+    stock = s.task(2, s.type('shop::stock::keep', place='src/stock.rs:12', size=640))
+    serve = s.type('shop::serve', place='src/main.rs:51', size=1280)
+    invoice = s.type('shop::invoice::print', 'blocking', 'src/invoice.rs:8', scheduler='blocking')
+    upload = s.task(30, s.type('shop::upload', place='src/upload.rs:11', size=20480 if is_broken else 1024))
+    for i, task in enumerate((listener, stock)):
+        s.spawn(1100 * US + i * 50 * US, MAIN, task, 512)
+        s.poll(1500 * US + i * 100 * US, W1 + i, task, 40 * US)
+    for i in range(4):
+        connection(s, (10 + 60 * i) * MS, listener, stock, s.task(3 + i, serve), is_broken)
+    for i in range(2):
+        closure = s.task(10 + i, invoice)
+        s.spawn((10 + 60 * i) * MS + 1150 * US, W2, closure, 384)
+        s.poll((10 + 60 * i) * MS + 1210 * US, POOL, closure, 4 * MS, 'complete', 'wanted', asleep=('epoll', 3 * MS))
+    s.spawn(241 * MS, MAIN, upload, 2 * 10240)
+    s.poll(241 * MS + 15 * US, W1, upload, 70 * US)
+    if is_broken:
+        s.at(260 * MS + 20 * US, W1, 'panic')
+        s.wake(260 * MS - 5 * US, W2, upload)
+        s.poll(260 * MS, W1, upload, 60 * US, 'complete', 'panicked')
+        s.wake(270 * MS - 10 * US, W2, stock)
+        for i in range(6):  # the stock asks for something again and again
+            s.wake(270 * MS + i * 200 * US + 50 * US, W2, stock)
+            s.poll(270 * MS + i * 200 * US, W2, stock, 60 * US)
+        s.poll(271 * MS + 200 * US, W2, stock, 60 * US)
+    for task in (listener, stock) if is_broken else (listener, stock, upload):
+        s.poll(298 * MS + task.id * 10 * US, MAIN, task, 4 * US, 'complete', 'cancelled', start=['shutdown'])
+    s.at(299 * MS, POOL, 'thread-stop')
+    s.end(300 * MS, tool_ns=6 * MS, target_ns=150 * MS)
+    return s
+
+
+def connection(s, time, listener, stock, task, is_broken):
+    accept(s, time, listener, task)
+    s.sleep(time + 100 * US, W2, 'epoll', 900 * US)
+    s.wake(time + 30 * US, W1, stock)
+    s.poll(time + 18 * US, W1, task, 25 * US)
+    s.wake(time + 1300 * US, W2, task)
+    s.poll(time + 1100 * US, W2, stock, 210 * US)
+    if is_broken:
+        over = s.poll(time + 1320 * US, W1, task, 17 * MS, asleep=('futex', 16 * MS))
+        s.wake(time + 3 * MS, MAIN, listener)
+        s.poll(over + 15 * US, W1, listener, 9 * US)
+    else:
+        over = s.poll(time + 1320 * US, W1, task, 170 * US)
+    s.sleep(over + 50 * US, W1, 'futex', 2 * MS)
+    s.wake(over + 3 * MS, W1, task)
+    s.poll(over + 3 * MS + 4 * US, W1, task, 90 * US, 'complete', *(['wanted'] if task.id % 2 else []))
+
+
+FEW = ['self-wakes-count=5', 'self-wakes-rate=1', 'sched-delay-count=3', 'self-wakes=40%']
+
+
+@scenario(options=FEW)
+def healthy():
+    """A small service does its work."""
+    return small_shop(False)
+
+
+@scenario('blocked-poll', 'sched-delay', 'lost-panic', 'large-future', 'self-wakes', options=FEW, is_full=True, story=3)
+def shop():
+    """The same service waits for locks, spins, and loses a task."""
+    return small_shop(True)
+
+
+HOSTILE = [
+    'plain',
+    '\x1b[31mred\x1b[0m\x07',
+    '</script><img src=x onerror=alert(1)>',
+    '"quoted", \'and\' `back`\\n',
+    '=SUM(A1:A9)',
+    'evil\u202edesrever',
+    b'bad\xff\xfe utf8 \xc3',
+    'two\nlines\ttab\rreturn',
+    'a;b 1 # c',
+    'core::future::from_generator::GenFuture<' + 'very::long::path::' * 6 + 'end>',
+]
+
+
+@scenario('blocked-poll', is_full=True, story=4)
+def hostile():
+    """Every name that the program gives is meant to harm whoever shows it."""
+    s = Script()
+    s.define('exe', '/usr/bin/\\x1b[2J</script>,"\\x0a=shop')
+    for text in ['--name=\\x1b]0;title\\x07', '</script><script>', '-']:
+        s.define('arg', text)
+    s.runtime(version='1.54.1"<i>', name='tokio</b>')
+    s.worker(W1, '\x1b[31m</b>"')
+    s.worker(W2, b'\xff=1+1\n,')
+    for i, name in enumerate(HOSTILE):
+        task = s.task(1 + i, s.type(name, place=(name if isinstance(name, bytes) else name.encode()) + b':7'))
+        time = (10 + 20 * i) * MS
+        s.spawn(time, W1, task)
+        s.poll(time + 1 * MS, W1 if i % 2 else W2, task, 13 * MS, 'complete', asleep=('sleep', 12 * MS))
+    s.end(250 * MS, 'signaled', 11)
+    return s
+
+
+@scenario(is_full=True, story=2)
+def lossy():
+    """Events are lost one by one and in a hole of the file, threads vanish, and the file has no end."""
+    s = service()
+    s.thread(POOL, '')
+    serve = s.type('shop::serve', place='src/main.rs:51')
+    mail = s.type('shop::mail::send', 'blocking', 'src/mail.rs:34', scheduler='blocking')
+    tasks = [s.task(1 + i, serve) for i in range(4)]
+    for i, task in enumerate(tasks):
+        s.spawn((10 + i) * MS, MAIN, task)
+        s.poll((10 + i) * MS + 40 * US, W1, task, 100 * US)
+    s.at(20 * MS, W1, 'lost', kind='wake', count=3)
+    s.poll(30 * MS, W1, tasks[0], 50 * US)
+    s.poll(31 * MS, W2, tasks[1], 70 * US, 'complete')
+    s.at(40 * MS, W2, 'lost', kind='run-start', count=2)
+    s.at(40 * MS, W2, 'lost', kind='run-end', count=2)
+    s.wake(45 * MS, W2, tasks[2])
+    s.poll(46 * MS, W2, tasks[2], 60 * US)
+    s.at(50 * MS, POOL, 'run-start', **s.task(5, mail).fields(), addr=0x1000)
+    s.at(55 * MS, POOL, 'thread-stop')
+    s.at(60 * MS, W1, 'run-start', **tasks[3].fields(), addr=tasks[3].addr)
+    s.at(61 * MS, W1, 'lost', kind=0, count=7)
+    s.at(62 * MS, W1, 'run-end')
+    s.at(63 * MS, W1, 'awake')
+    s.at(64 * MS, W1, 'lost', kind='sleep', count=1)
+    s.wake(65 * MS, W2, s.task(99, 0xffff))
+    s.poll(66 * MS, W1, s.task(99, 0xffff), 20 * US)
+    s.poll(70 * MS, W2, tasks[0], 30 * US)
+    s.at(80 * MS, W2, 'run-start', **tasks[2].fields(), addr=tasks[2].addr)
+    return s
+
+
+@scenario()
+def two_runtimes():
+    """Two copies of a runtime, of which each has a task 1 of the same name."""
+    s = service(1)
+    first = s.task(1, s.type('shop::serve', place='src/main.rs:51'))
+    s.runtime('1.30.0')
+    s.worker(W2, 'plugin-worker')
+    second = s.task(1, s.type('shop::serve', place='src/main.rs:51'))
+    for tid, task, wakes in (W1, first, W2), (W2, second, W1):
+        s.spawn(10 * MS, MAIN, task)
+        s.poll(10 * MS + tid * US, tid, task, 300 * US)
+        s.wake(20 * MS, wakes, task)
+        s.poll(20 * MS + tid * US, tid, task, 500 * US, 'complete', 'wanted')
+    s.end(50 * MS)
+    return s
+
+
+@scenario()
+def stripped():
+    """Nobody knows the names of anything."""
+    s = Script()
+    s.define('runtime', 'tokio', '-')
+    launch = s.task(1, s.type('', 'blocking', '-', scheduler='-'))
+    task = s.task(2, s.type('', place='-', scheduler='-'))
+    s.thread(W1, '')
+    s.at(0, W1, 'run-start', **launch.fields(), addr=launch.addr)
+    s.spawn(10 * MS, W1, task)
+    s.poll(11 * MS, W1, task, 1 * MS)
+    s.wake(15 * MS, W1, task)
+    s.poll(15 * MS + 5 * US, W1, task, 2 * MS, 'complete')
+    s.end(50 * MS)
+    return s
+
+
+@scenario()
+def empty():
+    """Nothing happens."""
+    s = Script()
+    s.end(0, tool_ns=0, target_ns=0)
+    return s

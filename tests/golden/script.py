@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""How a scenario is told: a Script collects definitions and events, and prints them for compose.c, in order of time."""
+import collections
+
+US, MS, S = 1000, 1000 * 1000, 1000 * 1000 * 1000
+
+Scenario = collections.namedtuple('Scenario', 'name func finds options is_full story')
+SCENARIOS = []
+
+
+def scenario(*finds, options=(), is_full=False, story=None):
+    """A function that tells a Script what happens. `finds`: the rules that must find something in it, and no others may.
+    `options`: thresholds, so that few events are enough. `is_full`: all forms are kept, with the story of task `story`."""
+    def register(func):
+        if not func.__doc__:
+            raise SyntaxError(f'{func.__name__} does not say what happens')
+        SCENARIOS.append(Scenario(func.__name__, func, set(finds), list(options), is_full, story))
+        return func
+    return register
+
+
+class Task:
+    def __init__(self, nr, type_nr):
+        self.id, self.type, self.addr = nr, type_nr, 0x7f0000000000 + 128 * nr + 0x100000 * type_nr
+
+    def fields(self):
+        return {'task': self.id, 'type': self.type}
+
+
+def escape(text):
+    """Bytes or text as compose.c wants them at the end of a line."""
+    data = text if isinstance(text, bytes) else text.encode()
+    return ''.join(chr(b) if 0x20 <= b < 0x7f and b != 0x5c else f'\\x{b:02x}' for b in data) or '-'
+
+
+def word(text):
+    return escape(text).replace(' ', '\\x20')
+
+
+class Script:
+    def __init__(self):
+        self.definitions, self.threads, self.events, self.last = [], [], [], []
+        self.nr_types = self.nr_helpers = 0
+
+    def define(self, *words):
+        self.definitions.append(' '.join(map(str, words)))
+
+    def runtime(self, version='1.54.1', name='tokio'):
+        self.define('runtime', word(name), escape(version))
+        self.launch = self.type('worker launch', 'helper', place='-')
+
+    def type(self, name, kind='task', place='src/main.rs:10', size=0, scheduler='multi_thread'):
+        self.define('type', kind, scheduler, word(place) if place != '-' else '-', size, escape(name))
+        self.nr_types += 1
+        return self.nr_types - 1
+
+    def task(self, nr, type_nr):
+        return Task(nr, type_nr)
+
+    def at(self, time, tid, event, *flags, **fields):
+        words = [*flags, *(f'{k}={v}' for k, v in fields.items())]
+        self.events.append((time, ' '.join(map(str, [time, tid, event, *words]))))
+
+    def thread(self, tid, name, at=0):
+        self.threads.append(f'thread {at} {tid} {escape(name)}')
+
+    def worker(self, tid, name='tokio-rt-worker', at=0):
+        """A thread inside a worker's main loop."""
+        self.thread(tid, name, at)
+        self.nr_helpers += 1
+        helper = Task(1000000 + self.nr_helpers, self.launch)
+        self.at(at, tid, 'run-start', **helper.fields(), addr=helper.addr)
+
+    def spawn(self, time, tid, task, size=256):
+        self.at(time, tid, 'spawn', addr=task.addr, size=size)
+
+    def wake(self, time, tid, task, *flags):
+        self.at(time, tid, 'wake', *flags, **task.fields())
+
+    def sleep(self, time, tid, how, ns):
+        self.at(time, tid, 'sleep', how)
+        self.at(time + ns, tid, 'awake')
+
+    def poll(self, time, tid, task, ns, *end, start=(), asleep=None):
+        """asleep: (how, ns), in the middle of it. Returns when it is over."""
+        self.at(time, tid, 'run-start', *start, **task.fields(), addr=task.addr)
+        if asleep:
+            how, asleep_ns = asleep
+            self.sleep(time + (ns - asleep_ns) // 2, tid, how, asleep_ns)
+        self.at(time + ns, tid, 'run-end', *end)
+        return time + ns
+
+    def end(self, time, how='exited', status=0, tool_ns=3 * MS, target_ns=900 * MS):
+        self.last = [f'cpu {tool_ns} {target_ns}', f'end {time} {how} {status}']
+
+    def text(self):
+        events = [line for _, line in sorted(self.events, key=lambda e: e[0])]
+        return '\n'.join(self.definitions + self.threads + events + self.last) + '\n'
