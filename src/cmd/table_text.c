@@ -175,20 +175,52 @@ static size_t sum_widths(const struct layout *l, size_t flexible)
 	return sum ? sum - GAP : 0;
 }
 
+/* The one that is missed least; what stands with it under one head (A and B) goes with it. */
 static bool leave_one_out(struct layout *l)
 {
-	struct fit *goes = NULL;
+	const struct column *columns = l->t->columns, *goes = NULL;
 	unsigned rank = 0;
 
 	for (size_t c = 0; c < l->t->nr_columns; c++) {
-		if (!l->fits[c].is_shown || l->t->columns[c].rank <= rank)
+		if (!l->fits[c].is_shown || columns[c].rank <= rank)
 			continue;
-		rank = l->t->columns[c].rank;
-		goes = &l->fits[c];
+		rank = columns[c].rank;
+		goes = &columns[c];
 	}
-	if (goes)
-		goes->is_shown = false;
+	for (size_t c = 0; goes && c < l->t->nr_columns; c++)
+		if (&columns[c] == goes ||
+		    (goes->group && columns[c].group == goes->group && columns[c].rank == rank))
+			l->fits[c].is_shown = false;
 	return goes != NULL;
+}
+
+/* Columns of one group that are shown, from c on; next: where the next group begins. */
+static size_t group_width(const struct layout *l, size_t c, size_t *next)
+{
+	const char *group = l->t->columns[c].group;
+	size_t width = 0;
+
+	for (; c < l->t->nr_columns && l->t->columns[c].group == group; c++)
+		if (l->fits[c].is_shown)
+			width += l->fits[c].width + GAP;
+	*next = c;
+	return width;
+}
+
+/* A group is not narrower than its head. */
+static void widen_groups(struct layout *l)
+{
+	size_t next;
+
+	for (size_t c = 0; c < l->t->nr_columns; c = next) {
+		const char *group = l->t->columns[c].group;
+		size_t width = group_width(l, c, &next), need = group ? strlen(group) + GAP : 0;
+
+		while (width && width < need && !l->fits[c].is_shown)
+			c++;
+		if (width && width < need)
+			l->fits[c].width += need - width;
+	}
 }
 
 /* What is left of the line goes to the flexible columns: evenly, but none gets more than it needs.
@@ -211,11 +243,11 @@ static void layout_init(struct layout *l, const struct table *t, size_t width)
 	*l = (struct layout){ .t = t, .fits = xcalloc(t->nr_columns, sizeof(*l->fits)) };
 	for (size_t c = 0; c < t->nr_columns; c++)
 		measure(l, c);
-	if (width == SIZE_MAX)
-		return;
-	while (sum_widths(l, flexible) > width && leave_one_out(l))
-		;
-	share(l, width);
+	do
+		widen_groups(l);
+	while (sum_widths(l, flexible) > width && leave_one_out(l));
+	if (width != SIZE_MAX)
+		share(l, width);
 }
 
 static void pad(struct strbuf *line, size_t nr, char c)
@@ -235,13 +267,13 @@ static void end_line(struct strbuf *line, const char *on, const char *off, struc
 	out_spill(out);
 }
 
-/* "---- POLL ----" over the columns of a group; as much of it as there is room for. */
+/* "---- POLL ----" over the columns of a group. */
 static void add_group(const char *group, size_t width, struct strbuf *line)
 {
 	size_t len = strlen(group), dashes = width >= len + 4 ? width - len - 2 : 0;
 
 	pad(line, dashes / 2, '-');
-	strbuf_addf(line, dashes ? " %.*s " : "%.*s", (int)width, group);
+	strbuf_addf(line, dashes ? " %s " : "%s", group);
 	pad(line, dashes - dashes / 2, '-');
 	pad(line, dashes || len > width ? 0 : width - len, ' ');
 }
@@ -253,12 +285,8 @@ static void print_groups(const struct layout *l, struct strbuf *line, struct out
 
 	for (size_t c = 0; c < l->t->nr_columns; c = next) {
 		const char *group = l->t->columns[c].group;
-		size_t width = 0;
+		size_t width = group_width(l, c, &next);
 
-		for (next = c; next < l->t->nr_columns && l->t->columns[next].group == group;
-		     next++)
-			if (l->fits[next].is_shown)
-				width += l->fits[next].width + GAP;
 		if (!width)
 			continue;
 		has_any = has_any || group;

@@ -179,7 +179,7 @@ static void draw_too_much(const struct table *t, const void *row, size_t width, 
 		strbuf_addstr(out, "\xe6\xa2\xa8"); /* two columns each */
 }
 
-/* Whoever draws too much is cut, between two characters; a heading too, if need be. */
+/* Whoever draws too much is cut, between two characters; what stands under a heading is as wide. */
 static void test_cutting(void **state)
 {
 	static const struct column two[] = {
@@ -194,11 +194,33 @@ static void test_cutting(void **state)
 	add(&t, rows, 1);
 	t.columns = two;
 	t.nr_columns = ARRAY_SIZE(two);
-	check(&t, 31,
-	      "FRU                           Z\n"
-	      "N M NAME                      T\n"
-	      "7 7 \xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8"
+	check(&t, 34,
+	      "FRUITS                           Z\n"
+	      "   N M NAME                      T\n"
+	      "   7 7 \xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8"
 	      "\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8\xe6\xa2\xa8  7\n");
+	vec_release(&t.rows);
+}
+
+/* Of two columns of one rank under one heading none stays alone. */
+static void test_pairs(void **state)
+{
+	static const struct column pairs[] = {
+		{ .head = "FIRST", .group = "FRUITS", .rank = 1, AT(nr) },
+		{ .head = "OTHER", .group = "FRUITS", .rank = 1, AT(nr) },
+		{ .head = "NR", AT(nr) },
+	};
+	struct fruit rows[] = { { "x", 7 } };
+	struct table t;
+
+	add(&t, rows, 1);
+	t.columns = pairs;
+	t.nr_columns = ARRAY_SIZE(pairs);
+	check(&t, 14,
+	      "- FRUITS --\n"
+	      "FIRST OTHER NR\n"
+	      "    7     7  7\n");
+	check(&t, 13, "NR\n 7\n");
 	vec_release(&t.rows);
 }
 
@@ -403,12 +425,12 @@ static void test_bars(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),	       cmocka_unit_test(test_no_rows),
-		cmocka_unit_test(test_leaving_out),    cmocka_unit_test(test_sharing),
-		cmocka_unit_test(test_cutting),	       cmocka_unit_test(test_names),
-		cmocka_unit_test(test_never_too_wide), cmocka_unit_test(test_meaning),
-		cmocka_unit_test(test_data),	       cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_bars),
+		cmocka_unit_test(test_text),	    cmocka_unit_test(test_no_rows),
+		cmocka_unit_test(test_leaving_out), cmocka_unit_test(test_sharing),
+		cmocka_unit_test(test_cutting),	    cmocka_unit_test(test_names),
+		cmocka_unit_test(test_pairs),	    cmocka_unit_test(test_never_too_wide),
+		cmocka_unit_test(test_meaning),	    cmocka_unit_test(test_data),
+		cmocka_unit_test(test_sort),	    cmocka_unit_test(test_bars),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
