@@ -17,6 +17,7 @@
 #define AGENT_EVENT_COLD 560
 
 #define LABEL		 12 /* columns of the word that begins a line */
+#define OUTCOME_SIZE	 80
 
 static void count_threads(struct report_totals *t, const struct report *r)
 {
@@ -60,7 +61,7 @@ void report_totals_release(struct report_totals *t)
 	by_type_row_release(&t->all);
 }
 
-static const char *outcome(const struct trace_end *end, char buf[64])
+static const char *outcome(const struct trace_end *end, char buf[OUTCOME_SIZE])
 {
 	static const char *const stops[] = { "", " (its duration was over)",
 					     " (the file had its size)", " (interrupted)",
@@ -68,15 +69,15 @@ static const char *outcome(const struct trace_end *end, char buf[64])
 
 	switch (end->kind) {
 	case TRACE_EXITED:
-		snprintf(buf, 64, "the program exited with status %u", end->status);
+		snprintf(buf, OUTCOME_SIZE, "the program exited with status %u", end->status);
 		break;
 	case TRACE_SIGNALED:
-		snprintf(buf, 64, "the program was killed by signal %u", end->status);
+		snprintf(buf, OUTCOME_SIZE, "the program was killed by signal %u", end->status);
 		break;
 	case TRACE_EXECED:
 		return "the process went on as another program";
 	case TRACE_STOPPED:
-		snprintf(buf, 64, "the recording stopped before the program%s",
+		snprintf(buf, OUTCOME_SIZE, "the recording stopped before the program%s",
 			 end->status < ARRAY_SIZE(stops) ? stops[end->status] : "");
 		break;
 	default:
@@ -89,7 +90,7 @@ static void add_program(const struct report *r, struct strbuf *out)
 {
 	uint64_t start = model_get_start(r->model), end = model_get_end(r->model);
 	uint64_t duration = trace_get_duration(r->rec.trace);
-	char a[FORMAT_SIZE], b[FORMAT_SIZE], text[64];
+	char a[FORMAT_SIZE], b[FORMAT_SIZE], text[OUTCOME_SIZE];
 
 	strbuf_addstr(out, "program     ");
 	strbuf_add_clean(out, r->rec.meta->exe, strlen(r->rec.meta->exe));

@@ -6,6 +6,7 @@
 #include "model/shorten.h"
 
 #define SHORT_COLUMNS 64
+#define OUTCOME_SIZE  80
 
 static void put_program(const struct html_facts *f, struct json *j)
 {
@@ -35,7 +36,7 @@ static void put_program(const struct html_facts *f, struct json *j)
 	json_close_array(j);
 }
 
-static const char *describe_end(const struct trace_end *end, char buf[64])
+static const char *describe_end(const struct trace_end *end, char buf[OUTCOME_SIZE])
 {
 	static const char *const stops[] = { "", " (its duration was over)",
 					     " (the file had its size)", " (interrupted)",
@@ -43,15 +44,15 @@ static const char *describe_end(const struct trace_end *end, char buf[64])
 
 	switch (end->kind) {
 	case TRACE_EXITED:
-		snprintf(buf, 64, "the program exited with status %u", end->status);
+		snprintf(buf, OUTCOME_SIZE, "the program exited with status %u", end->status);
 		return buf;
 	case TRACE_SIGNALED:
-		snprintf(buf, 64, "the program was killed by signal %u", end->status);
+		snprintf(buf, OUTCOME_SIZE, "the program was killed by signal %u", end->status);
 		return buf;
 	case TRACE_EXECED:
 		return "the process went on as another program";
 	case TRACE_STOPPED:
-		snprintf(buf, 64, "the recording stopped before the program%s",
+		snprintf(buf, OUTCOME_SIZE, "the recording stopped before the program%s",
 			 end->status < ARRAY_SIZE(stops) ? stops[end->status] : "");
 		return buf;
 	default:
@@ -64,7 +65,7 @@ static void put_recording(const struct html_facts *f, struct json *j)
 	const struct trace_damage *d = trace_get_damage(f->rec->trace);
 	const struct trace_end *end = trace_get_end(f->rec->trace);
 	uint64_t lost[EV_MAX];
-	char buf[64];
+	char buf[OUTCOME_SIZE];
 
 	json_open_object(j, "recording");
 	json_str(j, "end", describe_end(end, buf));
