@@ -77,6 +77,13 @@ static void add_origin(const struct report *r, const struct finding *f, struct s
 	strbuf_addch(out, ']');
 }
 
+/* There are findings about no type; with a task of none at hand, that it has none is what we know.
+ */
+static bool is_about_type(const struct report *r, const struct finding *f)
+{
+	return f->type < r->rec.nr_types || (f->has_task && f->task.type >= r->rec.nr_types);
+}
+
 /* "CRITICAL  app::render  src/main.rs:51  [blocked-poll, task 7 at 1.2s]" */
 static void add_head(const struct report *r, const struct finding *f, struct strbuf *out)
 {
@@ -90,7 +97,7 @@ static void add_head(const struct report *r, const struct finding *f, struct str
 		shorten_place(&place, type->file, type->line, room / 3);
 	room -= MIN(room - 20, origin.len + (place.len ? place.len + 2 : 0));
 	strbuf_addstr(out, style_on(&r->styles, STYLE_NAME));
-	if (type || f->has_task)
+	if (is_about_type(r, f))
 		shorten_type(out, recording_type_name(&r->rec, f->type, buf),
 			     r->verbose ? SIZE_MAX : room);
 	else
@@ -216,13 +223,13 @@ void report_findings_text(const struct report *r, struct strbuf *out)
 static void put_finding(const struct report *r, const struct finding *f, struct json *j)
 {
 	char *place = recording_type_place(&r->rec, f->type);
-	bool has_type = f->type < r->rec.nr_types || f->has_task;
 	char buf[32];
 
 	json_open_object(j, NULL);
 	json_str(j, "rule", f->analysis->name);
 	json_str(j, "severity", severity_name(f->severity));
-	json_str(j, "type", has_type ? recording_type_name(&r->rec, f->type, buf) : NULL);
+	json_str(j, "type",
+		 is_about_type(r, f) ? recording_type_name(&r->rec, f->type, buf) : NULL);
 	if (f->has_task) {
 		json_uint(j, "task", f->task.id);
 		if (f->task.runtime < r->rec.nr_runtimes)
