@@ -128,9 +128,12 @@ static void say(const struct blocked *b, const struct over_limit *o, enum severi
 	finding_figure(f, "polls", FIGURE_COUNT, nr);
 	finding_figure(f, "blocked_ns", FIGURE_NS, ns);
 	finding_figure(f, "max_ns", FIGURE_NS, b->max_ns);
-	finding_say(f, "%s poll%s slept %s in all, the longest %s, %s", format_grouped(nr, count),
-		    plural(nr), format_span(ns, all), format_span(b->max_ns, max),
-		    texts[kind].what);
+	if (nr == 1)
+		finding_say(f, "1 poll slept %s, %s", format_span(ns, all), texts[kind].what);
+	else
+		finding_say(f, "%s polls slept %s in all, the longest %s, %s",
+			    format_grouped(nr, count), format_span(ns, all),
+			    format_span(b->max_ns, max), texts[kind].what);
 	finding_advise(f, "%s", texts[kind].advice);
 }
 

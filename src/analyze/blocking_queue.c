@@ -118,9 +118,9 @@ static void say(const struct queued *q, uint16_t type, const struct analysis_inp
 	finding_figure(f, "max_ns", FIGURE_NS, q->max_ns);
 	finding_figure(f, "pool_threads", FIGURE_COUNT, nr_threads);
 	finding_say(
-		f, "%s of %s closures waited %s in all for one of %llu blocking thread%s, up to %s",
+		f, "%s of %s closures waited %s in all, up to %s each, for %llu blocking thread%s",
 		format_grouped(q->nr, nr), format_grouped(q->wait.nr, all), format_span(q->ns, ns),
-		(unsigned long long)nr_threads, plural(nr_threads), format_span(q->max_ns, max));
+		format_span(q->max_ns, max), (unsigned long long)nr_threads, plural(nr_threads));
 	finding_advise(f, "raise max_blocking_threads or limit how many are begun at once; give "
 			  "what runs for long a thread of its own");
 }

@@ -31,7 +31,7 @@ static void say(uint64_t size, const struct by_type_row *row, const struct analy
 	f->harm_ns = row->nr_tasks * size / BYTES_PER_NS;
 	finding_figure(f, "size_bytes", FIGURE_BYTES, size);
 	finding_figure(f, "tasks", FIGURE_COUNT, row->nr_tasks);
-	finding_figure(f, "peak", FIGURE_COUNT, row->peak);
+	finding_figure(f, "peak_tasks", FIGURE_COUNT, row->peak);
 	finding_figure(f, "peak_bytes", FIGURE_BYTES, total);
 	finding_say(f, "the future has %s; %s at one time, %s in all", format_bytes(size, one),
 		    format_grouped(row->peak, peak), format_bytes(total, all));

@@ -70,9 +70,12 @@ static void say(const struct over_limit *o, bool is_off_cpu, uint16_t type,
 	finding_figure(f, "polls", FIGURE_COUNT, o->nr);
 	finding_figure(f, "busy_ns", FIGURE_NS, o->ns);
 	finding_figure(f, "max_ns", FIGURE_NS, o->worst.span_ns);
-	finding_say(f, "%s poll%s kept %s worker busy for %s in all, the longest %s",
-		    format_grouped(o->nr, count), plural(o->nr), o->nr == 1 ? "its" : "their",
-		    format_span(o->ns, all), format_span(o->worst.span_ns, max));
+	if (o->nr == 1)
+		finding_say(f, "1 poll kept its worker busy for %s", format_span(o->ns, all));
+	else
+		finding_say(f, "%s polls kept their worker busy for %s in all, the longest %s",
+			    format_grouped(o->nr, count), format_span(o->ns, all),
+			    format_span(o->worst.span_ns, max));
 	if (is_off_cpu)
 		finding_advise(f, "look for calls that block, such as reading a file or a socket "
 				  "of std, and move them to spawn_blocking; much of this time was "

@@ -83,9 +83,9 @@ static void say(const struct unpolled *u, const struct by_type_row *row,
 	finding_figure(f, "tasks", FIGURE_COUNT, row->nr_tasks);
 	finding_figure(f, "waited_ns", FIGURE_NS, u->ns);
 	finding_figure(f, "max_ns", FIGURE_NS, u->max_ns);
-	finding_say(f, "%s task%s spawned and dropped without a poll, after up to %s",
+	finding_say(f, "%s task%s spawned and dropped without a poll, after %s%s",
 		    format_grouped(u->nr, nr), u->nr == 1 ? " was" : "s were",
-		    format_span(u->max_ns, max));
+		    u->nr == 1 ? "" : "up to ", format_span(u->max_ns, max));
 	finding_advise(f, "drive the runtime or LocalSet that they were spawned on, and see that "
 			  "no poll holds its worker");
 }

@@ -152,9 +152,9 @@ static void say(const struct pair *p, const struct worker *w, const struct analy
 	finding_figure(f, "max_ns", FIGURE_NS, w->max_ns);
 	finding_say(
 		f,
-		"one worker was busy %u%% of the time, no other of %llu more than %u%%; %s runs "
-		"waited %s for it",
-		share, (unsigned long long)p->nr, second, format_grouped(w->nr, nr),
+		"of %llu workers one was busy %u%% of the time, and no other more than %u%%; %s "
+		"runs waited %s in all for it",
+		(unsigned long long)p->nr, share, second, format_grouped(w->nr, nr),
 		format_span(w->ns, ns));
 	finding_advise(f, "split the work that holds this worker into tasks, or move it to "
 			  "spawn_blocking: what it wakes waits in a slot that no other worker "
