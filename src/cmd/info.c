@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/format.h"
 #include "base/json.h"
 #include "cmd/command.h"
 #include "trace/reader.h"
@@ -181,7 +182,7 @@ static void add_origin(struct info *in)
 	char start[64];
 
 	for (uint32_t i = 0; i < m->argc; i++)
-		strbuf_addf(&args, i ? " %s" : "%s", m->argv[i]);
+		strbuf_addf(&args, "%s%s", i ? " " : "", m->argv[i][0] ? m->argv[i] : "''");
 	format_start(in, start, sizeof(start));
 	add_row(&in->out, "file", "%s", in->path);
 	add_row(&in->out, "program", "%s", or_unknown(m->exe));
@@ -197,10 +198,11 @@ static void add_origin(struct info *in)
 	add_row(&in->out, "machine", "%s, %s, %" PRIu32 " x %s", or_unknown(m->host),
 		or_unknown(m->os), m->nr_cpus, or_unknown(m->cpu));
 	if (m->clock == CLOCK_KIND_TSC)
-		add_row(&in->out, "clock", "TSC, %.6f GHz, %" PRIu32 " anchors", in->ticks_per_ns,
-			in->nr_anchors);
+		add_row(&in->out, "clock", "TSC, %.6f GHz, %" PRIu32 " anchor%s", in->ticks_per_ns,
+			in->nr_anchors, plural(in->nr_anchors));
 	else
-		add_row(&in->out, "clock", "CLOCK_MONOTONIC, %" PRIu32 " anchors", in->nr_anchors);
+		add_row(&in->out, "clock", "CLOCK_MONOTONIC, %" PRIu32 " anchor%s", in->nr_anchors,
+			plural(in->nr_anchors));
 	strbuf_release(&args);
 }
 

@@ -150,7 +150,7 @@ static void write_run(struct story_writer *w, const struct story_event *ev)
 	strbuf_addf(out, ": %s%s%s", style_on(&w->r->styles, STYLE_NAME),
 		    format_span(ev->end_ns - ev->time_ns, a), style_off(&w->r->styles));
 	if (ev->blocked_ns)
-		strbuf_addf(out, ", %s of it asleep in the kernel", format_span(ev->blocked_ns, a));
+		strbuf_addf(out, ", %s of it asleep", format_span(ev->blocked_ns, a));
 	if (ev->is_off_worker)
 		strbuf_addstr(out, ", off its worker (block_in_place)");
 	if (ev->is_known && (ev->idle_ns || ev->sched_ns)) {
