@@ -53,14 +53,15 @@ static void put_clocks(struct strbuf *buf, const struct recording *rec)
 	uint32_t nr;
 	const struct clock_anchor *anchors = trace_get_anchors(rec->trace, &nr);
 	struct clock_anchor zero = export_get_zero(rec);
-	uint64_t lead_ns = zero.boot_ns - zero.mono_ns;
+	/* where it never slept the two are one, but read one after the other */
+	int64_t lead_ns = zero.boot_ns - zero.mono_ns;
 
 	put_snapshot(buf, 0, &zero, SEQUENCE_CLEARED);
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct clock_anchor *a = &anchors[i];
-		uint64_t lead = a->boot_ns - a->mono_ns;
+		int64_t lead = a->boot_ns - a->mono_ns;
 
-		if (a->mono_ns <= zero.mono_ns || lead < lead_ns + SUSPEND_NS)
+		if (a->mono_ns <= zero.mono_ns || (__int128)lead - lead_ns < SUSPEND_NS)
 			continue;
 		put_snapshot(buf, a->mono_ns - zero.mono_ns, a, SEQUENCE_NEEDS_STATE);
 		lead_ns = lead;

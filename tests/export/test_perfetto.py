@@ -163,6 +163,8 @@ def clocks(env, trace):
     same('clock', first.trace_packet_defaults.timestamp_clock_id, OWN_CLOCK)
     ids = [c.clock_id for c in first.clock_snapshot.clocks]
     same('clocks', ids[:3], [OWN_CLOCK, BuiltinClock.BUILTIN_CLOCK_MONOTONIC, BuiltinClock.BUILTIN_CLOCK_BOOTTIME])
+    snapshots = [p for p in r.trace.packet if p.HasField('clock_snapshot')]
+    check(trace.is_absurd or len(snapshots) == 1, f'nobody suspended the machine: {len(snapshots)} snapshots')
     same('time 0', first.clock_snapshot.clocks[0].timestamp, 0)
     check(all(0 <= t <= env.report(trace)['duration_ns'] for t, _ in r.events), 'stamps lie within the recording')
 
