@@ -69,6 +69,14 @@ static bool is_input(const char *path, const char *input)
 	       a.st_ino == b.st_ino;
 }
 
+/* A pipe, a device, a folder: nothing that can be read again while it is written. */
+static bool is_special(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
 static int write_stream(const struct exporter *x, struct export_job *job, struct out *out,
 			struct err *e)
 {
@@ -90,9 +98,7 @@ static int write_file(const struct exporter *x, struct export_job *job, struct e
 
 	if (replace_open(&file, job->path, e))
 		return -1;
-	if (x->is_database && !file.temporary) {
-		rc = err_set(e, ERR_SYS, "cannot write %s: it is no file", job->path);
-	} else if (x->is_database) {
+	if (x->is_database) {
 		job->path = file.temporary;
 		rc = x->run(job, e);
 	} else {
@@ -152,10 +158,15 @@ static int choose_path(const struct exporter *x, const struct export_opts *o, co
 		return cmd_usage("%s is nothing for a terminal: say -o FILE", x->name), -1;
 	if (is_stdout)
 		return 0;
-	if (o->output && is_input(o->output, input))
-		return cmd_usage("%s is the recording itself", o->output), -1;
 	*path = o->output ? xstrdup(o->output) : xasprintf("futrace.%s", x->suffix);
-	return 0;
+	if (is_input(*path, input))
+		cmd_usage("%s is the recording itself", *path);
+	else if (x->is_database && is_special(*path))
+		cmd_usage("%s can only be a file, not %s", x->name, *path);
+	else
+		return 0;
+	free(*path);
+	return -1;
 }
 
 static int run_export(const void *opts, int nr, char **argv)
