@@ -17,7 +17,9 @@ struct export_opts {
 	struct view_opts view;
 };
 
-static const struct export_opts defaults = { .max_size = UNSET, .tasks = 20, .task = UNSET };
+static const struct export_opts defaults = { .max_size = UNSET,
+					     .tasks = EXPORT_TRACKS,
+					     .task = UNSET };
 
 /* The name of an exporter is that of its line in the list. */
 static const char *const formats[] = {

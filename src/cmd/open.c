@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "cmd/command.h"
 #include "export/export.h"
 #include "view/serve_file.h"
@@ -43,7 +44,11 @@ static int export_to(const char *from, int fd, struct err *e)
 	const struct exporter *x = exporter_find("perfetto");
 	struct recording rec;
 	struct out out;
-	struct export_job job = { .rec = &rec, .out = &out, .note = note };
+	struct export_job job = { .rec = &rec,
+				  .out = &out,
+				  .max_bytes = x->max_bytes,
+				  .nr_tracks = EXPORT_TRACKS,
+				  .note = note };
 	int rc;
 
 	if (recording_open(&rec, from, e))
@@ -56,23 +61,33 @@ static int export_to(const char *from, int fd, struct err *e)
 	return rc;
 }
 
-/* Whether there was one to start. */
-static bool start_browser(const char *url)
+/*
+ * Some wait until the browser is closed, so a process of its own waits for them. It holds nothing
+ * of ours: the port must be free when we end.
+ */
+static void start_browser(const char *url)
 {
-	int status;
-	pid_t pid = fork();
+	static const char help[] = "futrace open: no browser could be started: open the address "
+				   "above in one, on this machine (or forward port 9001 to it)\n";
+	pid_t browser;
+	int status, null;
 
-	if (pid == 0) {
-		int null = open("/dev/null", O_RDWR);
-
-		dup2(null, STDIN_FILENO);
-		dup2(null, STDOUT_FILENO);
+	if (fork() != 0)
+		return;
+	close_range(STDERR_FILENO + 1, ~0u, 0);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	browser = fork();
+	if (browser == 0) {
 		dup2(null, STDERR_FILENO);
 		execlp("xdg-open", "xdg-open", url, NULL);
 		_exit(127);
 	}
-	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
-	       WEXITSTATUS(status) == 0;
+	if (browser < 0 || waitpid(browser, &status, 0) != browser || !WIFEXITED(status) ||
+	    WEXITSTATUS(status))
+		io_write_all(STDERR_FILENO, help, strlen(help));
+	_exit(0);
 }
 
 static int serve(int fd, const char *name, const struct open_opts *o, struct err *e)
@@ -86,10 +101,8 @@ static int serve(int fd, const char *name, const struct open_opts *o, struct err
 	url = xasprintf(UI_ORIGIN "/#!/?url=%s&referrer=futrace", serve_file_get_url(s));
 	printf("%s\n", url);
 	fflush(stdout);
-	if (!o->no_browser && !start_browser(url))
-		cmd_note("no browser could be started: open the address above in one, on this "
-			 "machine (or forward port %d to it)",
-			 UI_PORT);
+	if (!o->no_browser)
+		start_browser(url);
 	is_read = serve_file_wait(s, o->timeout_ns);
 	serve_file_close(s);
 	free(url);

@@ -16,6 +16,8 @@
 /* What time is the weight of a stack, where a format has stacks. */
 enum export_weight { EXPORT_BUSY, EXPORT_SCHEDULED, EXPORT_IDLE };
 
+#define EXPORT_TRACKS 20 /* tasks with a track of their own, when nothing is said */
+
 struct export_job {
 	struct recording *rec;
 	struct recording_view view;

@@ -26,6 +26,7 @@ struct serve_file {
 	char *url;
 	pthread_mutex_t lock;
 	pthread_cond_t done;
+	unsigned nr_readers; /* that have asked and not yet got all */
 	bool is_done;
 };
 
@@ -46,6 +47,38 @@ static bool is_for_us(const struct serve_file *s, struct MHD_Connection *c, cons
 	return host && strcmp(host, s->host) == 0 && strcmp(url, s->name) == 0;
 }
 
+/* With the headers by which the browser lets the page of our origin read it, and no other. */
+static struct MHD_Response *make_response(const struct serve_file *s, bool has_body)
+{
+	int fd = has_body ? dup(s->fd) : -1;
+	struct MHD_Response *r;
+
+	if (has_body && fd < 0)
+		return NULL;
+	r = has_body ? MHD_create_response_from_fd64(s->size, fd)
+		     : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	if (!r) {
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	MHD_add_response_header(r, "Access-Control-Allow-Origin", s->origin);
+	MHD_add_response_header(r, "Access-Control-Allow-Methods", METHODS);
+	/* Chromium asks this of pages that reach into the local network */
+	MHD_add_response_header(r, "Access-Control-Allow-Private-Network", "true");
+	MHD_add_response_header(r, "Cache-Control", "no-cache");
+	MHD_add_response_header(r, "Content-Type", "application/octet-stream");
+	return r;
+}
+
+static void begin_reading(struct serve_file *s, void **context)
+{
+	*context = s;
+	pthread_mutex_lock(&s->lock);
+	s->nr_readers++;
+	pthread_mutex_unlock(&s->lock);
+}
+
 static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *url,
 			      const char *method, const char *version, const char *data,
 			      size_t *data_size, void **context)
@@ -63,17 +96,11 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *u
 		return answer_empty(c, MHD_HTTP_NOT_FOUND);
 	if (!is_get && strcmp(method, "HEAD") != 0 && strcmp(method, "OPTIONS") != 0)
 		return answer_empty(c, MHD_HTTP_METHOD_NOT_ALLOWED);
-	r = strcmp(method, "OPTIONS") == 0
-		    ? MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT)
-		    : MHD_create_response_from_fd64(s->size, dup(s->fd));
-	MHD_add_response_header(r, "Access-Control-Allow-Origin", s->origin);
-	MHD_add_response_header(r, "Access-Control-Allow-Methods", METHODS);
-	/* Chromium asks this of pages that reach into the local network */
-	MHD_add_response_header(r, "Access-Control-Allow-Private-Network", "true");
-	MHD_add_response_header(r, "Cache-Control", "no-cache");
-	MHD_add_response_header(r, "Content-Type", "application/octet-stream");
+	r = make_response(s, strcmp(method, "OPTIONS") != 0);
+	if (!r)
+		return MHD_NO;
 	if (is_get)
-		*context = s;
+		begin_reading(s, context);
 	rc = MHD_queue_response(c, MHD_HTTP_OK, r);
 	MHD_destroy_response(r);
 	return rc;
@@ -84,10 +111,12 @@ static void completed(void *cls, struct MHD_Connection *c, void **context,
 {
 	struct serve_file *s = *context;
 
-	if (!s || how != MHD_REQUEST_TERMINATED_COMPLETED_OK)
+	if (!s)
 		return;
 	pthread_mutex_lock(&s->lock);
-	s->is_done = true;
+	s->nr_readers--;
+	if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+		s->is_done = true;
 	pthread_cond_signal(&s->done);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -155,9 +184,13 @@ struct serve_file *serve_file_open(int fd, const char *name, uint16_t port, cons
 				   struct err *e)
 {
 	struct serve_file *s = xcalloc(1, sizeof(*s));
+	pthread_condattr_t attr;
 
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->done, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->done, &attr);
+	pthread_condattr_destroy(&attr);
 	s->origin = xstrdup(origin);
 	if (take_file(s, fd, name, e) || make_address(s, name, port, e) || listen_on(s, port, e)) {
 		serve_file_close(s);
@@ -171,17 +204,30 @@ const char *serve_file_get_url(const struct serve_file *s)
 	return s->url;
 }
 
+static struct timespec after(uint64_t ns)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	ns += t.tv_nsec;
+	t.tv_sec += ns / 1000000000;
+	t.tv_nsec = ns % 1000000000;
+	return t;
+}
+
 bool serve_file_wait(struct serve_file *s, uint64_t timeout_ns)
 {
-	struct timespec until;
-	int rc = 0;
+	struct timespec until = after(timeout_ns);
+	bool is_late = false;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += timeout_ns / 1000000000;
 	pthread_mutex_lock(&s->lock);
-	while (!s->is_done && !rc)
-		rc = timeout_ns ? pthread_cond_timedwait(&s->done, &s->lock, &until)
-				: pthread_cond_wait(&s->done, &s->lock);
+	/* who reads slowly is not cut off; libmicrohttpd sees to those that stopped */
+	while (!s->is_done && !(is_late && !s->nr_readers)) {
+		if (timeout_ns && !is_late)
+			is_late = pthread_cond_timedwait(&s->done, &s->lock, &until) == ETIMEDOUT;
+		else
+			pthread_cond_wait(&s->done, &s->lock);
+	}
 	pthread_mutex_unlock(&s->lock);
 	return s->is_done;
 }

@@ -18,7 +18,10 @@ struct serve_file *serve_file_open(int fd, const char *name, uint16_t port, cons
 				   struct err *e);
 /* Its address, good until it is closed. */
 const char *serve_file_get_url(const struct serve_file *s);
-/* Waits until the whole file was read once. False: that did not happen in time; 0: for ever. */
+/*
+ * Waits until the whole file was read once. False: nobody did, or was about to, in time; 0: for
+ * ever.
+ */
 bool serve_file_wait(struct serve_file *s, uint64_t timeout_ns);
 void serve_file_close(struct serve_file *s);
 
