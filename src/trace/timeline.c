@@ -22,6 +22,7 @@ void timeline_init(struct timeline *t, const struct clock_anchor *anchors, size_
 		   uint64_t base_ticks)
 {
 	const struct clock_anchor *from = anchors;
+	size_t at = 0;
 	__int128 zero;
 
 	*t = (struct timeline){ 0 };
@@ -31,18 +32,41 @@ void timeline_init(struct timeline *t, const struct clock_anchor *anchors, size_
 	if (!t->lines.nr)
 		vec_push(&t->lines, (struct timeline_line){ .f = UINT64_C(1) << TIMELINE_SHIFT });
 	/* Ticks before the first anchor lie on its line, which then must begin at their time. */
-	while (t->at + 1 < t->lines.nr && t->lines.v[t->at + 1].tick <= 0)
-		t->at++;
-	zero = t->lines.v[t->at].ns +
-	       (((__int128)0 - t->lines.v[t->at].tick) * t->lines.v[t->at].f >> TIMELINE_SHIFT);
+	while (at + 1 < t->lines.nr && t->lines.v[at + 1].tick <= 0)
+		at++;
+	zero = t->lines.v[at].ns +
+	       (((__int128)0 - t->lines.v[at].tick) * t->lines.v[at].f >> TIMELINE_SHIFT);
 	vec_each (l, &t->lines)
 		l->ns -= zero;
-	t->at = 0;
 }
 
 void timeline_release(struct timeline *t)
 {
 	vec_release(&t->lines);
+}
+
+/* Not below 0: the recording begins at 0 whatever the anchors say. */
+static uint64_t line_ns(const struct timeline_line *l, uint64_t tick)
+{
+	__int128 ns = l->ns + ((((__int128)tick - l->tick) * l->f) >> TIMELINE_SHIFT);
+
+	if (ns < 0)
+		return 0;
+	return ns <= INT64_MAX ? (uint64_t)ns : INT64_MAX;
+}
+
+/* Its ticks up to the next line are computed without care, if that cannot go wrong. */
+static void remember(struct timeline *t, size_t at)
+{
+	const struct timeline_line *l = &t->lines.v[at];
+	uint64_t span = UINT64_C(1) << 50; /* times NS_PER_TICK_MAX: 2^60 ns */
+
+	if (at + 1 < t->lines.nr)
+		span = MIN(span, (uint64_t)l[1].tick - (uint64_t)l->tick);
+	t->tick = l->tick;
+	t->ns = l->ns;
+	t->f = l->f;
+	t->span = l->tick >= 0 && l->ns >= 0 && l->ns <= INT64_MAX / 4 ? span : 0;
 }
 
 uint64_t timeline_find_ns(struct timeline *t, uint64_t tick)
@@ -58,6 +82,6 @@ uint64_t timeline_find_ns(struct timeline *t, uint64_t tick)
 		else
 			high = mid;
 	}
-	t->at = low;
-	return timeline_line_ns(&t->lines.v[low], tick);
+	remember(t, low);
+	return line_ns(&t->lines.v[low], tick);
 }

@@ -20,7 +20,8 @@ struct timeline_line {
 
 struct timeline {
 	VEC(struct timeline_line) lines; /* at least one */
-	size_t at;			 /* the line used last: stamps mostly grow */
+	/* The line used last, for stamps mostly grow; its `span` first ticks need no care. */
+	uint64_t tick, span, ns, f;
 };
 
 /* Anchors in the order of the file, good or not. */
@@ -29,23 +30,12 @@ void timeline_init(struct timeline *t, const struct clock_anchor *anchors, size_
 void timeline_release(struct timeline *t);
 uint64_t timeline_find_ns(struct timeline *t, uint64_t tick);
 
-/* Not below 0: the recording begins at 0 whatever the anchors say. */
-static inline uint64_t timeline_line_ns(const struct timeline_line *l, uint64_t tick)
-{
-	__int128 ns = l->ns + ((((__int128)tick - l->tick) * l->f) >> TIMELINE_SHIFT);
-
-	if (unlikely(ns < 0))
-		return 0;
-	return likely(ns <= INT64_MAX) ? (uint64_t)ns : INT64_MAX;
-}
-
 static inline uint64_t timeline_ns(struct timeline *t, uint64_t tick)
 {
-	const struct timeline_line *l = &t->lines.v[t->at];
+	uint64_t since = tick - t->tick;
 
-	if (likely((int64_t)tick >= l->tick &&
-		   (t->at + 1 == t->lines.nr || (int64_t)tick < l[1].tick)))
-		return timeline_line_ns(l, tick);
+	if (likely(since < t->span))
+		return t->ns + (uint64_t)((unsigned __int128)since * t->f >> TIMELINE_SHIFT);
 	return timeline_find_ns(t, tick);
 }
 
