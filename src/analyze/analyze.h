@@ -90,6 +90,12 @@ struct analysis {
 	size_t state_size;					    /* zeroed before init */
 	void (*init)(void *state, const struct analysis_input *in); /* may be NULL */
 	const struct model_ops *ops; /* its sink is the state; NULL: the sums are enough */
+	/*
+	 * Instead of ops->run, for who needs only runs that are out of the ordinary: asleep in the
+	 * kernel for a while, on the blocking pool, or as long or as late as analysis_watch said.
+	 * Some others come too. The usual poll is none, and costs nothing here. May be NULL.
+	 */
+	void (*odd_run)(void *state, const struct model_run *run);
 	void (*finish)(void *state, const struct analysis_input *in);
 	void (*release)(void *state); /* may be NULL */
 	/* The name of an analysis whose finding about the same type is left out when it has no more
@@ -111,6 +117,12 @@ static inline void worst_run_note(struct worst_run *w, const struct model_run *r
 	if (span_ns > w->span_ns)
 		*w = (struct worst_run){ span_ns, run->start_ns, run->thread, run->task->key };
 }
+
+/*
+ * For init: odd_run is told of every run that takes at least run_ns, or waited for a worker at
+ * least sched_ns. UINT64_MAX: of none because of that.
+ */
+void analysis_watch(const struct analysis_input *in, uint64_t run_ns, uint64_t sched_ns);
 
 /* One more finding, about a type or about none. It is good until the next one. */
 struct finding *finding_add(const struct analysis_input *in, enum severity severity, uint16_t type);

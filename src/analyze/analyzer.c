@@ -22,6 +22,11 @@ struct running {
 	struct analysis_input in;
 };
 
+struct odd_sink {
+	void (*tell)(void *state, const struct model_run *run);
+	void *state;
+};
+
 struct analyzer {
 	const struct recording *rec;
 	const struct analyze_config *config;
@@ -30,6 +35,9 @@ struct analyzer {
 	struct by_type *types;
 	struct running running[NR_ANALYSES]; /* state NULL: left out */
 	VEC(struct recording_sink) sinks;
+	struct odd_sink odd_sinks[NR_ANALYSES];
+	size_t nr_odd_sinks;
+	uint64_t odd_run_ns, odd_sched_ns; /* such runs are told to them */
 	VEC(struct model_thread) threads;
 	VEC(struct finding) findings;
 };
@@ -39,7 +47,19 @@ static void keep_thread(void *sink, const struct model_thread *t)
 	vec_push(&((struct analyzer *)sink)->threads, *t);
 }
 
-static const struct model_ops thread_ops = { .thread = keep_thread };
+/* Nearly all runs end here: one look for all analyses that do not want them. */
+static void pass_odd_run(void *sink, const struct model_run *run)
+{
+	const struct analyzer *a = sink;
+
+	if (likely(run->end_ns - run->start_ns < a->odd_run_ns && run->sched_ns < a->odd_sched_ns &&
+		   !run->blocked_ns && run->task->kind != TRACE_BLOCKING))
+		return;
+	for (size_t i = 0; i < a->nr_odd_sinks; i++)
+		a->odd_sinks[i].tell(a->odd_sinks[i].state, run);
+}
+
+static const struct model_ops own_ops = { .run = pass_odd_run, .thread = keep_thread };
 
 static void start(struct analyzer *a, size_t i)
 {
@@ -54,6 +74,8 @@ static void start(struct analyzer *a, size_t i)
 		an->init(r->state, &r->in);
 	if (an->ops)
 		vec_push(&a->sinks, (struct recording_sink){ an->ops, r->state });
+	if (an->odd_run)
+		a->odd_sinks[a->nr_odd_sinks++] = (struct odd_sink){ an->odd_run, r->state };
 }
 
 struct analyzer *analyzer_new(const struct recording *rec, const struct analyze_config *config)
@@ -65,7 +87,8 @@ struct analyzer *analyzer_new(const struct recording *rec, const struct analyze_
 	a->config = config ? config : a->own_config;
 	a->types = by_type_new(rec);
 	vec_push(&a->sinks, (struct recording_sink){ &by_type_ops, a->types });
-	vec_push(&a->sinks, (struct recording_sink){ &thread_ops, a });
+	vec_push(&a->sinks, (struct recording_sink){ &own_ops, a });
+	a->odd_run_ns = a->odd_sched_ns = UINT64_MAX;
 	for (size_t i = 0; i < NR_ANALYSES; i++)
 		if (!analyze_config_is_allowed(a->config, analyses[i]))
 			start(a, i);
@@ -189,6 +212,14 @@ const struct model_thread *analyzer_get_threads(const struct analyzer *a, size_t
 {
 	*nr = a->threads.nr;
 	return a->threads.v;
+}
+
+void analysis_watch(const struct analysis_input *in, uint64_t run_ns, uint64_t sched_ns)
+{
+	struct analyzer *a = in->out;
+
+	a->odd_run_ns = MIN(a->odd_run_ns, run_ns);
+	a->odd_sched_ns = MIN(a->odd_sched_ns, sched_ns);
 }
 
 struct finding *finding_add(const struct analysis_input *in, enum severity severity, uint16_t type)

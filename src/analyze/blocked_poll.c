@@ -71,7 +71,7 @@ static enum sleep_kind kind_of(uint8_t flags)
 	return flags & (EF_SLEEP_EPOLL | EF_SLEEP_POLL) ? SLEEP_IO : SLEEP_LOCK;
 }
 
-static void on_run(void *sink, const struct model_run *run)
+static void on_odd_run(void *sink, const struct model_run *run)
 {
 	struct state *s = sink;
 	enum sleep_kind kind;
@@ -91,8 +91,6 @@ static void on_run(void *sink, const struct model_run *run)
 	over_limit_add(&b->over, run, run->blocked_ns, s->limits[LIMIT_WARN],
 		       s->limits[LIMIT_CRITICAL]);
 }
-
-static const struct model_ops ops = { .run = on_run };
 
 static enum sleep_kind main_kind(const struct blocked *b)
 {
@@ -161,7 +159,7 @@ const struct analysis analysis_blocked_poll = {
 	.thresholds = thresholds,
 	.state_size = sizeof(struct state),
 	.init = init,
-	.ops = &ops,
+	.odd_run = on_odd_run,
 	.finish = finish,
 	.release = release,
 };

@@ -62,7 +62,7 @@ static bool was_busy(struct state *s, const struct model_run *run)
 	return was;
 }
 
-static void on_run(void *sink, const struct model_run *run)
+static void on_odd_run(void *sink, const struct model_run *run)
 {
 	struct state *s = sink;
 	struct queued *q;
@@ -86,8 +86,6 @@ static void on_run(void *sink, const struct model_run *run)
 	q->thread = run->thread;
 	q->task = run->task->key;
 }
-
-static const struct model_ops ops = { .run = on_run };
 
 /* Threads of the pool, of the copy of the runtime that the task belongs to. */
 static uint64_t nr_pool_threads(const struct analysis_input *in, uint32_t runtime)
@@ -140,7 +138,7 @@ const struct analysis analysis_blocking_queue = {
 	.thresholds = thresholds,
 	.state_size = sizeof(struct state),
 	.init = init,
-	.ops = &ops,
+	.odd_run = on_odd_run,
 	.finish = finish,
 	.release = release,
 };

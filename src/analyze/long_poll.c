@@ -35,6 +35,7 @@ static void init(void *state, const struct analysis_input *in)
 	s->limit_ns = in->limits[LIMIT_WARN];
 	s->critical_ns = in->limits[LIMIT_CRITICAL];
 	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
+	analysis_watch(in, s->limit_ns, UINT64_MAX);
 }
 
 static void release(void *state)
@@ -42,7 +43,7 @@ static void release(void *state)
 	free(((struct state *)state)->by_group);
 }
 
-static void on_run(void *sink, const struct model_run *run)
+static void on_odd_run(void *sink, const struct model_run *run)
 {
 	struct state *s = sink;
 	uint64_t ns = run->end_ns - run->start_ns;
@@ -56,8 +57,6 @@ static void on_run(void *sink, const struct model_run *run)
 	over_limit_add(&s->by_group[recording_group_of(s->rec, run->task->key.type)], run, ns,
 		       s->limit_ns, s->critical_ns);
 }
-
-static const struct model_ops ops = { .run = on_run };
 
 static void say(const struct over_limit *o, bool is_off_cpu, uint16_t type,
 		const struct analysis_input *in)
@@ -104,7 +103,7 @@ const struct analysis analysis_long_poll = {
 	.thresholds = thresholds,
 	.state_size = sizeof(struct state),
 	.init = init,
-	.ops = &ops,
+	.odd_run = on_odd_run,
 	.finish = finish,
 	.release = release,
 };

@@ -38,6 +38,7 @@ static void init(void *state, const struct analysis_input *in)
 	s->rec = in->rec;
 	s->limit_ns = in->limits[0];
 	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
+	analysis_watch(in, s->limit_ns, UINT64_MAX);
 }
 
 static void release(void *state)
@@ -48,7 +49,7 @@ static void release(void *state)
 	free(s->by_group);
 }
 
-static void on_run(void *sink, const struct model_run *run)
+static void on_odd_run(void *sink, const struct model_run *run)
 {
 	struct state *s = sink;
 	uint64_t ns = run->end_ns - run->start_ns;
@@ -86,7 +87,7 @@ static void on_task(void *sink, const struct model_task *t)
 	*first = (struct first){ 0 }; /* somebody else may get the slot */
 }
 
-static const struct model_ops ops = { .run = on_run, .task = on_task };
+static const struct model_ops ops = { .task = on_task };
 
 static void say(const struct sums *sums, uint16_t type, const struct analysis_input *in)
 {
@@ -127,6 +128,7 @@ const struct analysis analysis_never_yields = {
 	.state_size = sizeof(struct state),
 	.init = init,
 	.ops = &ops,
+	.odd_run = on_odd_run,
 	.finish = finish,
 	.release = release,
 	.covers = "long-poll",

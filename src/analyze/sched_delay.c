@@ -75,6 +75,7 @@ static void init(void *state, const struct analysis_input *in)
 	s->limit_ns = in->limits[LIMIT_DELAY];
 	s->long_ns = s->limit_ns / 4;
 	s->by_group = xcalloc(in->rec->nr_groups + 1, sizeof(*s->by_group));
+	analysis_watch(in, s->long_ns, s->limit_ns);
 }
 
 static void release(void *state)
@@ -200,7 +201,7 @@ static void keep(struct state *s, struct thread_past *past, const struct model_r
 	};
 }
 
-static void on_run(void *sink, const struct model_run *run)
+static void on_odd_run(void *sink, const struct model_run *run)
 {
 	struct state *s = sink;
 	bool is_long = run->end_ns - run->start_ns >= s->long_ns;
@@ -227,7 +228,7 @@ static void on_sleep(void *sink, const struct model_sleep *sleep)
 	past->sleep_end_ns = sleep->end_ns;
 }
 
-static const struct model_ops ops = { .run = on_run, .sleep = on_sleep };
+static const struct model_ops ops = { .sleep = on_sleep };
 
 static void add_figures(struct finding *f, const struct harm *h)
 {
@@ -314,6 +315,7 @@ const struct analysis analysis_sched_delay = {
 	.state_size = sizeof(struct state),
 	.init = init,
 	.ops = &ops,
+	.odd_run = on_odd_run,
 	.finish = finish,
 	.release = release,
 };
