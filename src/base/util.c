@@ -22,6 +22,11 @@ void *xcalloc(size_t nr, size_t size)
 	return check(calloc(nr ? nr : 1, size ? size : 1));
 }
 
+void *xaligned_alloc(size_t align, size_t size)
+{
+	return check(aligned_alloc(align, size));
+}
+
 void *xrealloc(void *p, size_t size)
 {
 	return check(realloc(p, size ? size : 1));

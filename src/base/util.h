@@ -19,6 +19,7 @@
 
 void *xmalloc(size_t size);
 void *xcalloc(size_t nr, size_t size);
+void *xaligned_alloc(size_t align, size_t size); /* size: a multiple of align */
 void *xrealloc(void *p, size_t size);
 void *xreallocarray(void *p, size_t nr, size_t size);
 char *xstrdup(const char *s);

@@ -29,34 +29,38 @@ struct run_ref {
 };
 #define RUN_REF_NONE ((struct run_ref){ MODEL_NO_THREAD, 0 })
 
-/* What a task did since its latest run, or its spawn. */
-struct gap {
+/* What comes before a run, since the one before it or the spawn, and what happens in it. */
+struct turn {
 	uint64_t idle_ns, sched_ns;
-	bool is_unknown; /* … in part */
+	uint64_t blocked_ns;	  /* asleep in the run */
+	struct model_waker waker; /* the latest wake before it, if is_woken */
+	bool is_woken;
+	bool is_unknown;     /* … what it did before the run, in part */
+	uint8_t sleep_flags; /* what it slept in */
 };
 
+#define CACHE_LINE 64
+
+/*
+ * With many tasks alive a poll costs what fetching its task costs. So a task is some whole cache
+ * lines: two of what is public, one of the state, two turns; the rest is seldom looked at.
+ */
 struct task {
-	struct model_task pub;
-	struct task *prev,
-		*next;	/* model.live in order of sighting, or .ended or .late in order of end */
-	uint64_t since; /* pub.ns is complete up to here */
-	uint64_t loss;	/* model.loss at its latest event */
-	uint64_t run_start; /* TASK_RUNNING: of the latest-started run */
-	struct run_ref run; /* TASK_RUNNING: that run, which alone may end the task */
-	uint64_t run_blocked_ns, max_run_blocked_ns; /* TASK_RUNNING: asleep in that run */
-	struct gap gap, run_gap;		     /* since the latest run; before that run */
-	struct model_waker woken_by, run_woken_by;   /* the latest wake since; before that run */
+	_Alignas(CACHE_LINE) struct model_task pub;
+	_Alignas(CACHE_LINE) uint64_t since; /* pub.ns is complete up to here */
+	uint64_t loss;			     /* model.loss at its latest event */
+	uint64_t run_start;		     /* TASK_RUNNING: of the latest-started run */
+	struct run_ref run;	 /* TASK_RUNNING: that run, which alone may end the task */
 	struct run_ref shutdown; /* a shutdown that came while another run was open */
-	uint64_t shutdown_start, shutdown_loss; /* when, and model.loss then */
-	uint8_t state;				/* enum task_state */
-	uint8_t run_flags, shutdown_flags;
-	uint8_t run_sleep_flags;	   /* TASK_RUNNING: what it slept in */
-	bool is_hidden;			   /* nothing is told of it: a filter does not want it */
-	bool was_run;			   /* it had a run before */
-	bool is_first_run;		   /* TASK_RUNNING: it had none */
-	bool is_off_worker;		   /* TASK_RUNNING: it gave its worker away */
-	bool is_woken, is_run_waker_known; /* woken_by, run_woken_by are valid */
+	struct rival *rival;	 /* NULL, but for a blink */
+	uint8_t state;		 /* enum task_state */
+	uint8_t turn;		 /* the one to come; the other is that of the latest run */
+	uint8_t run_flags;
 	uint8_t over_flags; /* TASK_RUNNING: what a shutdown that ended meanwhile saw of its end */
+	bool is_hidden;	    /* nothing is told of it: a filter does not want it */
+	bool was_run;	    /* it had a run before */
+	bool is_first_run;  /* TASK_RUNNING: it had none */
+	bool is_off_worker; /* TASK_RUNNING: it gave its worker away */
 	bool is_addr_known; /* its spawn was looked for */
 	bool is_notified;   /* TASK_RUNNING: a wake came that belongs behind this run */
 	bool is_run_woken;  /* woken from elsewhere while it ran, by `waker` */
@@ -66,8 +70,13 @@ struct task {
 				   queued */
 	bool is_taken;		/* TASK_ENDED: … but it was. No wake can change that any more */
 	bool is_late;		/* TASK_ENDED: in model.late */
+	_Alignas(CACHE_LINE) struct turn turns[2];
+	struct task *prev,
+		*next; /* model.live in order of sighting, or .ended or .late in order of end */
+	uint64_t max_run_blocked_ns; /* TASK_RUNNING: the longest sleep in the run, if any */
+	uint64_t shutdown_start, shutdown_loss; /* when, and model.loss then */
+	uint8_t shutdown_flags;
 	struct model_waker waker;
-	struct rival *rival; /* NULL, but for a blink */
 };
 
 /*
@@ -158,6 +167,7 @@ struct model {
 
 	struct task_slot *slots; /* open addressing by key */
 	size_t nr_tasks, nr_slots;
+	unsigned slots_shift; /* of a hash, to get one of nr_slots / 4 */
 	struct task *free_tasks;
 	uint64_t nr_sighted; /* tasks, ever */
 	bool (*wants)(void *arg, const struct model_task *t);
@@ -182,7 +192,6 @@ struct model {
 };
 
 /* table.c: tasks by key, their memory, their lists */
-struct task *task_find(struct model *m, const struct model_key *key);
 struct task *task_new(struct model *m, const struct model_key *key); /* into the live list */
 void task_forget(struct model *m,
 		 struct task *t); /* out of the table and its list, memory reused */
@@ -209,7 +218,7 @@ void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new);
 void spawn_release(struct model *m);
 
 /* thread.c: stacks of runs, sleeping and waking */
-struct thread *thread_get(struct model *m, uint32_t thread); /* NULL: absurd number */
+struct thread *thread_make(struct model *m, uint32_t thread); /* NULL: absurd number */
 void thread_run_start(struct model *m, struct thread *thr, const struct event *ev);
 void thread_run_end(struct model *m, struct thread *thr, uint8_t flags);
 void thread_sleep(struct model *m, struct thread *thr, uint8_t flags);
@@ -218,19 +227,62 @@ void thread_stop(struct model *m, struct thread *thr);
 void thread_finish(struct model *m);
 void thread_forget_past(struct model *m);
 /* The open run of a task is told up to `end`. */
-void thread_tell_run(struct model *m, const struct task *t, uint64_t end, bool is_open);
+void thread_tell_run(struct model *m, struct task *t, uint64_t end, bool is_open);
 /* The task that runs innermost; false: none, or a helper. */
 bool thread_current(const struct model *m, const struct thread *thr, struct model_key *key);
 struct model_waker thread_waker(const struct model *m, const struct thread *thr,
 				const struct model_key *woken, uint8_t flags);
 
 /* model.c */
-struct model_key key_of(const struct model *m, const struct event *ev);
 void tell_spawn(struct model *m, const struct model_task *task);
 void tell_sleep(struct model *m, const struct model_sleep *sleep);
-void tell_run(struct model *m, const struct model_run *run);
-void tell_wake(struct model *m, const struct model_wake *wake);
 void tell_task(struct model *m, const struct model_task *task);
+
+static inline struct model_key key_of(const struct model *m, const struct event *ev)
+{
+	if (unlikely(ev->type >= m->types.nr))
+		return (struct model_key){ ev->task, MODEL_NO_RUNTIME, EVENT_TYPE_NONE };
+	return (struct model_key){ ev->task, m->types.v[ev->type].runtime, ev->type };
+}
+
+/* NULL: absurd number */
+static inline struct thread *thread_get(struct model *m, uint32_t thread)
+{
+	struct thread *thr =
+		likely(thread < m->threads.nr) ? &m->threads.v[thread] : thread_make(m, thread);
+
+	if (likely(thr))
+		thr->was_seen = true;
+	return thr;
+}
+
+/*
+ * Where a task belongs in the table. Runtimes count their ids up, and tasks born together run
+ * together: four neighbours share a cache line. The golden ratio spreads numbers that follow each
+ * other evenly, so that nearly all tasks are at home and the look-up is predicted well.
+ */
+static inline size_t task_home(const struct model *m, uint64_t id, uint32_t runtime)
+{
+	uint64_t group = (id >> 2) + (uint64_t)runtime * UINT64_C(0xd6e8feb86659fd93);
+
+	return (group * UINT64_C(0x9e3779b97f4a7c15) >> m->slots_shift) << 2 | (id & 3);
+}
+
+/* Where it is, or where it would go. */
+static inline size_t task_probe(const struct model *m, uint64_t id, uint32_t runtime)
+{
+	size_t i = task_home(m, id, runtime);
+
+	while (m->slots[i].task &&
+	       (m->slots[i].id != id || m->slots[i].task->pub.key.runtime != runtime))
+		i = (i + 1) & (m->nr_slots - 1);
+	return i;
+}
+
+static inline struct task *task_find(const struct model *m, const struct model_key *key)
+{
+	return likely(m->nr_slots) ? m->slots[task_probe(m, key->id, key->runtime)].task : NULL;
+}
 
 static inline bool is_helper(const struct model *m, uint16_t type)
 {
@@ -240,6 +292,29 @@ static inline bool is_helper(const struct model *m, uint16_t type)
 static inline bool is_told(const struct model *m, const struct task *t)
 {
 	return !t->is_hidden && !is_helper(m, t->pub.key.type);
+}
+
+static inline void tell_run(struct model *m, const struct model_run *run)
+{
+	for (unsigned i = 0; i < m->nr_run_sinks; i++)
+		m->run_sinks[i].tell(m->run_sinks[i].sink, run);
+}
+
+static inline void tell_wake(struct model *m, const struct model_wake *wake)
+{
+	for (unsigned i = 0; i < m->nr_wake_sinks; i++)
+		m->wake_sinks[i].tell(m->wake_sinks[i].sink, wake);
+}
+
+static inline struct turn *next_turn(struct task *t)
+{
+	return &t->turns[t->turn];
+}
+
+/* Of the latest run, and the open one while there is one. */
+static inline struct turn *run_turn(struct task *t)
+{
+	return &t->turns[!t->turn];
 }
 
 static inline struct task_list *list_of(struct model *m, const struct task *t)

@@ -97,30 +97,11 @@ void tell_sleep(struct model *m, const struct model_sleep *sleep)
 			m->sinks[i].ops->sleep(m->sinks[i].sink, sleep);
 }
 
-void tell_run(struct model *m, const struct model_run *run)
-{
-	for (unsigned i = 0; i < m->nr_run_sinks; i++)
-		m->run_sinks[i].tell(m->run_sinks[i].sink, run);
-}
-
-void tell_wake(struct model *m, const struct model_wake *wake)
-{
-	for (unsigned i = 0; i < m->nr_wake_sinks; i++)
-		m->wake_sinks[i].tell(m->wake_sinks[i].sink, wake);
-}
-
 void tell_task(struct model *m, const struct model_task *task)
 {
 	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++)
 		if (m->sinks[i].ops->task)
 			m->sinks[i].ops->task(m->sinks[i].sink, task);
-}
-
-struct model_key key_of(const struct model *m, const struct event *ev)
-{
-	if (unlikely(ev->type >= m->types.nr))
-		return (struct model_key){ ev->task, MODEL_NO_RUNTIME, EVENT_TYPE_NONE };
-	return (struct model_key){ ev->task, m->types.v[ev->type].runtime, ev->type };
 }
 
 static void feed_wake(struct model *m, const struct thread *thr, const struct event *ev)

@@ -50,36 +50,37 @@ struct model_key {
 	uint16_t type;	  /* index into the trace's types, EVENT_TYPE_NONE */
 };
 
+/* What changes with every poll comes first, in as few cache lines as can be. */
 struct model_task {
 	struct model_key key;
-	uint64_t nr; /* counts all tasks in the order of their first sighting; the same in each pass
-		      */
+	uint64_t ns[MODEL_NR_STATES]; /* its life by state */
+	uint64_t polls, max_poll_ns;
+	uint64_t max_sched_ns;		 /* the longest it waited for a worker before one run */
+	uint64_t wakes[MODEL_NR_CAUSES]; /* transitions to runnable; spawn is none */
 	uint32_t slot; /* a small number that no other live task has: where a sink keeps its own */
 	enum trace_task_kind kind;
+	enum model_end end;
 	bool spawn_exact; /* the spawn itself was seen; otherwise spawn_ns is the first sighting */
 	bool has_parent;  /* parent is valid; with spawn_exact and without this, no task spawned it
 			   */
 	bool is_wanted;	  /* at the end, or before it panicked, somebody held its JoinHandle; only
 			   * when ended */
-	enum model_end end;
 	uint32_t spawn_thread; /* MODEL_NO_THREAD when unknown */
 	struct model_key parent;
-	uint64_t spawn_ns, end_ns;    /* end_ns of a task alive: the end of the recording */
-	uint64_t ns[MODEL_NR_STATES]; /* its life by state */
-	uint64_t polls, max_poll_ns;
-	uint64_t max_sched_ns; /* the longest it waited for a worker before one run */
+	uint64_t spawn_ns, end_ns; /* end_ns of a task alive: the end of the recording */
+	uint64_t nr; /* counts all tasks in the order of their first sighting; the same in each pass
+		      */
 	uint64_t blocked_ns,
-		max_blocked_ns;		 /* asleep in the kernel inside its runs; part of running */
-	uint64_t wakes[MODEL_NR_CAUSES]; /* transitions to runnable; spawn is none */
+		max_blocked_ns; /* asleep in the kernel inside its runs; part of running */
 };
 
 /* Who made a task runnable. */
 struct model_waker {
-	enum model_cause cause;
-	uint32_t thread; /* MODEL_NO_THREAD for a self-wake that was only inferred */
-	bool has_key;	 /* BY_TASK, BY_SELF when seen, BY_ABORT when a task did it */
 	struct model_key key;
 	uint64_t time_ns; /* when; before the start of the view for what was runnable then */
+	uint32_t thread;  /* MODEL_NO_THREAD for a self-wake that was only inferred */
+	enum model_cause cause : 8;
+	bool has_key; /* BY_TASK, BY_SELF when seen, BY_ABORT when a task did it */
 };
 
 /*

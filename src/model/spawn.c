@@ -69,7 +69,7 @@ void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new)
 	} else {
 		/* a wake was seen before: its first run was lost */
 		t->pub.ns[MODEL_UNKNOWN] += t->pub.spawn_ns - MAX(sp->time, m->start);
-		t->gap.is_unknown = true;
+		next_turn(t)->is_unknown = true;
 	}
 	t->pub.spawn_exact = sp->time >= m->start;
 	t->pub.spawn_ns = MAX(sp->time, m->start);

@@ -6,41 +6,18 @@
 
 #define CHUNK_TASKS 256
 
-/* Runtimes count their ids up, and tasks born together run together: four neighbours share a cache
- * line. */
-static size_t home(const struct model *m, uint64_t id, uint32_t runtime)
-{
-	uint64_t group = map_hash((id >> 2) + (uint64_t)runtime * UINT64_C(0xd6e8feb86659fd93));
-
-	return (group << 2 | (id & 3)) & (m->nr_slots - 1);
-}
-
-/* Where the task is, or where it would go. */
-static size_t probe(const struct model *m, uint64_t id, uint32_t runtime)
-{
-	size_t i = home(m, id, runtime);
-
-	while (m->slots[i].task &&
-	       (m->slots[i].id != id || m->slots[i].task->pub.key.runtime != runtime))
-		i = (i + 1) & (m->nr_slots - 1);
-	return i;
-}
-
-struct task *task_find(struct model *m, const struct model_key *key)
-{
-	return m->nr_slots ? m->slots[probe(m, key->id, key->runtime)].task : NULL;
-}
-
 static void grow(struct model *m)
 {
 	struct task_slot *old = m->slots;
 	size_t nr_old = m->nr_slots;
 
 	m->nr_slots = nr_old ? nr_old * 2 : 256;
-	m->slots = xcalloc(m->nr_slots, sizeof(*m->slots));
+	m->slots_shift = 64 + 2 - __builtin_ctzll(m->nr_slots);
+	m->slots = xaligned_alloc(CACHE_LINE, m->nr_slots * sizeof(*m->slots));
+	memset(m->slots, 0, m->nr_slots * sizeof(*m->slots));
 	for (size_t i = 0; i < nr_old; i++)
 		if (old[i].task)
-			m->slots[probe(m, old[i].id, old[i].task->pub.key.runtime)] = old[i];
+			m->slots[task_probe(m, old[i].id, old[i].task->pub.key.runtime)] = old[i];
 	free(old);
 }
 
@@ -49,7 +26,7 @@ static struct task *take_free(struct model *m)
 	struct task *t;
 
 	if (!m->free_tasks) {
-		struct task *chunk = xmalloc(CHUNK_TASKS * sizeof(*chunk));
+		struct task *chunk = xaligned_alloc(CACHE_LINE, CHUNK_TASKS * sizeof(*chunk));
 
 		vec_push(&m->chunks, chunk);
 		for (size_t i = CHUNK_TASKS; i-- > 0;) {
@@ -111,7 +88,7 @@ struct task *task_new(struct model *m, const struct model_key *key)
 	t->loss = m->loss;
 	t->state = TASK_UNKNOWN;
 	t->run = t->shutdown = RUN_REF_NONE;
-	m->slots[probe(m, key->id, key->runtime)] = (struct task_slot){ key->id, t };
+	m->slots[task_probe(m, key->id, key->runtime)] = (struct task_slot){ key->id, t };
 	m->nr_tasks++;
 	append(&m->live, t);
 	t->is_hidden = m->wants && !m->wants(m->wants_arg, &t->pub);
@@ -123,7 +100,7 @@ static void remove_slot(struct model *m, size_t i)
 	size_t mask = m->nr_slots - 1;
 
 	for (size_t j = (i + 1) & mask; m->slots[j].task; j = (j + 1) & mask) {
-		size_t h = home(m, m->slots[j].id, m->slots[j].task->pub.key.runtime);
+		size_t h = task_home(m, m->slots[j].id, m->slots[j].task->pub.key.runtime);
 
 		/* j may fill the hole at i unless its home lies between them */
 		if (((j - h) & mask) >= ((j - i) & mask)) {
@@ -136,7 +113,7 @@ static void remove_slot(struct model *m, size_t i)
 
 void task_forget(struct model *m, struct task *t)
 {
-	remove_slot(m, probe(m, t->pub.key.id, t->pub.key.runtime));
+	remove_slot(m, task_probe(m, t->pub.key.id, t->pub.key.runtime));
 	m->nr_tasks--;
 	unlink_task(list_of(m, t), t);
 	t->next = m->free_tasks;

@@ -11,13 +11,15 @@
 /* Time outside of runs. */
 static void spend(struct task *t, enum model_state state, uint64_t ns)
 {
+	struct turn *turn = next_turn(t);
+
 	t->pub.ns[state] += ns;
 	if (state == MODEL_IDLE)
-		t->gap.idle_ns += ns;
+		turn->idle_ns += ns;
 	else if (state == MODEL_SCHEDULED)
-		t->gap.sched_ns += ns;
+		turn->sched_ns += ns;
 	else if (ns)
-		t->gap.is_unknown = true;
+		turn->is_unknown = true;
 }
 
 /* All time up to now belongs to `state`, unless events were lost since this task's latest one. */
@@ -32,13 +34,15 @@ static void settle(struct model *m, struct task *t, enum model_state state)
 
 static void woken(struct model *m, struct task *t, uint64_t time, const struct model_waker *w)
 {
+	struct turn *turn = next_turn(t);
+
 	t->pub.wakes[w->cause]++;
-	t->woken_by = *w;
-	t->woken_by.time_ns = time;
-	t->is_woken = true;
+	turn->waker = *w;
+	turn->waker.time_ns = time;
+	turn->is_woken = true;
 	if (m->nr_wake_sinks && is_told(m, t))
 		tell_wake(m, &(struct model_wake){
-				     .task = &t->pub, .time_ns = time, .waker = &t->woken_by });
+				     .task = &t->pub, .time_ns = time, .waker = &turn->waker });
 }
 
 static const struct model_waker self_waker = { .cause = MODEL_BY_SELF, .thread = MODEL_NO_THREAD };
@@ -63,8 +67,10 @@ static void close_run(struct model *m, struct task *t, uint64_t end, bool is_ope
 	t->pub.ns[MODEL_RUNNING] += end - t->since;
 	t->since = end;
 	t->loss = m->loss;
-	t->pub.blocked_ns += t->run_blocked_ns;
-	t->pub.max_blocked_ns = MAX(t->pub.max_blocked_ns, t->max_run_blocked_ns);
+	if (run_turn(t)->blocked_ns) {
+		t->pub.blocked_ns += run_turn(t)->blocked_ns;
+		t->pub.max_blocked_ns = MAX(t->pub.max_blocked_ns, t->max_run_blocked_ns);
+	}
 	if (!t->run_flags && ns > t->pub.max_poll_ns)
 		t->pub.max_poll_ns = ns;
 	if (m->nr_run_sinks && is_told(m, t))
@@ -106,6 +112,20 @@ static void unend(struct model *m, struct task *t)
 	t->is_taken = t->is_late = false;
 }
 
+/* The turn to come is the run's, and another begins. */
+static void take_turn(struct task *t)
+{
+	struct turn *turn = next_turn(t), *next = run_turn(t);
+
+	turn->blocked_ns = 0;
+	turn->sleep_flags = 0;
+	if (!turn->is_unknown)
+		t->pub.max_sched_ns = MAX(t->pub.max_sched_ns, turn->sched_ns);
+	next->idle_ns = next->sched_ns = 0;
+	next->is_woken = next->is_unknown = false;
+	t->turn = !t->turn;
+}
+
 static void own(struct task *t, struct run_ref run, uint64_t start, uint8_t flags)
 {
 	t->state = TASK_RUNNING;
@@ -113,15 +133,7 @@ static void own(struct task *t, struct run_ref run, uint64_t start, uint8_t flag
 	t->run_start = start;
 	t->run_flags = flags;
 	t->over_flags = 0;
-	t->run_blocked_ns = t->max_run_blocked_ns = 0;
-	t->run_sleep_flags = 0;
-	t->run_gap = t->gap;
-	t->gap = (struct gap){ 0 };
-	if (!t->run_gap.is_unknown)
-		t->pub.max_sched_ns = MAX(t->pub.max_sched_ns, t->run_gap.sched_ns);
-	t->run_woken_by = t->woken_by;
-	t->is_run_waker_known = t->is_woken;
-	t->is_woken = false;
+	take_turn(t);
 	t->is_first_run = !t->was_run;
 	t->was_run = true;
 	t->is_off_worker = false;
@@ -165,8 +177,10 @@ static void meet_shutdown(struct model *m, struct task *t, struct run_ref run, u
 
 static void add_blocked(struct task *t, uint64_t ns, uint64_t max_ns)
 {
-	t->run_blocked_ns += ns;
-	t->max_run_blocked_ns = MAX(t->max_run_blocked_ns, max_ns);
+	struct turn *turn = run_turn(t);
+
+	t->max_run_blocked_ns = MAX(turn->blocked_ns ? t->max_run_blocked_ns : 0, max_ns);
+	turn->blocked_ns += ns;
 }
 
 static void begin_rival(struct model *m, struct task *t, struct run_ref run, uint8_t flags)
@@ -238,9 +252,7 @@ static void forget_poll(struct model *m, struct task *t)
 	f->is_void = true;
 	t->pub.polls -= !t->run_flags;
 	/* what came before it now comes before the shutdown */
-	t->gap = t->run_gap;
-	t->woken_by = t->run_woken_by;
-	t->is_woken = t->is_run_waker_known;
+	t->turn = !t->turn;
 	t->was_run = !t->is_first_run;
 	spend(t, t->loss == t->shutdown_loss ? MODEL_SCHEDULED : MODEL_UNKNOWN,
 	      t->shutdown_start - t->since);
@@ -485,7 +497,7 @@ void task_blocked(struct task *t, struct run_ref run, const struct model_sleep *
 	if (t->state != TASK_RUNNING || !is_same_run(run, t->run))
 		return;
 	ns = sleep->end_ns - MAX(sleep->start_ns, t->run_start);
-	t->run_sleep_flags |= sleep->flags;
+	run_turn(t)->sleep_flags |= sleep->flags;
 	if (t->rival) {
 		t->rival->blocked_ns += ns;
 		t->rival->max_blocked_ns = MAX(t->rival->max_blocked_ns, ns);
@@ -560,9 +572,13 @@ static void forget_past(struct model *m, struct task *t)
 	p->polls = t->state == TASK_RUNNING && !t->run_flags;
 	p->spawn_ns = t->since = t->run_start = t->shutdown_start = m->start;
 	p->spawn_exact = false;
-	t->run_blocked_ns = t->max_run_blocked_ns = 0;
-	t->run_sleep_flags = 0;
-	t->gap = t->run_gap = (struct gap){ 0 };
+	for (int i = 0; i < 2; i++) {
+		struct turn *turn = &t->turns[i];
+
+		turn->idle_ns = turn->sched_ns = turn->blocked_ns = 0;
+		turn->is_unknown = false;
+		turn->sleep_flags = 0;
+	}
 	if (is_told(m, t))
 		tell_spawn(m, p);
 }

@@ -8,20 +8,17 @@
 
 #define MAX_THREADS (1u << 20)
 
-struct thread *thread_get(struct model *m, uint32_t thread)
+struct thread *thread_make(struct model *m, uint32_t thread)
 {
-	if (unlikely(thread >= m->threads.nr)) {
-		if (thread >= MAX_THREADS)
-			return NULL;
-		vec_grow(&m->threads, thread + 1 - m->threads.nr);
-		while (m->threads.nr <= thread) {
-			m->threads.v[m->threads.nr] = (struct thread){
-				.pub = { .thread = m->threads.nr, .runtime = MODEL_NO_RUNTIME },
-			};
-			m->threads.nr++;
-		}
+	if (thread >= MAX_THREADS)
+		return NULL;
+	vec_grow(&m->threads, thread + 1 - m->threads.nr);
+	while (m->threads.nr <= thread) {
+		m->threads.v[m->threads.nr] = (struct thread){
+			.pub = { .thread = m->threads.nr, .runtime = MODEL_NO_RUNTIME },
+		};
+		m->threads.nr++;
 	}
-	m->threads.v[thread].was_seen = true;
 	return &m->threads.v[thread];
 }
 
@@ -115,34 +112,38 @@ static void note_place(struct model *m, const struct thread *thr, const struct f
 void thread_run_start(struct model *m, struct thread *thr, const struct event *ev)
 {
 	struct run_ref run = { thr->pub.thread, thr->stack.nr };
-	struct frame f = { .start = m->now, .key = key_of(m, ev), .flags = ev->flags };
-	struct task *t = task_find(m, &f.key);
+	struct model_key key = key_of(m, ev);
+	struct task *t = task_find(m, &key);
 	bool is_new = !t;
+	struct frame *f;
 
-	if (t)
-		f.key = t->pub.key; /* one task, one type, whatever a broken file says */
+	/* written where it will lie: a copy would wait for what was just written */
+	vec_grow(&thr->stack, 1);
+	f = &thr->stack.v[run.depth];
+	*f = (struct frame){ .start = m->now, .flags = ev->flags };
+	f->key = t ? t->pub.key : key; /* one task, one type, whatever a broken file says */
 	thr->is_asleep = false; /* if it was, its waking up was lost, and so is how long it slept */
 	if (!thr->ran_worker || (run.depth == 1 && !is_helper(m, thr->stack.v[0].key.type)))
-		learn_kind(m, thr, &f);
-	note_place(m, thr, &f);
+		learn_kind(m, thr, f);
+	note_place(m, thr, f);
 	if (run.depth)
 		top(thr)->has_inner = true;
 	if (ev->flags & EF_RUN_FINISHED) {
 		if (t && t->state == TASK_RUNNING && (ev->flags & EF_RUN_SHUTDOWN))
 			t->saw_finished = true;
-		vec_push(&thr->stack, f);
+		thr->stack.nr++;
 		return;
 	}
 	if (is_new)
-		t = task_new(m, &f.key);
+		t = task_new(m, &key);
 	if (!t->is_addr_known)
 		spawn_match(m, t, ev->addr, is_new);
 	if (is_new && is_told(m, t))
 		tell_spawn(m, &t->pub);
-	if (is_new && is_helper(m, f.key.type))
+	if (is_new && is_helper(m, key.type))
 		task_gave_worker(m, &t->pub);
-	f.task = t;
-	vec_push(&thr->stack, f);
+	f->task = t;
+	thr->stack.nr++;
 	task_run_start(m, t, run, ev->flags);
 }
 
@@ -170,20 +171,21 @@ static void place_run(const struct model *m, struct run_ref ref, struct model_ru
 	}
 }
 
-void thread_tell_run(struct model *m, const struct task *t, uint64_t end, bool is_open)
+void thread_tell_run(struct model *m, struct task *t, uint64_t end, bool is_open)
 {
+	const struct turn *turn = run_turn(t);
 	struct model_run run = {
 		.task = &t->pub,
 		.start_ns = t->run_start,
 		.end_ns = end,
-		.blocked_ns = t->run_blocked_ns,
-		.idle_ns = t->run_gap.idle_ns,
-		.sched_ns = t->run_gap.sched_ns,
-		.waker = t->is_run_waker_known ? &t->run_woken_by : NULL,
+		.blocked_ns = turn->blocked_ns,
+		.idle_ns = turn->idle_ns,
+		.sched_ns = turn->sched_ns,
+		.waker = turn->is_woken ? &turn->waker : NULL,
 		.thread = t->run.thread,
 		.flags = t->run_flags,
-		.sleep_flags = t->run_sleep_flags,
-		.is_gap_known = !t->run_gap.is_unknown,
+		.sleep_flags = turn->sleep_flags,
+		.is_gap_known = !turn->is_unknown,
 		.is_first = t->is_first_run,
 		.is_off_worker = t->is_off_worker,
 		.is_open = is_open,
@@ -193,11 +195,13 @@ void thread_tell_run(struct model *m, const struct task *t, uint64_t end, bool i
 	tell_run(m, &run);
 }
 
-/* How the innermost run counts for its thread, now that it is over. */
-static void count_run(struct model *m, struct thread *thr, const struct frame *f)
+/* The innermost run is over, and counts for its thread. */
+static void pop_run(struct model *m, struct thread *thr)
 {
+	const struct frame *f = top(thr);
 	struct model_key outer;
 
+	thr->stack.nr--;
 	if (is_helper(m, f->key.type)) {
 		/* What looked like blocking inside a task was a worker with nothing to do. */
 		thr->pub.asleep_ns += f->blocked_ns;
@@ -215,7 +219,6 @@ static void count_run(struct model *m, struct thread *thr, const struct frame *f
 void thread_run_end(struct model *m, struct thread *thr, uint8_t flags)
 {
 	struct run_ref run = { thr->pub.thread, thr->stack.nr - 1 };
-	struct frame f;
 
 	thr->is_asleep = false;
 	if (!thr->stack.nr) {
@@ -224,9 +227,7 @@ void thread_run_end(struct model *m, struct thread *thr, uint8_t flags)
 	}
 	if (top(thr)->task)
 		task_run_end(m, top(thr)->task, run, flags);
-	f = *top(thr);
-	thr->stack.nr--;
-	count_run(m, thr, &f);
+	pop_run(m, thr);
 }
 
 void thread_sleep(struct model *m, struct thread *thr, uint8_t flags)
@@ -277,13 +278,10 @@ void thread_stop(struct model *m, struct thread *thr)
 	thr->is_asleep = false;
 	while (thr->stack.nr) {
 		struct run_ref run = { thr->pub.thread, thr->stack.nr - 1 };
-		struct frame f;
 
 		if (top(thr)->task)
 			task_run_vanished(m, top(thr)->task, run);
-		f = *top(thr);
-		thr->stack.nr--;
-		count_run(m, thr, &f);
+		pop_run(m, thr);
 		m->totals.nr_stray++;
 	}
 }
@@ -291,12 +289,8 @@ void thread_stop(struct model *m, struct thread *thr)
 void thread_finish(struct model *m)
 {
 	vec_each (thr, &m->threads) {
-		while (thr->stack.nr) {
-			struct frame f = *top(thr);
-
-			thr->stack.nr--;
-			count_run(m, thr, &f);
-		}
+		while (thr->stack.nr)
+			pop_run(m, thr);
 		thr->pub.kind = thr->ran_worker	    ? MODEL_WORKER
 				: thr->ran_blocking ? MODEL_BLOCKING
 						    : MODEL_OTHER;
