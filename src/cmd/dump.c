@@ -170,7 +170,7 @@ static void dump_line(struct dump *d, const struct event *ev)
 		add_arg(b, "addr", ev->addr);
 	add_args(b, ev);
 	if (desc->task && ev->type < d->nr_types)
-		strbuf_addf(b, " type=%s", d->type_names[ev->type].s);
+		strbuf_addf(b, " type_id=%u type=%s", ev->type, d->type_names[ev->type].s);
 	else if (desc->task)
 		strbuf_addstr(b, " type=-");
 	strbuf_addch(b, '\n');
