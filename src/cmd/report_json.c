@@ -225,6 +225,10 @@ static void put_types(struct json_sink *s)
 		put_index(j, "runtime_id", type->runtime, s->r->rec.nr_runtimes);
 		json_str(j, "scheduler", type->scheduler[0] ? type->scheduler : NULL);
 		put_location(j, type);
+		if (type->size_bytes)
+			json_uint(j, "size_bytes", type->size_bytes);
+		else
+			json_null(j, "size_bytes");
 		json_uint(j, "candidates", type->nr_candidates);
 		json_close_object(j);
 	}
