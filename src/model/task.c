@@ -558,7 +558,8 @@ void task_gave_worker(struct model *m, const struct model_task *helper)
 {
 	struct task *t = helper->has_parent ? task_find(m, &helper->parent) : NULL;
 
-	if (t && t->state == TASK_RUNNING && t->run.thread == helper->spawn_thread)
+	if (t && t->state == TASK_RUNNING && t->run.thread == helper->spawn_thread &&
+	    t->run_start <= helper->spawn_ns)
 		t->is_off_worker = true;
 }
 

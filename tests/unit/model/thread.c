@@ -123,7 +123,7 @@ static void test_nested_runtime(void **state)
 }
 
 /* A main loop that is made inside a poll and begins before that is over has taken its worker over;
- * one that begins later, or was made elsewhere, has not. */
+ * one that begins later, even in another poll of the task, or was made elsewhere, has not. */
 static void test_off_worker(void **state)
 {
 	struct told told;
@@ -132,12 +132,14 @@ static void test_off_worker(void **state)
 	     EV(12, 0, SLEEP), START(20, 1, 91, LAUNCH, 0), EV(50, 0, AWAKE), END(60, 0, 0),
 	     POLL(70, 1, 1), SPAWN(71, 1, 0x5c000), END(80, 1, 0), START(81, 2, 92, LAUNCH, 0),
 	     SPAWN(90, 3, 0x5d000), POLL(91, 1, 1), START(92, 3, 93, LAUNCH, 0),
-	     END(99, 1, COMPLETE));
-	assert_int_equal(told.runs.nr, 3);
+	     SPAWN(94, 1, 0x5e000), END(99, 1, 0), POLL(100, 1, 1), START(110, 2, 94, LAUNCH, 0),
+	     END(120, 1, COMPLETE));
+	assert_int_equal(told.runs.nr, 4);
 	assert_true(told.runs.v[0].is_off_worker);
 	assert_int_equal(told.runs.v[0].blocked_ns, 38);
 	assert_false(told.runs.v[1].is_off_worker);
 	assert_false(told.runs.v[2].is_off_worker);
+	assert_false(told.runs.v[3].is_off_worker);
 	told_release(&told);
 }
 
