@@ -41,6 +41,25 @@ static void test_plain_life(void **state)
 	told_release(&told);
 }
 
+/* Nobody knows how long a task waited that was first seen to run; of one that was spawned, or first
+ * seen to be woken, or ran before, it is known. */
+static void test_wait_of_first_sight(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, POLL(10, 0, 1), END(20, 0, 0), POLL(50, 0, 1), SPAWN(55, 0, 0x2000),
+	     END(60, 0, 0), POLL(70, 0, 2), END(80, 0, 0), WAKE(85, 1, 3, 0), POLL(90, 0, 3),
+	     END(95, 0, 0));
+	assert_int_equal(told.runs.nr, 4);
+	assert_false(told.runs.v[0].is_gap_known);
+	for (int i = 1; i < 4; i++)
+		assert_true(told.runs.v[i].is_gap_known);
+	assert_int_equal(told.runs.v[1].sched_ns, 30);
+	assert_int_equal(told.runs.v[2].sched_ns, 15);
+	assert_int_equal(told.runs.v[3].sched_ns, 5);
+	told_release(&told);
+}
+
 /* A run that nobody was seen to ask for: the task woke itself in the run before. */
 static void test_self_wake(void **state)
 {
@@ -492,6 +511,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain_life),
+		cmocka_unit_test(test_wait_of_first_sight),
 		cmocka_unit_test(test_self_wake),
 		cmocka_unit_test(test_woken_while_running),
 		cmocka_unit_test(test_causes),
