@@ -49,6 +49,14 @@ static void on_spawn(void *sink, const struct model_task *t)
 	row->peak = MAX(row->peak, row->nr_live);
 }
 
+static void on_end(void *sink, const struct model_task *t)
+{
+	if (t->end == MODEL_ALIVE)
+		on_spawn(sink, t);
+	else
+		row_of(sink, t)->nr_live--;
+}
+
 static void on_run(void *sink, const struct model_run *run)
 {
 	struct by_type_row *row = row_of(sink, run->task);
@@ -70,7 +78,6 @@ static void on_task(void *sink, const struct model_task *t)
 {
 	struct by_type_row *row = row_of(sink, t);
 
-	row->nr_live -= t->end != MODEL_ALIVE;
 	row->nr_tasks++;
 	row->nr_first_seen += !t->spawn_exact;
 	row->nr_never_polled += !t->polls;
@@ -84,7 +91,9 @@ static void on_task(void *sink, const struct model_task *t)
 		row->wakes[i] += t->wakes[i];
 }
 
-const struct model_ops by_type_ops = { .spawn = on_spawn, .run = on_run, .task = on_task };
+const struct model_ops by_type_ops = {
+	.spawn = on_spawn, .run = on_run, .end = on_end, .task = on_task
+};
 
 const struct by_type_row *by_type_get_rows(const struct by_type *b)
 {

@@ -236,6 +236,7 @@ struct model_waker thread_waker(const struct model *m, const struct thread *thr,
 /* model.c */
 void tell_spawn(struct model *m, const struct model_task *task);
 void tell_sleep(struct model *m, const struct model_sleep *sleep);
+void tell_end(struct model *m, const struct model_task *task);
 void tell_task(struct model *m, const struct model_task *task);
 
 static inline struct model_key key_of(const struct model *m, const struct event *ev)

@@ -97,6 +97,13 @@ void tell_sleep(struct model *m, const struct model_sleep *sleep)
 			m->sinks[i].ops->sleep(m->sinks[i].sink, sleep);
 }
 
+void tell_end(struct model *m, const struct model_task *task)
+{
+	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++)
+		if (m->sinks[i].ops->end)
+			m->sinks[i].ops->end(m->sinks[i].sink, task);
+}
+
 void tell_task(struct model *m, const struct model_task *task)
 {
 	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++)

@@ -145,6 +145,11 @@ struct model_ops {
 	void (*run)(void *sink, const struct model_run *run);
 	void (*wake)(void *sink, const struct model_wake *wake);
 	void (*sleep)(void *sink, const struct model_sleep *sleep);
+	/*
+	 * At once when a task ends, as it seems; and again, with end MODEL_ALIVE, if it turns out
+	 * that it did not. For those who must know how many there are.
+	 */
+	void (*end)(void *sink, const struct model_task *task);
 	/* Once for every task: soon after its end, or when the recording ends. */
 	void (*task)(void *sink, const struct model_task *task);
 	/* Once for every thread that had an event, when the recording ends. */

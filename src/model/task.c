@@ -110,6 +110,8 @@ static void unend(struct model *m, struct task *t)
 	t->pub.end = MODEL_ALIVE;
 	t->state = TASK_PENDING;
 	t->is_taken = t->is_late = false;
+	if (is_told(m, t))
+		tell_end(m, &t->pub);
 }
 
 /* The turn to come is the run's, and another begins. */
@@ -364,6 +366,8 @@ static void end_task(struct model *m, struct task *t, uint8_t flags)
 	t->is_late = t->is_taken && t->is_shutdown_blind;
 	task_move(&m->live, list_of(m, t), t);
 	m->reap_at = MIN(m->reap_at, reap_time(t));
+	if (is_told(m, t))
+		tell_end(m, &t->pub);
 }
 
 /* The shutdown that met a poll ends, and the poll goes on; but its own end may have been looked at
