@@ -108,15 +108,21 @@ static uint64_t overlap(uint64_t start_ns, uint64_t end_ns, const struct model_r
 	return to > from ? to - from : 0;
 }
 
+/* Oldest first: of equals the first one counts. */
+static struct held *kept(struct thread_past *past, unsigned i)
+{
+	return &past->runs[(past->next + i) % NR_KEPT];
+}
+
 /* The group whose runs took most of the victim's wait, if that is at least half. */
-static uint32_t find_holder(const struct state *s, const struct thread_past *past,
+static uint32_t find_holder(const struct state *s, struct thread_past *past,
 			    const struct model_run *victim)
 {
 	uint32_t best = s->rec->nr_groups;
 	uint64_t most = 0;
 
 	for (int i = 0; i < NR_KEPT; i++) {
-		const struct held *h = &past->runs[i];
+		const struct held *h = kept(past, i);
 		uint64_t ns = 0;
 
 		if (!overlap(h->start_ns, h->end_ns, victim))
@@ -140,7 +146,7 @@ static const struct held *charge(struct harm *harm, struct thread_past *past, ui
 	uint64_t most = 0;
 
 	for (int i = 0; i < NR_KEPT; i++) {
-		struct held *h = &past->runs[i];
+		struct held *h = kept(past, i);
 		uint64_t ns = h->group == group ? overlap(h->start_ns, h->end_ns, victim) : 0;
 
 		if (ns > h->harmed_ns) {
