@@ -49,7 +49,7 @@ void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new)
 	uint16_t nr = t->pub.key.type;
 	struct type *type = nr < m->types.nr ? &m->types.v[nr] : NULL;
 	struct spawn *sp;
-	uint64_t index;
+	uint64_t index, unknown_ns;
 
 	t->is_addr_known = true;
 	if (!map_del(&m->spawn_by_addr, addr, &index))
@@ -67,9 +67,10 @@ void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new)
 		t->since = MAX(sp->time, m->start);
 		t->loss = sp->loss;
 	} else {
-		/* a wake was seen before: its first run was lost */
-		t->pub.ns[MODEL_UNKNOWN] += t->pub.spawn_ns - MAX(sp->time, m->start);
-		next_turn(t)->is_unknown = true;
+		/* a wake was seen before: its first run was lost, or was before the start */
+		unknown_ns = t->pub.spawn_ns - MAX(sp->time, m->start);
+		t->pub.ns[MODEL_UNKNOWN] += unknown_ns;
+		next_turn(t)->is_unknown |= unknown_ns > 0;
 	}
 	t->pub.spawn_exact = sp->time >= m->start;
 	t->pub.spawn_ns = MAX(sp->time, m->start);

@@ -308,7 +308,7 @@ void task_run_start(struct model *m, struct task *t, struct run_ref run, uint8_t
 	default:
 		t->is_shutdown_blind = false;
 		settle(m, t, MODEL_UNKNOWN);
-		t->gap.is_unknown = true; /* however short: a first sighting takes no time */
+		next_turn(t)->is_unknown = true; /* however short: a first sighting takes no time */
 	}
 	begin_run(m, t, run, flags);
 }

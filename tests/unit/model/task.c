@@ -60,6 +60,24 @@ static void test_wait_of_first_sight(void **state)
 	told_release(&told);
 }
 
+/* A wait that is cut by the start has the time that it has since: what was unknown lies before. */
+static void test_wait_cut_by_start(void **state)
+{
+	static const struct event evs[] = { SPAWN(5, 1, 0x1000), WAKE(10, 1, 1, 0), POLL(100, 0, 1),
+					    END(110, 0, COMPLETE) };
+	struct told told;
+
+	play_from(&told, evs, ARRAY_SIZE(evs), 50, 1000, NULL);
+	assert_true(told.runs.v[0].is_gap_known);
+	assert_int_equal(told.runs.v[0].sched_ns, 50);
+	assert_life(told_find(&told, 1), 10, 50, 0, 0);
+	told_release(&told);
+	play(&told, evs, ARRAY_SIZE(evs), 1000, NULL);
+	assert_false(told.runs.v[0].is_gap_known);
+	assert_life(told_find(&told, 1), 10, 90, 0, 5);
+	told_release(&told);
+}
+
 /* A run that nobody was seen to ask for: the task woke itself in the run before. */
 static void test_self_wake(void **state)
 {
@@ -512,6 +530,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain_life),
 		cmocka_unit_test(test_wait_of_first_sight),
+		cmocka_unit_test(test_wait_cut_by_start),
 		cmocka_unit_test(test_self_wake),
 		cmocka_unit_test(test_woken_while_running),
 		cmocka_unit_test(test_causes),
