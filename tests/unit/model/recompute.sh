@@ -11,4 +11,4 @@ while [ "$seed" -lt "$nr" ]; do
 	"$simulate" "$seed" 400 "$dir/$seed.trace"
 	seed=$((seed + 1))
 done
-python3 "$recompute" "$futrace" "$dir"/*.trace
+python3 -B "$recompute" "$futrace" "$dir"/*.trace

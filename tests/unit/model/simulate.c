@@ -152,6 +152,7 @@ static int simulate(int fd, uint64_t seed, uint64_t nr_events)
 		/* in the text of dump only names tell types apart */
 		type.name = i == OTHER_COPY ? "app::copied" : type.name;
 		type.scheduler = type.file = "";
+		type.size_bytes = i * 3000;
 		trace_writer_type(s.w, &type);
 	}
 	for (unsigned i = 0; i < NR_THREADS; i++)

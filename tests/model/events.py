@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The text of `futrace dump` as a list of events, and what a recording defines: types, threads, runtimes.
+
+Definitions (names of types, their kinds, names of threads, the CPU time of the program) are no sums: they are taken
+from `report --json` as they are.
+"""
+import json
+import re
+import subprocess
+import sys
+
+LINE = re.compile(r"\s*(\d+)\.(\d{9})\s+(\d+)\s+(\S+)\s+(\S+)(.*)$")
+WORD = re.compile(r"(\w+)=(\S+)")
+
+
+class Event:
+    def __init__(self, seq, line):
+        m = LINE.match(line)
+        if not m:
+            sys.exit(f"not a line of dump: {line!r}")
+        words = dict(WORD.findall(m.group(6).partition(" type=")[0]))
+        self.seq = seq
+        self.time = int(m.group(1)) * 10**9 + int(m.group(2))
+        self.tid = int(m.group(3))
+        self.kind = m.group(5)
+        self.flags = set(words["flags"].split(",")) if "flags" in words else set()
+        self.words = words
+        self.type = int(words["type_id"]) if "type_id" in words else None
+        self.id = int(words.get("task", 0))
+        self.addr = int(words["addr"], 16) if "addr" in words else None
+
+
+NO_TYPE = {"id": None, "name": None, "kind": "task", "runtime_id": None, "candidates": 0}
+
+
+class Recording:
+    """One file: its events, and the definitions beside them."""
+
+    def __init__(self, futrace, path):
+        self.futrace, self.path = futrace, path
+        lines = self.run("dump").split("\n")[:-1]
+        self.events = [Event(i, line) for i, line in enumerate(lines)]
+        whole = self.report()
+        self.types, self.runtimes = whole["types"], whole["runtimes"]
+        self.duration = max([whole["duration_ns"]] + [e.time for e in self.events[-1:]])
+        self.lost_by_kind = whole["lost_by_kind"]
+        self.thread_names = {w["tid"]: w["name"] for w in whole["workers"]}
+        self.thread_numbers = {w["tid"]: w["thread"] for w in whole["workers"]}
+        self.cpu_ns = whole["cost"]["target_cpu_ns"] or 0
+        self.groups = {}  # type -> the first type of its group
+        for t in self.types:
+            self.groups[t["id"]] = next(
+                u["id"] for u in self.types
+                if u is t or is_exact(t) and is_exact(u) and (u["name"], u["kind"]) == (t["name"], t["kind"]))
+
+    def run(self, *args):
+        out = subprocess.run([self.futrace, *args, self.path], check=True, stdout=subprocess.PIPE).stdout
+        return out.decode("utf-8", "replace")
+
+    def report(self, *options):
+        return json.loads(self.run("report", "--json", *options))
+
+    def type_of(self, number):
+        return NO_TYPE if number is None else self.types[number]
+
+    def type_name(self, number):
+        return "type#unknown" if number is None else self.types[number]["name"] or f"type#{number}"
+
+    def group(self, number):
+        """What people take for one type: tables of one exact name and kind."""
+        return None if number is None else self.groups[number]
+
+
+def is_exact(type_):
+    return type_["name"] is not None and type_["candidates"] <= 1

@@ -1,0 +1,505 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What each rule finds, with its figures: a function for each, which says what it looks for as the manual does.
+
+Runs are taken in the order in which they ended, tasks in that of their ends, and of equals the first is the worst.
+"""
+import collections
+import re
+
+from life import Told, Woken
+from tables import by_type, percentile, thread
+
+MS = 1_000_000
+# Those of `futrace report --thresholds`, and such that something is found in a few hundred events.
+USUAL = """
+blocked-poll=10ms blocked-poll-critical=50ms blocked-poll-count=3 blocked-poll-share=5%
+long-poll=10ms long-poll-critical=50ms long-poll-count=5
+never-yields=1s
+sched-delay=5ms sched-delay-count=5 sched-delay-share=10%
+self-wakes=50% self-wakes-count=1000 self-wakes-rate=1000
+idle-wakes=1000 idle-wakes-rate=1000 idle-wakes-share=80% idle-wakes-poll=5us
+worker-imbalance=80% worker-imbalance-wait=1ms
+blocking-queue=10ms blocking-queue-count=5
+task-leak=10 task-leak-time=1s
+never-polled=100ms
+cancel-storm=100 cancel-storm-share=50% cancel-storm-span=100ms
+lost-panic=1
+large-future=16KiB large-future-total=64MiB
+""".split()
+LOW = """
+blocked-poll=1us blocked-poll-critical=100us blocked-poll-count=2 blocked-poll-share=1%
+long-poll=1us long-poll-critical=100us long-poll-count=2
+never-yields=10us
+sched-delay=2us sched-delay-count=2 sched-delay-share=1%
+self-wakes=20% self-wakes-count=2 self-wakes-rate=1
+idle-wakes=1 idle-wakes-rate=1 idle-wakes-share=1% idle-wakes-poll=50us
+worker-imbalance=1% worker-imbalance-wait=1us
+blocking-queue=1us blocking-queue-count=1
+task-leak=1 task-leak-time=1us
+never-polled=1us
+cancel-storm=1 cancel-storm-share=1% cancel-storm-span=1us
+lost-panic=1
+large-future=1KiB large-future-total=4KiB
+""".split()
+UNITS = {"us": 1000, "ms": MS, "s": 1000 * MS, "KiB": 1 << 10, "MiB": 1 << 20, "%": 1, "": 1}
+
+
+def parse(limits):
+    """"long-poll=10ms" as a name and a number."""
+    found = {}
+    for text in limits:
+        name, number, unit = re.fullmatch(r"([a-z-]+)=(\d+)(\D*)", text).groups()
+        found[name] = int(number) * UNITS[unit]
+    return found
+
+
+SEVERITIES = ("note", "warning", "critical")
+SURELY_HELD_NS = 50 * MS
+
+
+class Finding:
+    def __init__(self, rule, severity, type_, harm, figures, **where):
+        self.rule, self.severity, self.type, self.harm, self.figures = rule, severity, type_, harm, figures
+        self.task, self.time, self.span, self.tid = (where.get(k) for k in ("task", "time", "span", "tid"))
+        self.is_consequence = rule == "sched-delay"
+
+
+def at_run(run, span):
+    return {"task": run.life.key, "time": run.start, "span": span, "tid": run.tid}
+
+
+class Facts:
+    """What several rules look at."""
+
+    def __init__(self, s, limits):
+        self.s, self.limits = s, limits
+        self.runs = s.told(Told)
+        self.rows = {row["type_id"]: row for row in by_type(s)}
+        self.threads = [dict(thread(s, t), is_launched=t.is_launched) for t in s.threads.values()]
+        self.tasks = sorted(s.tasks, key=lambda x: (x.told_seq, x.ended is None, x.grace, x.end_ns, x.joined))
+        awake = sum(max(0, t["busy_ns"] - t["blocked_ns"]) for t in self.threads)
+        # So long runs had no CPU although they were not seen to sleep.
+        self.off_cpu_ns = max(0, awake - s.rec.cpu_ns) if s.rec.cpu_ns else 0
+
+    def group(self, type_):
+        return self.s.rec.group(type_)
+
+    def by_group(self, things, type_of):
+        groups = collections.defaultdict(list)
+        for x in things:
+            groups[self.group(type_of(x))].append(x)
+        return groups.items()
+
+    def on_worker(self):
+        """Runs that hold a worker: no closures of the blocking pool, and none in block_in_place."""
+        return [r for r in self.runs if r.life.kind != "blocking" and not r.is_off_worker]
+
+    def is_costly(self, ns):
+        """5 % of the time that all workers together have."""
+        nr = sum(t["kind"] == "worker" for t in self.threads)
+        return ns and ns * 100 >= self.s.length * nr * 5
+
+
+def blocked_poll(f):
+    """Runs that slept. Those over the limit count, each as often as it is over; one is enough if it did not wait for a
+    lock. Otherwise all sleeps together, if they are a share of the recording."""
+    limits = f.limits
+    for group, runs in f.by_group([r for r in f.on_worker() if r.blocked], lambda r: r.life.type):
+        over = [r for r in runs if r.blocked >= limits["blocked-poll"]]
+        is_certain = any(r.slept_in & {"sleep", "epoll", "poll"} for r in over)
+        count = 1 if is_certain else limits["blocked-poll-count"]
+        longest = max(r.blocked for r in runs)
+        severity = weigh(over, lambda r: r.blocked, limits["blocked-poll"], limits["blocked-poll-critical"], count)
+        where = {}
+        if severity:
+            where = at_run(max(over, key=lambda r: r.blocked), longest)
+        else:
+            over, severity = runs, "warning"
+            if 100 * sum(r.blocked for r in runs) < limits["blocked-poll-share"] * f.s.length:
+                continue
+        ns = sum(r.blocked for r in over)
+        yield Finding("blocked-poll", severity, group, ns, {"polls": len(over), "blocked_ns": ns, "max_ns": longest},
+                      **where)
+
+
+def weigh(over, ns_of, limit, critical, count):
+    """A run that is N times over the limit counts N times. None: too few."""
+    if not over or sum(ns_of(r) // max(limit, 1) for r in over) < count:
+        return None
+    return "critical" if sum(ns_of(r) // max(critical, 1) for r in over) >= count else "warning"
+
+
+def cpu_ns(run):
+    return max(0, run.ns - run.blocked)
+
+
+def long_poll(f):
+    """Polls that took the limit without their sleeps. If three quarters of that may have been time without a CPU, only
+    what is over the critical limit counts."""
+    limit, critical, count = (f.limits["long-poll" + x] for x in ("", "-critical", "-count"))
+    over = [r for r in f.on_worker() if r.is_poll and cpu_ns(r) >= limit]
+    for group, runs in f.by_group(over, lambda r: r.life.type):
+        ns = sum(map(cpu_ns, runs))
+        is_off_cpu = f.off_cpu_ns >= ns - ns // 4
+        severity = weigh(runs, cpu_ns, limit, critical, count)
+        if not severity or is_off_cpu and severity != "critical":
+            continue
+        worst = max(runs, key=cpu_ns)
+        yield Finding("long-poll", severity, group, ns, {"polls": len(runs), "busy_ns": ns, "max_ns": cpu_ns(worst)},
+                      **at_run(worst, cpu_ns(worst)))
+
+
+def never_yields(f):
+    """Tasks whose first run is their only poll and took the limit without its sleeps."""
+    limit = max(1, f.limits["never-yields"])
+    only = {r.life: r for r in f.on_worker() if r.is_first and r.is_poll and cpu_ns(r) >= limit}
+    found = [only[t] for t in f.tasks if t in only and len(t.polls) == 1]
+    for group, runs in f.by_group(found, lambda r: r.life.type):
+        ns = sum(map(cpu_ns, runs))
+        worst = max(runs, key=cpu_ns)
+        yield Finding("never-yields", "critical", group, ns, {
+            "tasks": len(runs), "open": sum(r.is_open for r in runs), "busy_ns": ns, "max_ns": cpu_ns(worst),
+        }, **at_run(worst, cpu_ns(worst)))
+
+
+def wait_of(run):
+    return run.gap.get("sched", 0)
+
+
+def overlap(run, victim):
+    """How much of the victim's wait the run took."""
+    return max(0, min(run.end, victim.start) - max(run.start, victim.start - wait_of(victim)))
+
+
+class Harm:
+    """What the runs of one type did to others, or nobody did."""
+
+    def __init__(self):
+        self.victims, self.harmed, self.worst = [], {}, {}
+
+
+def find_holders(f):
+    """Each victim goes to the type whose runs took most of its wait, at least half of it: of the 16 latest runs of its
+    thread that took a quarter of the limit."""
+    limit = f.limits["sched-delay"]
+    harms = collections.defaultdict(Harm)
+    past = collections.defaultdict(list)
+    for run in f.runs:
+        if run.life.kind == "blocking":
+            continue
+        if run.is_poll and run.is_known and wait_of(run) >= limit:
+            took = collections.Counter()
+            for held in past[run.tid][-16:]:
+                if overlap(held, run):
+                    took[f.group(held.life.type)] += overlap(held, run)
+            most = max(took.values(), default=0)
+            holder = next((g for g in took if took[g] == most), "nobody") if 2 * most >= wait_of(run) else "nobody"
+            note_victim(f, harms[holder], [r for r in past[run.tid][-16:] if f.group(r.life.type) == holder], run)
+        if run.ns >= limit // 4:
+            past[run.tid].append(run)
+    return harms
+
+
+def note_victim(f, harm, holders, victim):
+    harm.victims.append(victim)
+    for held in holders:
+        ns = overlap(held, victim)
+        if ns:
+            harm.harmed[held] = max(ns, harm.harmed.get(held, 0))
+    if holders:
+        harm.worst[victim] = max(holders, key=lambda r: overlap(r, victim))
+
+
+def sched_delay(f):
+    """Polls that waited so long for a worker, by the type that held it; a note about those that nobody held."""
+    count = f.limits["sched-delay-count"]
+    for group, harm in find_holders(f).items():
+        waits = [wait_of(v) for v in harm.victims]
+        victim = max(harm.victims, key=wait_of)
+        figures = {
+            "polls": len(waits), "types": len({f.group(v.life.type) for v in harm.victims}), "wait_ns": sum(waits),
+            "p99_ns": percentile(waits, 99), "max_ns": max(waits), "victim": victim.life.key[0],
+        }
+        if group == "nobody":
+            polls = sum(row["polls"] for row in f.rows.values())
+            if len(waits) >= 100 and 100 * len(waits) >= f.limits["sched-delay-share"] * polls:
+                yield Finding("sched-delay", "note", None, max(waits), figures, task=victim.life.key,
+                              time=victim.start - max(waits), span=max(waits), tid=victim.tid)
+            continue
+        held = sum(harm.harmed.values())
+        is_sure = any(2 * w.blocked >= w.ns or w.ns >= SURELY_HELD_NS for w in harm.worst.values())
+        # as in long-poll, the machine may have held the holders
+        is_sure = is_sure or len(harm.harmed) >= count and f.off_cpu_ns < held - held // 4
+        if len(waits) >= count and is_sure:
+            worst = harm.worst[victim]
+            yield Finding("sched-delay", "warning", group, held,
+                          dict(figures, holders=len(harm.harmed), held_ns=held), **at_run(worst, worst.ns))
+
+
+def self_wakes(f):
+    """Tasks with so many self-wakes, more than that share of their wakes, so many a second of their life."""
+    share, count, rate = (f.limits["self-wakes" + x] for x in ("", "-count", "-rate"))
+
+    def is_storm(life):
+        nr = selfs(life)
+        return nr and nr >= count and 100 * nr > share * len(life.wakes) and nr * 10**9 >= rate * (
+            life.end_ns - life.begin)
+
+    for group, lives in f.by_group([t for t in f.tasks if is_storm(t)], lambda t: t.type):
+        burnt = {t: sum(r.ns for r in t.runs if r.waker and r.waker.cause == "self") for t in lives}
+        worst = max(lives, key=burnt.get)
+        nr = sum(map(selfs, lives))
+        yield Finding("self-wakes", "warning", group, sum(burnt.values()), {
+            "tasks": len(lives), "self_wakes": nr,
+            "self_wakes_percent": 100 * nr // sum(len(t.wakes) for t in lives), "busy_ns": sum(burnt.values()),
+        }, task=worst.key, time=worst.begin)
+
+
+def selfs(life):
+    return sum(w.cause == "self" for w in life.wakes)
+
+
+def runs_for_nothing(f):
+    """Short runs after a wake by another task or a thread, in which nobody was seen to be woken."""
+    woke = set()  # threads on which a task has woken somebody since the latest run that ended there
+    for x in f.s.told((Told, Woken)):
+        if isinstance(x, Woken):
+            woke |= {x.waker.tid} if x.waker.by_task else set()
+        elif x.tid in woke:
+            woke.discard(x.tid)
+        elif x.ns < f.limits["idle-wakes-poll"] and x.waker and x.waker.cause in ("task", "thread"):
+            yield x
+
+
+def idle_wakes(f):
+    """So many runs for nothing, so many a second, that share of the polls of the type. Each end of a task and each
+    task that it spawned may have been one of them, and is taken off."""
+    nr_limit, rate, share = (f.limits["idle-wakes" + x] for x in ("", "-rate", "-share"))
+    children = collections.Counter(
+        f.group(t.spawner.type) for t in f.s.all_lives
+        if t.spawner and t.first_start[0] <= max(t.first_seq, t.is_cut and f.s.begin_seq - 1)
+        and not f.s.is_helper(t.type, max(t.first_seq, f.s.begin_seq)))
+    for group, runs in f.by_group(runs_for_nothing(f), lambda r: r.life.type):
+        row = f.rows.get(group, {"tasks": 0, "alive": 0, "polls": 0})  # of what was unmasked as a helper
+        nr = len(runs) - children[group] - (row["tasks"] - row["alive"])
+        ns = sum(r.ns for r in runs)
+        if nr > 0 and nr >= nr_limit and nr * 100 >= row["polls"] * share and nr * 10**9 >= rate * f.s.length:
+            yield Finding("idle-wakes", "warning" if f.is_costly(ns) else "note", group, ns, {
+                "idle_wakes": nr, "polls": row["polls"], "share_percent": nr * 100 // max(1, row["polls"]),
+                "busy_ns": ns, "tasks": row["tasks"],
+            })
+
+
+def waits_for_others(runs):
+    """How much of its wait each run of a thread spent while others ran there, in their latest stretch without a pause
+    of 100 us, and when that began."""
+    since = until = 0
+    for r in runs:
+        start = max(since, r.start - wait_of(r))
+        yield max(0, until - start), start, r
+        if r.start > until + 100_000:
+            since = r.start
+        until = r.end
+
+
+def worker_imbalance(f):
+    """Of the workers of a multi-threaded runtime one is busy for that share of the time, at least three times as long
+    as any other, and ten runs or more waited so long while it ran others, a tenth of its busy time together."""
+    for runtime in f.s.rec.runtimes:
+        workers = [t for t in f.threads
+                   if t["kind"] == "worker" and t["is_launched"] and t["runtime_id"] == runtime["id"]]
+        if len(workers) < 2:
+            continue
+        workers.sort(key=lambda t: -t["busy_ns"])
+        first, second = workers[0], workers[1]["busy_ns"]
+        busy = first["busy_ns"]
+        runs = [r for r in f.runs if r.tid == first["tid"]]
+        waits = [w for w in waits_for_others(runs) if w[0] >= f.limits["worker-imbalance-wait"]]
+        waited = sum(ns for ns, *_ in waits)
+        if (busy * 100 < f.s.length * f.limits["worker-imbalance"] or second > busy // 3 or len(waits) < 10
+                or waited * 100 < busy * 10):
+            continue
+        longest, start, worst = max(waits, key=lambda w: w[0])
+        yield Finding("worker-imbalance", "warning", main_holder(runs, busy), waited, {
+            "busy_percent": busy * 100 // f.s.length, "next_busy_percent": second * 100 // f.s.length,
+            "workers": len(workers), "waits": len(waits), "waited_ns": waited, "max_ns": longest,
+        }, task=worst.life.key, time=start, span=longest, tid=first["tid"])
+
+
+def main_holder(runs, busy):
+    """The type that holds the worker more than all others together, run by run: what it has left over at the end is
+    half of the busy time or more."""
+    holder, left = None, 0
+    for r in runs:
+        if r.life.type == holder:
+            left += r.ns
+        elif left >= r.ns:
+            left -= r.ns
+        else:
+            holder, left = r.life.type, r.ns - left
+    return holder if left * 2 >= busy else None
+
+
+def blocking_queue(f):
+    """Closures that waited so long for a thread of the pool which was busy with another one when they came."""
+    last_end = collections.defaultdict(int)
+    queued = set()
+    polls = [r for r in f.runs if r.is_poll and r.life.kind == "blocking"]
+    for r in polls:
+        if last_end[r.tid] > r.start - wait_of(r):
+            queued.add(r)
+        last_end[r.tid] = r.end
+    known = [r for r in polls if r.life.is_exact and r.is_known]
+    for group, runs in f.by_group(known, lambda r: r.life.type):
+        late = [r for r in runs if r in queued and wait_of(r) >= f.limits["blocking-queue"]]
+        if not late or len(late) < f.limits["blocking-queue-count"]:
+            continue
+        worst = max(late, key=wait_of)
+        pool = sum(t["kind"] == "blocking" and t["runtime_id"] == worst.life.key[1] for t in f.threads)
+        ns = sum(map(wait_of, late))
+        yield Finding("blocking-queue", "warning", group, ns, {
+            "queued": len(late), "closures": len(runs), "queued_ns": ns,
+            "p99_ns": percentile([wait_of(r) for r in runs], 99), "max_ns": wait_of(worst), "pool_threads": pool,
+        }, task=worst.life.key, time=worst.start - wait_of(worst), span=wait_of(worst), tid=worst.tid)
+
+
+def task_leak(f):
+    """Types with more live tasks at the end of each eighth of the time, with one exception at most, whose tasks that
+    are left are four times as old (the median) as nine of ten that ended became.
+
+    The time is that from the first task on, in windows of a power of two ns, at least 2**20, at most 64 of them: a task
+    is born or ends in one of them. What was dropped counts as left if most of it was so in the last eighth.
+    """
+    s = f.s
+    firsts = [x for x in s.all_lives if not s.is_helper(x.type, max(x.first_seq, s.begin_seq))]
+    first = min(firsts, key=lambda x: x.changes[0], default=None)
+    if not first:
+        return
+    # a spawn is known at the first run
+    base = first.begin if first.first_start and first.first_start[0] == first.first_seq else first.time(first.first_seq)
+    duration = s.end - base
+    if duration < f.limits["task-leak-time"]:
+        return
+    width = 1 << 20
+    while duration // width >= 64:
+        width *= 2
+    nr_windows = duration // width + 1
+    least = max(1, f.limits["task-leak"]) + lost_runs(s)
+    for group, lives in f.by_group(f.tasks, lambda t: t.type):
+        if lives[0].kind == "blocking":
+            continue
+        window = lambda ns: max(0, ns - base) // width  # noqa: E731
+        dropped = [t for t in lives if t.end == "dropped"]
+        late = sum(window(t.end_ns) >= nr_windows - nr_windows // 8 for t in dropped)
+        is_left = {"alive", "dropped"} if 2 * late > len(dropped) else {"alive"}
+        ended = [t for t in lives if t.end not in is_left]
+        left = [t for t in lives if t.end in is_left]
+        live = []
+        for part in range(8):
+            last = -(-nr_windows * (part + 1) // 8) - 1
+            live.append(sum(window(t.begin) <= last for t in lives) - sum(window(t.end_ns) <= last for t in ended))
+        age = lambda t: t.end_ns - t.begin  # noqa: E731
+        grows = sum(b > a for a, b in zip(live, live[1:]))
+        median, most = percentile([age(t) for t in left], 50) or 0, percentile([age(t) for t in ended], 90) or 0
+        if grows < 6 or live[7] < live[0] + least or median < 4 * most:
+            continue
+        oldest = min((t for t in lives if t.end in ("alive", "dropped")), key=lambda t: t.begin)
+        size = s.rec.types[group]["size_bytes"] if group is not None else None
+        yield Finding("task-leak", "warning", group, duration // 10, {
+            "alive": live[7], "spawned": len(lives), "ended": len(ended),
+            "more_per_s": int((live[7] - live[0]) * 1e9 / (duration // 8 * 7.0) + 0.5),
+            **({"alive_bytes": size * live[7]} if size else {}),
+        }, task=oldest.key, time=oldest.begin)
+
+
+def lost_runs(s):
+    """Every run that was lost may have been the last one of its task."""
+    lost = s.rec.lost_by_kind
+    return max(lost.get("run-start", 0), lost.get("run-end", 0)) + lost.get("unknown", 0) + s.lost["0"]
+
+
+def never_polled(f):
+    """Tasks without a poll that were runnable that long since a spawn that was seen, and were not cancelled."""
+    unpolled = [t for t in f.tasks if not t.polls and t.is_exact and t.end != "cancelled"
+                and t.ns["sched"] >= f.limits["never-polled"]]
+    for group, lives in f.by_group(unpolled, lambda t: t.type):
+        worst = max(lives, key=lambda t: t.ns["sched"])
+        ns = sum(t.ns["sched"] for t in lives)
+        longest = worst.ns["sched"]
+        yield Finding("never-polled", "warning", group, ns, {
+            "never_polled": len(lives), "tasks": f.rows[group]["tasks"], "waited_ns": ns, "max_ns": longest,
+        }, task=worst.key, time=worst.begin, span=longest, tid=worst.spawn[1].tid)
+
+
+def cancel_storm(f):
+    """So many tasks cancelled, that share of those that ended and were not dropped, over that time."""
+    for group, lives in f.by_group([t for t in f.tasks if t.end == "cancelled"], lambda t: t.type):
+        row = f.rows[group]
+        ended = row["completed"] + row["cancelled"] + row["panicked"]
+        times = [t.end_ns for t in lives]
+        if (len(lives) < f.limits["cancel-storm"] or len(lives) * 100 < ended * f.limits["cancel-storm-share"]
+                or max(times) - min(times) < f.limits["cancel-storm-span"]):
+            continue
+        busy = sum(t.ns["busy"] for t in lives)
+        worst = max(lives, key=lambda t: t.ns["busy"])
+        yield Finding("cancel-storm", "warning" if f.is_costly(busy) else "note", group, busy, {
+            "cancelled": len(lives), "ended": ended, "share_percent": len(lives) * 100 // ended,
+            "never_polled": sum(not t.polls for t in lives), "wasted_ns": busy,
+        }, task=worst.key, time=min(times), span=max(times) - min(times))
+
+
+def lost_panic(f):
+    """So many tasks that panicked when nobody held their JoinHandle."""
+    for group, lives in f.by_group([t for t in f.tasks if t.end == "panicked" and not t.wanted], lambda t: t.type):
+        if len(lives) >= f.limits["lost-panic"]:
+            busy = sum(t.ns["busy"] for t in lives)
+            yield Finding("lost-panic", "warning", group, busy, {
+                "lost_panics": len(lives), "panics": f.rows[group]["panicked"], "tasks": f.rows[group]["tasks"],
+                "busy_ns": busy,
+            }, task=lives[0].key, time=lives[0].end_ns)
+
+
+def large_future(f):
+    """Types whose future has that size; a warning if all that lived at one time had the other."""
+    for group, row in f.rows.items():
+        sizes = [t["size_bytes"] or 0 for t in f.s.rec.types if f.group(t["id"]) == group]
+        size = max(sizes, default=0)
+        if size and size >= f.limits["large-future"] and row["kind"] in ("task", "local"):
+            total = size * row["peak"]
+            yield Finding("large-future", "warning" if total >= f.limits["large-future-total"] else "note", group,
+                          row["tasks"] * size // 10,
+                          {"size_bytes": size, "tasks": row["tasks"], "peak": row["peak"], "peak_bytes": total})
+
+
+RULES = (blocked_poll, long_poll, never_yields, sched_delay, self_wakes, idle_wakes, worker_imbalance, blocking_queue,
+         task_leak, never_polled, cancel_storm, lost_panic, large_future)
+
+
+def find(s, limits):
+    """Worst first: by severity, consequences behind all others of it, then by harm."""
+    facts = Facts(s, limits)
+    found = [x for rule in RULES for x in rule(facts)]
+    only = {x.type: x.harm for x in found if x.rule == "never-yields"}
+    found = [x for x in found if x.rule != "long-poll" or only.get(x.type, -1) < x.harm]
+    none = len(s.rec.types)
+    return sorted(found, key=lambda x: (-SEVERITIES.index(x.severity), x.is_consequence, -x.harm,
+                                        none if x.type is None else x.type, x.rule))
+
+
+def as_json(s, x):
+    about = x.type is not None or x.task is not None
+    return {
+        "rule": x.rule, "severity": x.severity, "type": s.rec.type_name(x.type) if about else None,
+        "location": s.rec.type_of(x.type).get("location"), "task": x.task[0] if x.task else None,
+        "time_ns": x.time or 0, "span_ns": x.span or 0, "tid": x.tid, "figures": x.figures, "harm_ns": x.harm,
+    }
+
+
+def check(s, out, limits, have):
+    want = [as_json(s, x) for x in find(s, parse(limits))]
+    name = lambda x: (x["rule"], x["type"])  # noqa: E731
+    if list(map(name, have)) != list(map(name, want)):
+        out.append(f"findings are {list(map(name, have))}, should be {list(map(name, want))}")
+        return
+    for h, w in zip(have, want):
+        out.compare(f"{w['rule']} of {w['type']}", h, w)

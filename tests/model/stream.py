@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The events put in order: what each thread ran, and what concerns each task. Of a part of the recording (--time-range)
+what was before is read too, and then forgotten."""
+import collections
+
+from life import Life, Run, Slept, Waker
+from spawns import find_lent_workers, match_spawns
+
+HARMLESS = {"sleep", "awake", "panic", "thread-start", "thread-stop", "thread-name"}
+
+
+class Thread:
+    def __init__(self, tid):
+        self.tid, self.stack, self.runs, self.sleeps = tid, [], [], []
+        self.sleep_from = None
+        self.sleep_in = set()
+        self.is_seen = False
+        self.worker_seq = None  # since when it is known to be a worker
+        self.is_launched = False  # … because it ran the main loop of one
+        self.ran_blocking = False
+        self.runtime = None
+
+
+class Stream:
+    """The events, put in order by thread and by task: of all the time, or from start up to end."""
+
+    def __init__(self, rec, start=0, end=None, wants=lambda life: True):
+        self.rec, self.start, self.end = rec, start, rec.duration if end is None else end
+        self.events = [e for e in rec.events if e.time < self.end or self.end == rec.duration]
+        self.length = self.end - start
+        self.times = [e.time for e in self.events]
+        self.begin_seq = 0 if not start else None
+        self.learnt = {t["id"]: -1 for t in rec.types if t["kind"] == "helper"}
+        self.threads, self.lives, self.reaped, self.ever = {}, {}, [], []
+        self.places = collections.defaultdict(set)  # of the tasks of a runtime, "in" a worker or "out"
+        self.spawns = collections.defaultdict(list)  # by address
+        self.loss, self.spawn_loss = [], []
+        self.lost = collections.Counter()
+        self.stray = 0
+        self.log = []  # what happened, in the order in which it became certain: Told, Woken, Slept
+        self.now = 0
+        self.read()
+        self.lost_at_end = self.length == rec.duration and any(
+            rec.lost_by_kind.get(k, 0) > self.lost[k] for k in ("run-start", "run-end", "wake"))
+        self.all_lives = self.reaped + list(self.lives.values())
+        for life in sorted(self.all_lives, key=lambda x: x.joined):
+            life.finalise()
+        self.unmatched = match_spawns(self)
+        find_lent_workers(self)
+        self.all_lives = [life for life in self.all_lives if wants(life)]
+        self.wanted = set(self.all_lives)
+        self.tasks = [life for life in self.all_lives if not life.is_helper]
+
+    def key(self, ev):
+        return ev.id, self.rec.type_of(ev.type)["runtime_id"]
+
+    def is_helper(self, type_, seq):
+        return self.learnt.get(type_, seq + 1) <= seq
+
+    def read(self):
+        for ev in self.events:
+            if self.begin_seq is None and ev.time >= self.start:
+                self.forget_past(ev.seq)
+            self.now = ev.seq
+            thr = self.threads.setdefault(ev.tid, Thread(ev.tid))
+            thr.is_seen = True
+            getattr(self, "on_" + ev.kind.replace("-", "_"), lambda *_: None)(ev, thr)
+        self.now = len(self.events)
+        if self.begin_seq is None:
+            self.forget_past(self.now)
+        for thr in self.threads.values():
+            if thr.sleep_from is not None:
+                self.wake_up(thr, self.end)
+        self.threads = {tid: thr for tid, thr in self.threads.items() if thr.is_seen}
+
+    def forget_past(self, seq):
+        """Now is the start: tasks that ended are gone, runs and sleeps that are open begin, and nothing else was."""
+        self.begin_seq, self.stray = seq, 0
+        self.lost.clear()
+        self.reaped = []
+        self.lives = {key: life for key, life in self.lives.items() if life.ended is None}
+        for life in self.lives.values():
+            life.forget_past(seq)
+        self.log = []
+        for thr in self.threads.values():
+            thr.sleeps, thr.runs = [], list(thr.stack)
+            thr.is_seen = bool(thr.stack) or thr.sleep_from is not None
+            if thr.sleep_from is not None:
+                thr.sleep_from = self.start
+            for run in thr.stack:
+                life = self.lives.get(run.key)
+                run.start, run.sleeps = self.start, []
+                # another run of its task began since: its own poll was over before
+                run.idle_call = run.idle_call or not life or run not in (life.owner, life.shutdown)
+
+    def note_kind(self, thr, key, type_, seq):
+        is_helper = self.is_helper(type_, seq)
+        blocking = self.rec.type_of(type_)["kind"] == "blocking" and not is_helper
+        if not blocking or not thr.ran_blocking:
+            thr.runtime = key[1]
+        if blocking:
+            thr.ran_blocking = True
+        else:
+            thr.worker_seq, thr.is_launched = seq, is_helper
+
+    def learn(self, ev, thr, key, type_):
+        if ev.flags & {"shutdown", "finished"}:
+            return
+        outer = thr.stack[0] if thr.stack else None
+        if len(thr.stack) == 1 and self.rec.type_of(type_)["kind"] in ("task", "local"):
+            t = self.rec.type_of(outer.type)
+            if t["kind"] == "blocking" and not t["name"]:
+                self.learnt.setdefault(outer.type, ev.seq)
+        if thr.worker_seq is None:
+            if outer is None:
+                self.note_kind(thr, key, type_, ev.seq)
+            elif self.is_helper(outer.type, ev.seq):
+                self.note_kind(thr, outer.key, outer.type, ev.seq)
+
+    def on_run_start(self, ev, thr):
+        key = self.key(ev)
+        thr.sleep_from = None
+        # one task, one type: that of its first sighting in this life
+        life = self.live(key, ev)
+        type_ = life.type if life else ev.type
+        self.learn(ev, thr, key, type_)
+        self.note_place(ev, thr, key, type_)
+        run = Run(ev, key, type_, thr.stack[-1] if thr.stack else None)
+        thr.stack.append(run)
+        thr.runs.append(run)
+        if "finished" in ev.flags:
+            if life:
+                life.add(ev.seq, "finished", run)
+            return
+        self.life(key, ev).add(ev.seq, "start", run, ev.addr)
+
+    def note_place(self, ev, thr, key, type_):
+        if type_ is None or self.rec.type_of(type_)["kind"] != "task":
+            return
+        if not ev.flags & {"shutdown", "finished"}:
+            outer = thr.stack[-1] if thr.stack else None
+            inside = outer and self.is_helper(outer.type, ev.seq) and outer.key[1] == key[1]
+            self.places[key[1]].add("in" if inside else "out")
+
+    def on_run_end(self, ev, thr):
+        thr.sleep_from = None
+        if not thr.stack:
+            self.stray += 1
+            return
+        self.close(thr, ev, ev.flags, False)
+
+    def close(self, thr, ev, flags, vanished):
+        run = thr.stack.pop()
+        run.end, run.end_seq, run.end_flags, run.vanished = ev.time, ev.seq, flags, vanished
+        if "finished" not in run.flags and run.key in self.lives:
+            self.lives[run.key].add(ev.seq, "end", run)
+
+    def waker(self, ev, thr, key, life):
+        top = thr.stack[-1] if thr.stack else None
+        by_task = bool(top) and not self.is_helper(top.type, ev.seq)
+        if by_task:
+            cause = "self" if top.key == key else "task"
+        elif top or thr.worker_seq is not None:
+            cause = "worker"
+        else:
+            cause = "thread"
+        if "abort" in ev.flags and not (life and life.saw_shutdown):
+            cause = "abort"
+        return Waker(cause, ev.tid, top.type if by_task else None, by_task)
+
+    def on_wake(self, ev, thr):
+        key = self.key(ev)
+        life = self.live(key, ev)
+        waker = self.waker(ev, thr, key, life)
+        if life or "running" not in ev.flags:
+            self.life(key, ev).add(ev.seq, "wake", waker, "running" in ev.flags)
+
+    def on_spawn(self, ev, thr):
+        parent = next((r for r in reversed(thr.stack) if not self.is_helper(r.type, ev.seq)), None)
+        self.spawns[ev.addr].append((ev.seq, ev, parent))
+
+    def on_sleep(self, ev, thr):
+        thr.sleep_from, thr.sleep_in = ev.time, ev.flags
+
+    def on_awake(self, ev, thr):
+        if thr.sleep_from is None:
+            self.stray += 1
+            return
+        self.wake_up(thr, ev.time)
+
+    def wake_up(self, thr, time):
+        span = (thr.sleep_from, time, self.now, thr.sleep_in)
+        (thr.stack[-1].sleeps if thr.stack else thr.sleeps).append(span)
+        if not thr.stack or self.is_helper(thr.stack[-1].type, self.now):
+            self.log.append(Slept(thr.tid, thr.sleep_from, time))
+        thr.sleep_from = None
+
+    def on_thread_stop(self, ev, thr):
+        thr.sleep_from = None
+        while thr.stack:
+            self.close(thr, ev, set(), True)
+            self.stray += 1
+
+    def on_lost(self, ev, thr):
+        kind, count = ev.words["kind"], int(ev.words["count"])
+        if kind == "0":
+            self.on_thread_stop(ev, thr)
+        elif not count:
+            return
+        self.lost[kind] += count
+        if kind == "spawn":
+            self.spawn_loss.append(ev.seq)
+        elif kind not in HARMLESS:
+            self.loss.append(ev.seq)
+
+    # A key can come again when its task ended long ago.
+    def live(self, key, ev):
+        life = self.lives.get(key)
+        over = life and life.ended is not None and ev.time > life.ended + life.grace
+        return None if over else life
+
+    def life(self, key, ev):
+        life = self.live(key, ev)
+        if not life:
+            if key in self.lives:
+                self.reaped.append(self.lives.pop(key))
+            life = self.lives[key] = Life(self, key, ev)
+            self.ever.append(life)
+        return life
+
+    def told(self, what):
+        """Runs or wakes of tasks: not of what was known to be a helper by then."""
+        return [x for x in self.log
+                if isinstance(x, what) and x.life in self.wanted and not self.is_helper(x.life.type, x.seq)]
