@@ -188,11 +188,12 @@ static void add_file(const struct report *r, struct strbuf *out)
 {
 	const struct trace_damage *d = trace_get_damage(r->rec.trace);
 	const struct model_totals *totals = model_get_totals(r->model);
+	uint64_t nr_events = trace_get_nr_events(r->rec.trace);
 	char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
 
 	if (r->verbose || d->cut || is_damaged(r))
 		strbuf_addf(out, "file        %s event%s, %s bytes, %s\n",
-			    format_grouped(totals->nr_events, a), plural(totals->nr_events),
+			    format_grouped(nr_events, a), plural(nr_events),
 			    format_grouped(trace_get_size(r->rec.trace), b),
 			    d->cut	    ? "CUT: it has no end, what came later is missing"
 			    : is_damaged(r) ? "DAMAGED"

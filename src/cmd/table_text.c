@@ -96,7 +96,9 @@ static void add_text(const char *text, struct strbuf *out)
 {
 	size_t start = out->len;
 
-	strbuf_add_clean(out, text ? text : "-", text ? strlen(text) : 1);
+	if (!text || !text[0])
+		text = "-";
+	strbuf_add_clean(out, text, strlen(text));
 	cut(out, start, MAX_TEXT);
 }
 
