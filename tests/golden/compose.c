@@ -8,12 +8,12 @@
  *	runtime NAME VERSION
  *	type KIND SCHEDULER PLACE:LINE SIZE NAME	of the latest runtime
  *	thread TIME TID NAME				starts, and has that name
- *	TIME TID EVENT [FLAG | FIELD=NUMBER]...		names as event.def has them; kind= takes one, too
- *	cpu TOOL_NS TARGET_NS				before the end
- *	end TIME exited|signaled|stopped STATUS		without it the file is a cut one
+ *	TIME TID EVENT [FLAG | FIELD=NUMBER]...		names as event.def has them; kind= takes
+ *one, too cpu TOOL_NS TARGET_NS				before the end end TIME
+ *exited|signaled|stopped STATUS		without it the file is a cut one
  *
- * Definitions come before the first thread. The last word of a line may have spaces, "-" is nothing,
- * and \xNN is any byte.
+ * Definitions come before the first thread. The last word of a line may have spaces, "-" is
+ *nothing, and \xNN is any byte.
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -191,10 +191,10 @@ static void put_thread(struct composer *c, char *rest)
 	vec_push(&c->threads, t);
 	trace_stream_put(t.stream,
 			 &(struct event){ .time = time, .kind = EV_THREAD_START, .a = tid });
-	trace_stream_put(
-		t.stream,
-		&(struct event){
-			.time = time, .kind = EV_THREAD_NAME, .a = words[0], .b = words[1] });
+	trace_stream_put(t.stream, &(struct event){ .time = time,
+						    .kind = EV_THREAD_NAME,
+						    .a = words[0],
+						    .b = words[1] });
 }
 
 static unsigned kind_of(struct composer *c, const char *name)

@@ -4,6 +4,7 @@ import base64
 import gzip
 import itertools
 import json
+import re
 import sqlite3
 import struct
 import textwrap
@@ -170,9 +171,26 @@ def quoted(text):
     return json.dumps(text, ensure_ascii=False)
 
 
+def join_alike(lines, pattern):
+    """Of lines that match and have the same first group, one after the other, the second and third are put on one."""
+    for key, group in itertools.groupby(lines, lambda line: (m := re.fullmatch(pattern, line)) and m['what']):
+        group = list(group)
+        yield from group[:1] if key else group
+        if key and len(group) > 1:
+            pairs = (re.fullmatch(pattern, line) for line in group[1:])
+            yield textwrap.fill(' then ' + ' '.join(f'{m["time"]}={m["value"]}' for m in pairs), 150, subsequent_indent=' ')
+
+
 def perfetto(data):
     p = Perfetto()
-    return ''.join(line + '\n' for packet in parse(data, PERFETTO, 'Trace')['packet'] for line in p.packet(packet))
+    lines = (line for packet in parse(data, PERFETTO, 'Trace')['packet'] for line in p.packet(packet))
+    return '\n'.join(join_alike(lines, r'(?P<time>\d+) (?P<what>counter .*) (?P<value>\S+)')) + '\n'
+
+
+def chrome(data):
+    json.loads(data)  # all of it is JSON
+    pattern = r'(?P<what>{"ph":"C","name":"[^"]*").*"ts":(?P<time>[\d.]+),"args":{"\w+":(?P<value>[\d.e-]+)}},?'
+    return '\n'.join(join_alike(data.decode().split('\n'), pattern))
 
 
 def pprof(data):

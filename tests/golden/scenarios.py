@@ -327,7 +327,7 @@ def small_shop(is_broken):
     for i, task in enumerate((listener, stock)):
         s.spawn(1100 * US + i * 50 * US, MAIN, task, 512)
         s.poll(1500 * US + i * 100 * US, W1 + i, task, 40 * US)
-    for i in range(4):
+    for i in range(3):
         connection(s, (10 + 60 * i) * MS, listener, stock, s.task(3 + i, serve), is_broken)
     for i in range(2):
         closure = s.task(10 + i, invoice)
