@@ -26,7 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 EXPECTED = os.path.join(HERE, 'expected')
 PAGE = os.path.join(ROOT, 'src/export/html')
 TIMEOUT_S = 60
-SHOWN_LINES = 60
+SHOWN_LINES, SHOWN_COLUMNS = 60, 300
 
 # Pairs to compare, and in which form.
 DIFFS = [('healthy', 'shop'), ('healthy', 'shop', '--all'), ('healthy', 'shop', '--json'), ('healthy', 'shop', '--csv'),
@@ -152,6 +152,12 @@ def readable(text):
     return re.sub(r' $', '⟨20⟩', text, flags=re.M)
 
 
+def difference(want, got):
+    lines = list(difflib.unified_diff(want.splitlines(), got.splitlines(), 'expected', 'got', lineterm=''))
+    shown = [line[:SHOWN_COLUMNS] for line in lines[:SHOWN_LINES]]
+    return '\n'.join(shown + ['…'] * (len(lines) > len(shown)))
+
+
 def compare(env, path, make, is_for_terminal, update):
     made = make()
     text = normal(env, made.decode() if isinstance(made, bytes) else made)  # all of it is UTF-8
@@ -167,8 +173,7 @@ def compare(env, path, make, is_for_terminal, update):
     check(os.path.exists(path), 'there is nothing to compare with; --update, and look at it')
     with open(path, encoding='utf-8') as f:
         want = f.read()
-    lines = list(difflib.unified_diff(want.splitlines(), text.splitlines(), 'expected', 'got', lineterm=''))
-    check(text == want, '\n' + '\n'.join(lines[:SHOWN_LINES] + ['…'] * (len(lines) > SHOWN_LINES)))
+    check(text == want, '\n' + difference(want, text))
 
 
 def all_forms(env):
