@@ -10,6 +10,7 @@
 #include "model/shorten.h"
 
 #define INDENT	  10 /* behind the severity */
+#define MIN_TYPE  20 /* columns that the name of a type gets at least */
 #define MAX_SHOWN 10
 
 static enum style style_of(enum severity s)
@@ -84,6 +85,22 @@ static bool is_about_type(const struct report *r, const struct finding *f)
 	return f->type < r->rec.nr_types || (f->has_task && f->task.type >= r->rec.nr_types);
 }
 
+/* The end of a place tells most. */
+static void cut_place(struct strbuf *place, size_t width)
+{
+	struct strbuf cut = STRBUF_INIT;
+	const char *tail;
+
+	if (place->len <= width || width < 2)
+		return;
+	tail = place->s + place->len - (width - 2);
+	while ((*tail & 0xc0) == 0x80)
+		tail++;
+	strbuf_addf(&cut, "..%s", tail);
+	strbuf_release(place);
+	*place = cut;
+}
+
 /* "CRITICAL  app::render  src/main.rs:51  [blocked-poll, task 7 at 1.2s]" */
 static void add_head(const struct report *r, const struct finding *f, struct strbuf *out)
 {
@@ -95,7 +112,9 @@ static void add_head(const struct report *r, const struct finding *f, struct str
 	add_origin(r, f, &origin);
 	if (type && type->file[0])
 		shorten_place(&place, type->file, type->line, room / 3);
-	room -= MIN(room - 20, origin.len + (place.len ? place.len + 2 : 0));
+	if (!r->verbose)
+		cut_place(&place, room - MIN(room - MIN_TYPE, origin.len + 2 + MIN_TYPE));
+	room -= MIN(room - MIN_TYPE, origin.len + (place.len ? place.len + 2 : 0));
 	strbuf_addstr(out, style_on(&r->styles, STYLE_NAME));
 	if (is_about_type(r, f))
 		shorten_type(out, recording_type_name(&r->rec, f->type, buf),
