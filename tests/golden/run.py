@@ -11,6 +11,7 @@ import difflib
 import functools
 import glob
 import json
+import math
 import os
 import re
 import subprocess
@@ -26,6 +27,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 EXPECTED = os.path.join(HERE, 'expected')
 PAGE = os.path.join(ROOT, 'src/export/html')
 TIMEOUT_S = 60
+WIDTH = 100
 SHOWN_LINES, SHOWN_COLUMNS = 60, 300
 
 # Pairs to compare, and in which form.
@@ -46,12 +48,12 @@ class Env:
     def __init__(self, futrace, compose, folder):
         self.futrace, self.compose, self.folder = futrace, compose, folder
         os.makedirs(folder, exist_ok=True)
-        self.environ = {**os.environ, 'COLUMNS': '100', 'LC_ALL': 'C.UTF-8', 'TZ': 'UTC', 'TERM': 'dumb'}
+        self.environ = {**os.environ, 'LC_ALL': 'C.UTF-8', 'TZ': 'UTC', 'TERM': 'dumb'}
         for name in 'NO_COLOR', 'PAGER', 'FUTRACE_PAGER':
             self.environ.pop(name, None)
 
-    def run(self, *command, status=0, stdin=None):
-        p = subprocess.run(command, env=self.environ, cwd=self.folder, input=stdin, stdout=subprocess.PIPE,
+    def run(self, *command, status=0, stdin=None, columns=WIDTH):
+        p = subprocess.run(command, env={**self.environ, 'COLUMNS': str(columns)}, cwd=self.folder, input=stdin, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, timeout=TIMEOUT_S)
         said = p.stderr.decode('utf-8', 'replace')
         check(p.returncode == status, f'{" ".join(command)}: status {p.returncode}: {said}')
@@ -64,8 +66,8 @@ class Env:
         self.run(self.compose, f'{name}.data', stdin=scenario.func().text().encode())
         return f'{name}.data'
 
-    def report(self, scenario, *options):
-        return self.run(self.futrace, 'report', *thresholds(scenario), *options, self.trace(scenario.name))
+    def report(self, scenario, *options, columns=WIDTH):
+        return self.run(self.futrace, 'report', *thresholds(scenario), *options, self.trace(scenario.name), columns=columns)
 
     @functools.cache
     def findings(self, scenario_name):
@@ -106,32 +108,34 @@ def file_name(words):
 
 
 def forms(env, scenario):
-    """All that is kept of a scenario: name of the form, how to make it, and whether it is for a terminal."""
-    yield 'report', functools.partial(env.report, scenario), True
-    yield 'findings.json', lambda: decode.pretty(env.findings(scenario.name)) + '\n', False
+    """All that is kept of a scenario: name of the form, how to make it, and for how wide a terminal (None: for no one)."""
+    yield 'report', functools.partial(env.report, scenario), WIDTH
+    yield 'findings.json', lambda: decode.pretty(env.findings(scenario.name)) + '\n', None
     if not scenario.is_full:
         return
-    yield 'report-v', functools.partial(env.report, scenario, '--verbose'), True
-    yield 'report.json', functools.partial(env.report, scenario, '--json'), False
-    yield 'report-range', functools.partial(env.report, scenario, '--time-range=20ms..70ms'), True
-    yield 'report-filter', functools.partial(env.report, scenario, '--filter=busy>1ms,kind=task'), True
+    yield 'report-v', functools.partial(env.report, scenario, '--verbose'), math.inf
+    yield 'report-colors', functools.partial(env.report, scenario, '--color=always'), None
+    yield 'report-wide', functools.partial(env.report, scenario, columns=160), 160
+    yield 'report.json', functools.partial(env.report, scenario, '--json'), None
+    yield 'report-range', functools.partial(env.report, scenario, '--time-range=20ms..70ms'), WIDTH
+    yield 'report-filter', functools.partial(env.report, scenario, '--filter=busy>1ms,kind=task'), WIDTH
     for by in env.choices('report', '--by'):
         if by != 'type':  # that is what a report usually has
-            yield f'by-{by}', functools.partial(env.report, scenario, f'--by={by}'), True
-        yield f'by-{by}.csv', functools.partial(env.report, scenario, f'--by={by}', '--csv'), False
-    yield 'story', functools.partial(env.report, scenario, f'--task={scenario.story}'), True
+            yield f'by-{by}', functools.partial(env.report, scenario, f'--by={by}'), WIDTH
+        yield f'by-{by}.csv', functools.partial(env.report, scenario, f'--by={by}', '--csv'), None
+    yield 'story', functools.partial(env.report, scenario, f'--task={scenario.story}'), WIDTH
     for fmt in env.choices('export', '--format'):
         for options in EXPORTS.get(fmt, [[]]):
-            yield file_name(['export', fmt, *options]), functools.partial(env.export, scenario, fmt, *options), False
+            yield file_name(['export', fmt, *options]), functools.partial(env.export, scenario, fmt, *options), None
     for command in ['dump'], ['info'], ['info', '--json']:
         yield file_name(command), functools.partial(
-            env.run, env.futrace, *command, env.trace(scenario.name)), '--json' not in command
+            env.run, env.futrace, *command, env.trace(scenario.name)), None if '--json' in command else math.inf
 
 
 def diff_forms(env):
     for before, after, *options in DIFFS:
         yield file_name([before, after, *options]), functools.partial(
-            env.run, env.futrace, 'diff', *options, env.trace(before), env.trace(after)), not {'--json', '--csv'} & set(options)
+            env.run, env.futrace, 'diff', *options, env.trace(before), env.trace(after)), None if {'--json', '--csv'} & set(options) else WIDTH
 
 
 # What would move or hide text on a terminal, or in a source file.
@@ -158,12 +162,18 @@ def difference(want, got):
     return '\n'.join(shown + ['…'] * (len(lines) > len(shown)))
 
 
-def compare(env, path, make, is_for_terminal, update):
+def check_terminal(text, width):
+    unsafe = UNSAFE.search(text)
+    check(not unsafe, f'{unsafe and unsafe[0]!r} would reach the terminal')
+    for line in text.splitlines():
+        check(len(line) <= width, f'{len(line)} columns: {line}')
+
+
+def compare(env, path, make, width, update):
     made = make()
     text = normal(env, made.decode() if isinstance(made, bytes) else made)  # all of it is UTF-8
-    if is_for_terminal:
-        unsafe = UNSAFE.search(text)
-        check(not unsafe, f'{unsafe and unsafe[0]!r} would reach the terminal')
+    if width:
+        check_terminal(text, width)
     text = readable(text)
     if update:
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -177,12 +187,12 @@ def compare(env, path, make, is_for_terminal, update):
 
 
 def all_forms(env):
-    """Name, path of what is expected, how to make it, whether it is for a terminal."""
+    """Name, path of what is expected, how to make it, for how wide a terminal."""
     for scenario in SCENARIOS:
-        for form, make, is_for_terminal in forms(env, scenario):
-            yield f'{scenario.name} {form}', os.path.join(EXPECTED, scenario.name, f'{form}.txt'), make, is_for_terminal
-    for form, make, is_for_terminal in diff_forms(env):
-        yield f'diff {form}', os.path.join(EXPECTED, 'diff', f'{form}.txt'), make, is_for_terminal
+        for form, make, width in forms(env, scenario):
+            yield f'{scenario.name} {form}', os.path.join(EXPECTED, scenario.name, f'{form}.txt'), make, width
+    for form, make, width in diff_forms(env):
+        yield f'diff {form}', os.path.join(EXPECTED, 'diff', f'{form}.txt'), make, width
 
 
 def test_finds(env):
@@ -270,8 +280,8 @@ def main():
     p.add_argument('-k', metavar='PART', default='', help='only what has PART in its name')
     args = p.parse_args()
     env = Env(os.path.abspath(args.futrace), os.path.abspath(args.compose), os.path.join(build, 'golden'))
-    results = [run_one(name, compare, env, path, make, is_for_terminal, args.update)
-               for name, path, make, is_for_terminal in all_forms(env) if args.k in name]
+    results = [run_one(name, compare, env, path, make, width, args.update)
+               for name, path, make, width in all_forms(env) if args.k in name]
     results += [run_one(t.__name__, t, env) for t in META if args.k in t.__name__]
     print(f'{results.count(True)} passed, {results.count(False)} failed')
     return 1 if False in results or not results else 0
