@@ -52,6 +52,18 @@ void report_wrap(struct strbuf *out, const char *text, size_t indent, size_t wid
 	strbuf_addch(out, '\n');
 }
 
+/* A pager forgets at the end of a line what style it was in. */
+static void add_styled(const struct report *r, enum style style, const char *lines,
+		       struct strbuf *out)
+{
+	for (size_t len; *lines; lines += len + (lines[len] == '\n')) {
+		len = strcspn(lines, "\n");
+		strbuf_addstr(out, style_on(&r->styles, style));
+		strbuf_add(out, lines, len);
+		strbuf_addf(out, "%s\n", style_off(&r->styles));
+	}
+}
+
 static void add_severity(const struct report *r, enum severity s, struct strbuf *out)
 {
 	const char *name = severity_name(s);
@@ -158,7 +170,7 @@ static void add_figures(const struct finding *f, struct strbuf *out)
 
 static void add_finding(const struct report *r, const struct finding *f, struct strbuf *out)
 {
-	struct strbuf figures = STRBUF_INIT;
+	struct strbuf figures = STRBUF_INIT, advice = STRBUF_INIT;
 
 	strbuf_addch(out, '\n');
 	add_severity(r, f->severity, out);
@@ -171,10 +183,11 @@ static void add_finding(const struct report *r, const struct finding *f, struct 
 		report_wrap(out, figures.s, INDENT, r->width);
 	}
 	if (f->advice) {
-		strbuf_addf(out, "%*s%s→ ", INDENT, "", style_on(&r->styles, STYLE_ADVICE));
-		report_wrap(out, f->advice, INDENT + 2, r->width);
-		strbuf_addstr(out, style_off(&r->styles));
+		strbuf_addf(&advice, "%*s→ ", INDENT, "");
+		report_wrap(&advice, f->advice, INDENT + 2, r->width);
+		add_styled(r, STYLE_ADVICE, advice.s, out);
 	}
+	strbuf_release(&advice);
 	strbuf_release(&figures);
 }
 
@@ -198,7 +211,7 @@ static void add_summary(const struct finding *f, size_t nr, struct strbuf *out)
 
 static void add_none(const struct report *r, struct strbuf *out)
 {
-	struct strbuf text = STRBUF_INIT;
+	struct strbuf text = STRBUF_INIT, lines = STRBUF_INIT;
 	size_t nr = 0, nr_allowed = 0;
 
 	for (; analyses[nr]; nr++)
@@ -211,9 +224,10 @@ static void add_none(const struct report *r, struct strbuf *out)
 		nr, nr == 1 ? "is" : "es", nr == 1 ? "its" : "their");
 	if (nr_allowed)
 		strbuf_addf(&text, "; %zu left out by --allow", nr_allowed);
-	strbuf_addf(out, "\n%s", style_on(&r->styles, STYLE_GOOD));
-	report_wrap(out, text.s, 0, r->width);
-	strbuf_addstr(out, style_off(&r->styles));
+	report_wrap(&lines, text.s, 0, r->width);
+	strbuf_addch(out, '\n');
+	add_styled(r, STYLE_GOOD, lines.s, out);
+	strbuf_release(&lines);
 	strbuf_release(&text);
 }
 
