@@ -468,7 +468,7 @@ def large_future(f):
             total = size * row["peak"]
             yield Finding("large-future", "warning" if total >= f.limits["large-future-total"] else "note", group,
                           row["tasks"] * size // 10,
-                          {"size_bytes": size, "tasks": row["tasks"], "peak": row["peak"], "peak_bytes": total})
+                          {"size_bytes": size, "tasks": row["tasks"], "peak_tasks": row["peak"], "peak_bytes": total})
 
 
 RULES = (blocked_poll, long_poll, never_yields, sched_delay, self_wakes, idle_wakes, worker_imbalance, blocking_queue,
