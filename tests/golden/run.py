@@ -26,7 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 EXPECTED = os.path.join(HERE, 'expected')
 PAGE = os.path.join(ROOT, 'src/export/html')
-TIMEOUT_S = 60
+TIMEOUT_S = 600
 WIDTH = 100
 SHOWN_LINES, SHOWN_COLUMNS = 60, 300
 
@@ -249,6 +249,12 @@ def test_page(env):
             check(f.read() in whole, f'{os.path.basename(path)} is not in the page')
 
 
+def test_recomputed(env):
+    """The numbers of every report are those that an independent computation finds in the events."""
+    paths = [env.trace(s.name) for s in SCENARIOS]
+    env.run(sys.executable, '-B', os.path.join(ROOT, 'tests/model/recompute.py'), env.futrace, *paths)
+
+
 def test_leftovers(env):
     """Nothing is kept that is compared with nothing."""
     have = {os.path.join(folder, f) for folder, _, files in os.walk(EXPECTED) for f in files}
@@ -256,7 +262,7 @@ def test_leftovers(env):
     check(not left, f'left over: {sorted(os.path.relpath(p, HERE) for p in left)}')
 
 
-META = [test_finds, test_analyses, test_runs, test_events, test_page, test_leftovers]
+META = [test_finds, test_analyses, test_runs, test_events, test_page, test_recomputed, test_leftovers]
 
 
 def run_one(name, func, *args):

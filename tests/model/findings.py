@@ -487,7 +487,7 @@ def find(s, limits):
 
 
 def as_json(s, x):
-    about = x.type is not None or x.task is not None
+    about = x.type is not None or (x.task is not None and x.task[1] is None)  # a task of no known type and runtime
     return {
         "rule": x.rule, "severity": x.severity, "type": s.rec.type_name(x.type) if about else None,
         "location": s.rec.type_of(x.type).get("location"), "task": x.task[0] if x.task else None,
