@@ -8,6 +8,11 @@
 
 /* Fewer slices than this say nothing about how much they stray. */
 #define MIN_SLICES 4
+/*
+ * How many standard errors are noise. Dozens of means are compared, and a few long polls weigh
+ * much: two errors, as for a single mean, would find a change in most pairs of equal runs.
+ */
+#define NOISE_ERRORS 3.5
 /* Fewer types do not tell what is typical. */
 #define MIN_TYPES 4
 
@@ -128,7 +133,8 @@ static void subtract(struct compare_row *r, unsigned i)
 	r->change_ns[i] = b->mean_ns - a->mean_ns;
 	r->noise_ns[i] = a->error_ns < 0 || b->error_ns < 0
 				 ? -1
-				 : 2 * sqrt(a->error_ns * a->error_ns + b->error_ns * b->error_ns);
+				 : NOISE_ERRORS * sqrt(a->error_ns * a->error_ns +
+						       b->error_ns * b->error_ns);
 }
 
 /* By which factor it changed, as a logarithm. False: that cannot be told. */
@@ -196,13 +202,6 @@ static void judge(struct compare_row *r, const double *typical, uint64_t b_ns, u
 					   : COMPARE_UNSURE;
 }
 
-static bool is_same_type(const struct recording_group *a, const struct recording_group *b)
-{
-	if (a->kind != b->kind || !a->name != !b->name)
-		return false;
-	return !a->name || strcmp(a->name, b->name) == 0;
-}
-
 static int worse_first(const void *pa, const void *pb)
 {
 	static const int order[] = {
@@ -222,20 +221,48 @@ static int worse_first(const void *pa, const void *pb)
 struct pairing {
 	const struct measure *a, *b;
 	bool *is_taken; /* by group of b */
+	bool is_one_build;
 	VEC(struct compare_row) rows;
 };
 
+static bool is_one_build(const struct recording *a, const struct recording *b)
+{
+	return a->nr_objects && b->nr_objects && a->objects[0].build_id[0] &&
+	       strcmp(a->objects[0].build_id, b->objects[0].build_id) == 0 &&
+	       a->nr_types == b->nr_types;
+}
+
+/* A name that is one tells; other types have their number, as long as it is the same program. */
+static bool is_same_type(const struct pairing *p, const struct recording_group *a,
+			 const struct recording_group *b)
+{
+	if (a->kind != b->kind || !a->name != !b->name)
+		return false;
+	if (!a->is_exact && p->is_one_build)
+		return a->type == b->type;
+	return a->name && strcmp(a->name, b->name) == 0;
+}
+
+/* What is on one side only. Without a name it may be there on the other, too. */
+static struct compare_row one_sided(const struct measure *m, uint32_t group, unsigned side,
+				    enum compare_verdict verdict)
+{
+	const struct recording_group *g = &m->rec->groups[group];
+	struct compare_row row = { .name = g->name, .type = g->type, .kind = g->kind };
+
+	row.sides[side] = side_of(m, group);
+	row.verdict = g->name ? verdict : COMPARE_UNSURE;
+	row.harm_ns = row.sides[side].row->ns[MODEL_RUNNING];
+	return row;
+}
+
 static void pair_up(struct pairing *p, uint32_t group_a)
 {
-	const struct recording_group *ga = &p->a->rec->groups[group_a];
-	struct compare_row row = { .name = ga->name, .kind = ga->kind };
+	struct compare_row row = one_sided(p->a, group_a, 0, COMPARE_VANISHED);
 
-	row.sides[0] = side_of(p->a, group_a);
-	row.verdict = COMPARE_VANISHED;
-	row.harm_ns = row.sides[0].row->ns[MODEL_RUNNING];
 	for (uint32_t g = 0; g < p->b->rec->nr_groups; g++) {
 		if (p->is_taken[g] || !by_type_get_rows(p->b->types)[g].nr_tasks ||
-		    !is_same_type(ga, &p->b->rec->groups[g]))
+		    !is_same_type(p, &p->a->rec->groups[group_a], &p->b->rec->groups[g]))
 			continue;
 		p->is_taken[g] = true;
 		row.sides[1] = side_of(p->b, g);
@@ -249,20 +276,14 @@ static void pair_up(struct pairing *p, uint32_t group_a)
 
 static void add_appeared(struct pairing *p, uint32_t group)
 {
-	const struct by_type_row *row = &by_type_get_rows(p->b->types)[group];
-
-	if (row->nr_tasks && !p->is_taken[group])
-		vec_push(&p->rows, (struct compare_row){ .name = p->b->rec->groups[group].name,
-							 .kind = p->b->rec->groups[group].kind,
-							 .sides[1] = side_of(p->b, group),
-							 .verdict = COMPARE_APPEARED,
-							 .harm_ns = row->ns[MODEL_RUNNING] });
+	if (by_type_get_rows(p->b->types)[group].nr_tasks && !p->is_taken[group])
+		vec_push(&p->rows, one_sided(p->b, group, 1, COMPARE_APPEARED));
 }
 
 void compare(struct comparison *c, const struct measure *a, const struct measure *b,
 	     unsigned min_percent)
 {
-	struct pairing p = { .a = a, .b = b };
+	struct pairing p = { .a = a, .b = b, .is_one_build = is_one_build(a->rec, b->rec) };
 	double typical[COMPARE_NR_METRICS];
 
 	p.is_taken = xcalloc(b->rec->nr_groups, sizeof(*p.is_taken));

@@ -5,8 +5,8 @@
  *
  * Noise is measured in the recordings themselves. Each is cut into slices of equal time; how much
  * the mean of a slice strays from slice to slice tells how much the mean of the whole may be off
- * (the standard error of batch means). A difference counts when it is more than twice the errors of
- * both, together, and more than a share of what it was.
+ * (the standard error of batch means). A difference counts when it is more than four times the
+ * errors of both, together, and more than a share of what it was.
  *
  * Two runs of one program differ by more than that: another load, another clock of the CPU. That
  * shows in all types alike. So the *typical* change is the median of all types', by its factor, and
@@ -42,7 +42,7 @@ enum compare_verdict {
 	COMPARE_SAME, /* within the noise */
 	COMPARE_SLOWER,
 	COMPARE_FASTER,
-	COMPARE_UNSURE,	  /* too few to tell */
+	COMPARE_UNSURE,	  /* too few to tell, or without a name on one side */
 	COMPARE_APPEARED, /* only in the second */
 	COMPARE_VANISHED, /* only in the first */
 };
@@ -54,6 +54,7 @@ struct compare_side {
 
 struct compare_row {
 	const char *name; /* NULL: unknown */
+	uint16_t type;	  /* in the first recording that has it, EVENT_TYPE_NONE */
 	enum trace_task_kind kind;
 	struct compare_side sides[2];
 	enum compare_verdict verdict;			   /* the worst of its metrics */

@@ -109,6 +109,7 @@ static int write_text(const struct diff_opts *o, const struct side sides[2], str
 static int write_data(const struct diff_opts *o, const struct side sides[2], struct diff_table *t,
 		      struct err *e)
 {
+	uint64_t lost[EV_MAX];
 	struct json j;
 	struct out out;
 
@@ -126,6 +127,8 @@ static int write_data(const struct diff_opts *o, const struct side sides[2], str
 		json_str(&j, "file", sides[i].path);
 		json_str(&j, "exe", sides[i].rec.meta->exe);
 		json_uint(&j, "duration_ns", model_get_duration(sides[i].model));
+		json_uint(&j, "events", model_get_totals(sides[i].model)->nr_events);
+		json_uint(&j, "lost", recording_get_lost(&sides[i].rec, sides[i].model, lost));
 		json_close_object(&j);
 	}
 	diff_table_json(t, &j);

@@ -37,7 +37,14 @@ static const char *sched_verdict(const struct table *t, const void *r, struct st
 
 static const char *type(const struct table *t, const void *r, struct strbuf *scratch)
 {
-	return row_of(r)->name;
+	const struct compare_row *row = row_of(r);
+
+	if (row->name)
+		return row->name;
+	if (row->type == EVENT_TYPE_NONE)
+		return "type#unknown";
+	strbuf_addf(scratch, "type#%u", row->type);
+	return scratch->s;
 }
 
 static const char *kind(const struct table *t, const void *r, struct strbuf *scratch)
@@ -111,7 +118,7 @@ ON_SIDE(sched_p99_a, p99_of(r, 0, COMPARE_SCHED, value))
 ON_SIDE(sched_p99_b, p99_of(r, 1, COMPARE_SCHED, value))
 ON_SIDE(sched_noise, noise_of(r, COMPARE_SCHED, value))
 
-/* "+250% ±12", "~" when it is noise. */
+/* "+250% +-12", "x1500 +-120" where percents are no help, "~" when it is noise. */
 static const char *change_of(const void *r, enum compare_metric m, struct strbuf *scratch)
 {
 	const struct compare_row *row = row_of(r);
@@ -121,9 +128,13 @@ static const char *change_of(const void *r, enum compare_metric m, struct strbuf
 		return NULL;
 	if (row->noise_ns[m] < 0)
 		return "few";
-	strbuf_addf(scratch, "%s%+.0f%%", row->verdicts[m] == COMPARE_SAME ? "~" : "",
-		    row->change_ns[m] * 100 / before);
-	strbuf_addf(scratch, " +-%.0f", ceil(row->noise_ns[m] * 100 / before));
+	strbuf_addstr(scratch, row->verdicts[m] == COMPARE_SAME ? "~" : "");
+	if (row->change_ns[m] < 10 * before)
+		strbuf_addf(scratch, "%+.0f%% +-%.0f", row->change_ns[m] * 100 / before,
+			    ceil(row->noise_ns[m] * 100 / before));
+	else
+		strbuf_addf(scratch, "x%.0f +-%.0f", 1 + row->change_ns[m] / before,
+			    ceil(row->noise_ns[m] / before));
 	return scratch->s;
 }
 
@@ -143,10 +154,12 @@ static void draw_type(const struct table *t, const void *r, size_t width, struct
 	const char *suffix = row->kind == TRACE_LOCAL	   ? " (local)"
 			     : row->kind == TRACE_BLOCKING ? " (blocking)"
 							   : "";
+	struct strbuf scratch = STRBUF_INIT;
 	size_t used = strlen(suffix);
 
-	shorten_type(out, row->name ? row->name : "type#unknown", width > used ? width - used : 0);
+	shorten_type(out, type(t, r, &scratch), width > used ? width - used : 0);
 	strbuf_addstr(out, suffix);
+	strbuf_release(&scratch);
 }
 
 static const struct column columns[] = {
@@ -238,7 +251,7 @@ static void say_counts(const struct diff_table *d, bool is_all, struct strbuf *o
 	if (!*sep)
 		strbuf_addstr(out, "no type changed beyond the noise");
 	if (counts[COMPARE_SAME] + counts[COMPARE_UNSURE])
-		strbuf_addf(out, "; %zu the same within the noise, %zu too rare to tell%s",
+		strbuf_addf(out, "; %zu the same within the noise, %zu cannot be told%s",
 			    counts[COMPARE_SAME], counts[COMPARE_UNSURE],
 			    is_all ? "" : " (--all shows them)");
 	strbuf_addstr(out, "\n\n");
@@ -252,8 +265,8 @@ static void say_typical(const struct diff_table *d, struct strbuf *out)
 	if (typical[COMPARE_POLL] <= 1 && typical[COMPARE_SCHED] <= 1)
 		return;
 	strbuf_addf(out,
-		    "The runs differ: the typical type by a factor of %.2f (poll) and %.2f (wait). "
-		    "Factors up to %.2f and %.2f\nare not taken for a change.\n",
+		    "The runs differ: the typical type by a factor of %.2f (poll) and %.2f "
+		    "(wait).\nFactors up to %.2f and %.2f are not taken for a change.\n",
 		    typical[COMPARE_POLL], typical[COMPARE_SCHED], pow(typical[COMPARE_POLL], 3),
 		    pow(typical[COMPARE_SCHED], 3));
 }
