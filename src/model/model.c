@@ -227,6 +227,9 @@ void model_finish(struct model *m, uint64_t end_ns, const uint64_t *lost)
 	task_finish(m);
 	thread_finish(m);
 	m->totals.nr_spawns_unmatched += m->spawn_by_addr.nr;
+	/* only the totals are asked for from now on, maybe beside the model of a second pass */
+	spawn_release(m);
+	task_table_release(m);
 }
 
 const struct model_totals *model_get_totals(const struct model *m)

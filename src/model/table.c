@@ -129,5 +129,7 @@ void task_table_release(struct model *m)
 	vec_release(&m->chunks);
 	free(m->slots);
 	m->slots = NULL;
+	m->free_tasks = NULL;
+	m->live = (struct task_list){ 0 };
 	m->nr_slots = m->nr_tasks = 0;
 }
