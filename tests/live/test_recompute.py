@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import recompute  # noqa: E402
 from test_findings import FAULTS  # noqa: E402
 
-PROGRAMS = ("exact ct", "exact mt 2", "wakes mt 2", "blocks mt 2", "life leave return", "life runtimes")
+PROGRAMS = ("exact mt 2", "wakes mt 2", "blocks mt 2", "life leave return", "life runtimes")
 # Millions of self-wakes are too many for a slow computation; those of the demo will do.
 MODES = [mode + miss for mode in FAULTS for miss in ("", "-miss") if mode + miss != "self-wakes"]
 
@@ -39,5 +39,5 @@ def faults(t, mode):
 @test(cases=[("",), ("--healthy",)])
 def demo(t, form):
     """A service under load, with faults and without."""
-    t.record(t.program("demo", "demo"), *form.split()).ok()
+    t.record(t.program("demo", "demo"), "1.5", *form.split()).ok()
     agree(t, is_whole=True)

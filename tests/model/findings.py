@@ -65,7 +65,7 @@ class Finding:
 
 
 def at_run(run, span):
-    return {"task": run.life.key, "time": run.start, "span": span, "tid": run.tid}
+    return {"task": run.life, "time": run.start, "span": span, "tid": run.tid}
 
 
 class Facts:
@@ -223,7 +223,7 @@ def sched_delay(f):
         if group == "nobody":
             polls = sum(row["polls"] for row in f.rows.values())
             if len(waits) >= 100 and 100 * len(waits) >= f.limits["sched-delay-share"] * polls:
-                yield Finding("sched-delay", "note", None, max(waits), figures, task=victim.life.key,
+                yield Finding("sched-delay", "note", None, max(waits), figures, task=victim.life,
                               time=victim.start - max(waits), span=max(waits), tid=victim.tid)
             continue
         held = sum(harm.harmed.values())
@@ -252,7 +252,7 @@ def self_wakes(f):
         yield Finding("self-wakes", "warning", group, sum(burnt.values()), {
             "tasks": len(lives), "self_wakes": nr,
             "self_wakes_percent": 100 * nr // sum(len(t.wakes) for t in lives), "busy_ns": sum(burnt.values()),
-        }, task=worst.key, time=worst.begin)
+        }, task=worst, time=worst.begin)
 
 
 def selfs(life):
@@ -323,7 +323,7 @@ def worker_imbalance(f):
         yield Finding("worker-imbalance", "warning", main_holder(runs, busy), waited, {
             "busy_percent": busy * 100 // f.s.length, "next_busy_percent": second * 100 // f.s.length,
             "workers": len(workers), "waits": len(waits), "waited_ns": waited, "max_ns": longest,
-        }, task=worst.life.key, time=start, span=longest, tid=first["tid"])
+        }, task=worst.life, time=start, span=longest, tid=first["tid"])
 
 
 def main_holder(runs, busy):
@@ -360,7 +360,7 @@ def blocking_queue(f):
         yield Finding("blocking-queue", "warning", group, ns, {
             "queued": len(late), "closures": len(runs), "queued_ns": ns,
             "p99_ns": percentile([wait_of(r) for r in runs], 99), "max_ns": wait_of(worst), "pool_threads": pool,
-        }, task=worst.life.key, time=worst.start - wait_of(worst), span=wait_of(worst), tid=worst.tid)
+        }, task=worst.life, time=worst.start - wait_of(worst), span=wait_of(worst), tid=worst.tid)
 
 
 def task_leak(f):
@@ -409,7 +409,7 @@ def task_leak(f):
             "alive": live[7], "spawned": len(lives), "ended": len(ended),
             "more_per_s": int((live[7] - live[0]) * 1e9 / (duration // 8 * 7.0) + 0.5),
             **({"alive_bytes": size * live[7]} if size else {}),
-        }, task=oldest.key, time=oldest.begin)
+        }, task=oldest, time=oldest.begin)
 
 
 def lost_runs(s):
@@ -428,7 +428,7 @@ def never_polled(f):
         longest = worst.ns["sched"]
         yield Finding("never-polled", "warning", group, ns, {
             "never_polled": len(lives), "tasks": f.rows[group]["tasks"], "waited_ns": ns, "max_ns": longest,
-        }, task=worst.key, time=worst.begin, span=longest, tid=worst.spawn[1].tid)
+        }, task=worst, time=worst.begin, span=longest, tid=worst.spawn[1].tid)
 
 
 def cancel_storm(f):
@@ -445,7 +445,7 @@ def cancel_storm(f):
         yield Finding("cancel-storm", "warning" if f.is_costly(busy) else "note", group, busy, {
             "cancelled": len(lives), "ended": ended, "share_percent": len(lives) * 100 // ended,
             "never_polled": sum(not t.polls for t in lives), "wasted_ns": busy,
-        }, task=worst.key, time=min(times), span=max(times) - min(times))
+        }, task=worst, time=min(times), span=max(times) - min(times))
 
 
 def lost_panic(f):
@@ -456,7 +456,7 @@ def lost_panic(f):
             yield Finding("lost-panic", "warning", group, busy, {
                 "lost_panics": len(lives), "panics": f.rows[group]["panicked"], "tasks": f.rows[group]["tasks"],
                 "busy_ns": busy,
-            }, task=lives[0].key, time=lives[0].end_ns)
+            }, task=lives[0], time=lives[0].end_ns)
 
 
 def large_future(f):
@@ -487,11 +487,15 @@ def find(s, limits):
 
 
 def as_json(s, x):
-    about = x.type is not None or (x.task is not None and x.task[1] is None)  # a task of no known type and runtime
+    # it may be about no type; a task of no known type has none, and is told so
+    about = x.type is not None or x.task and x.task.type is None
+    where = {"task": x.task.key[0] if x.task else None}
+    if x.task and x.task.key[1] is not None:
+        where["runtime_id"] = x.task.key[1]
     return {
-        "rule": x.rule, "severity": x.severity, "type": s.rec.type_name(x.type) if about else None,
-        "location": s.rec.type_of(x.type).get("location"), "task": x.task[0] if x.task else None,
-        "time_ns": x.time or 0, "span_ns": x.span or 0, "tid": x.tid, "figures": x.figures, "harm_ns": x.harm,
+        "rule": x.rule, "severity": x.severity, "type": s.rec.type_name(x.type) if about else None, **where,
+        "location": s.rec.type_of(x.type).get("location"), "time_ns": x.time or 0, "span_ns": x.span or 0,
+        "tid": x.tid, "figures": x.figures, "harm_ns": x.harm,
     }
 
 

@@ -2,6 +2,7 @@
 """The events put in order: what each thread ran, and what concerns each task. Of a part of the recording (--time-range)
 what was before is read too, and then forgotten."""
 import collections
+import functools
 
 from life import Life, Run, Slept, Waker
 from spawns import find_lent_workers, match_spawns
@@ -228,6 +229,7 @@ class Stream:
             self.ever.append(life)
         return life
 
+    @functools.lru_cache(maxsize=4)
     def told(self, what):
         """Runs or wakes of tasks: not of what was known to be a helper by then."""
         return [x for x in self.log

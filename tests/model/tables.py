@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Tasks, threads, totals and the tables of --by, each number as futrace-report(1) defines it."""
 import collections
+import functools
 import math
 
 from life import Told, Woken
@@ -106,6 +107,7 @@ def peak(s, group):
     return top
 
 
+@functools.lru_cache(maxsize=1)
 def by_type(s):
     rows = []
     polls = collections.defaultdict(list)
@@ -140,6 +142,7 @@ def by_type(s):
     return rows
 
 
+@functools.lru_cache(maxsize=1000)
 def thread(s, thr):
     """An element of workers[] in the JSON."""
     w = collections.Counter(polls=0, busy_ns=0, asleep_ns=0, sleeps=0, blocked_ns=0, blocks=0, max_blocked_ns=0)
@@ -176,7 +179,7 @@ def by_thread(s, only=None):
             polls[p.tid].append(p.ns)
     rows = []
     for thr in s.threads.values():
-        row = thread(s, thr)
+        row = dict(thread(s, thr))
         if only in (None, row["kind"]):
             row["rest_ns"] = max(0, s.length - row["busy_ns"] - row["asleep_ns"])
             row["name"] = s.rec.thread_names[thr.tid]
