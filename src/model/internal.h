@@ -225,13 +225,16 @@ void thread_sleep(struct model *m, struct thread *thr, uint8_t flags);
 void thread_awake(struct model *m, struct thread *thr);
 void thread_stop(struct model *m, struct thread *thr);
 void thread_finish(struct model *m);
-void thread_forget_past(struct model *m);
 /* The open run of a task is told up to `end`. */
 void thread_tell_run(struct model *m, struct task *t, uint64_t end, bool is_open);
 /* The task that runs innermost; false: none, or a helper. */
 bool thread_current(const struct model *m, const struct thread *thr, struct model_key *key);
 struct model_waker thread_waker(const struct model *m, const struct thread *thr,
 				const struct model_key *woken, uint8_t flags);
+
+/* start.c: a range of time begins */
+void task_begin_anew(struct model *m, struct task *t);
+void thread_forget_past(struct model *m);
 
 /* model.c */
 void tell_spawn(struct model *m, const struct model_task *task);

@@ -4,8 +4,6 @@
  * whether the task now waits or was woken while it ran and is queued again. It is PENDING until the
  * next event: a wake means that it was idle, a run that it had re-queued itself.
  */
-#include <string.h>
-
 #include "model/internal.h"
 
 /* Time outside of runs. */
@@ -568,27 +566,6 @@ void task_gave_worker(struct model *m, const struct model_task *helper)
 		t->is_off_worker = true;
 }
 
-static void forget_past(struct model *m, struct task *t)
-{
-	struct model_task *p = &t->pub;
-
-	memset(p->ns, 0, sizeof(p->ns));
-	memset(p->wakes, 0, sizeof(p->wakes));
-	p->max_poll_ns = p->max_sched_ns = p->blocked_ns = p->max_blocked_ns = 0;
-	p->polls = t->state == TASK_RUNNING && !t->run_flags;
-	p->spawn_ns = t->since = t->run_start = t->shutdown_start = m->start;
-	p->spawn_exact = false;
-	for (int i = 0; i < 2; i++) {
-		struct turn *turn = &t->turns[i];
-
-		turn->idle_ns = turn->sched_ns = turn->blocked_ns = 0;
-		turn->is_unknown = false;
-		turn->sleep_flags = 0;
-	}
-	if (is_told(m, t))
-		tell_spawn(m, p);
-}
-
 void task_forget_past(struct model *m)
 {
 	reap(m, &m->ended, UINT64_MAX);
@@ -598,6 +575,6 @@ void task_forget_past(struct model *m)
 	for (struct task *t = m->live.first; t; t = t->next) {
 		if (t->rival)
 			forget_rival(m, t);
-		forget_past(m, t);
+		task_begin_anew(m, t);
 	}
 }

@@ -301,21 +301,3 @@ void thread_finish(struct model *m)
 				m->sinks[i].ops->thread(m->sinks[i].sink, &thr->pub);
 	}
 }
-
-void thread_forget_past(struct model *m)
-{
-	vec_each (thr, &m->threads) {
-		struct model_thread *p = &thr->pub;
-
-		p->polls = p->busy_ns = p->asleep_ns = p->sleeps = 0;
-		p->blocked_ns = p->nr_blocks = p->max_blocked_ns = 0;
-		thr->sleep_start = m->start;
-		thr->was_seen = thr->stack.nr || thr->is_asleep;
-		vec_each (f, &thr->stack) {
-			f->start = m->start;
-			f->blocked_ns = f->max_blocked_ns = f->nr_blocks = 0;
-			/* superseded: the task's poll was over before */
-			f->is_void |= !f->task;
-		}
-	}
-}
