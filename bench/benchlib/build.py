@@ -34,12 +34,16 @@ class Tools:
     def has(self, name):
         return name in self.paths
 
-    def build(self):
+    def build(self, only=None):
+        """What these sections need; None: all."""
         stable = os.path.join(self.target, "stable")
         unstable = os.path.join(self.target, "unstable")
+        wanted = set(only or ("storm", "startup"))
         self.cargo("plain", stable, "plain", "release")
-        self.cargo("big", stable, "big", "debug")
-        self.cargo("dial9", unstable, "dial9-variant", "release", "--cfg tokio_unstable")
+        if "startup" in wanted:
+            self.cargo("big", stable, "big", "debug")
+        if wanted & {"storm", "spawn"}:
+            self.cargo("dial9", unstable, "dial9-variant", "release", "--cfg tokio_unstable")
         self.barehook()
         if self.has("plain"):
             self.copy_for_uprobes()

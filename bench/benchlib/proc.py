@@ -28,6 +28,8 @@ class Ended:
     status: int
     cpu_ns: int  # of the process and all the children it waited for
     wall_ns: int
+    peak_bytes: int = 0  # resident, where it was watched
+    out_bytes: int = 0  # of stdout, where it was only counted
 
 
 def cores():
@@ -77,7 +79,57 @@ def parse(text):
     return lines
 
 
-def run(place, argv, env=None, timeout=120, to_null=False):
+def peak_bytes(pid):
+    """What the kernel has seen at most of the memory of a process; 0 when it is over."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
+            return max((int(l.split()[1]) * 1024 for l in f if l.startswith("VmHWM:")), default=0)
+    except OSError:
+        return 0
+
+
+class MemoryWatch(threading.Thread):
+    """Reads the peak until the process is over.  (What wait4 tells includes the memory of the harness before exec.)"""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.peak, self.is_over = pid, 0, threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.is_over.wait(0.01):
+            self.peak = max(self.peak, peak_bytes(self.pid))
+
+    def end(self):
+        self.is_over.set()
+        self.join()
+        return self.peak
+
+
+def count_output(place, argv, timeout=300):
+    """Runs argv, watches its memory, and counts what it writes instead of keeping it."""
+    with tempfile.TemporaryFile(dir=place.dir) as err:
+        start = time.monotonic_ns()
+        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=err, env=place.env, bufsize=0)
+        timer = threading.Timer(timeout, child.kill)
+        timer.start()
+        watch = MemoryWatch(child.pid)
+        nr, buf = 0, bytearray(1 << 20)
+        while got := child.stdout.readinto(buf):
+            nr += got
+        _, status, usage = os.wait4(child.pid, 0)
+        timer.cancel()
+        child.stdout.close()
+        child.returncode = os.waitstatus_to_exitcode(status)
+        err.seek(0)
+        stderr = err.read().decode(errors="replace")
+    if child.returncode:
+        raise Failed(f"{os.path.basename(argv[0])} ended with status {child.returncode}: {last_line(stderr)}")
+    cpu_ns = int((usage.ru_utime + usage.ru_stime) * 1e9)
+    return Ended([], "", stderr, 0, cpu_ns, time.monotonic_ns() - start, watch.end(), nr)
+
+
+def run(place, argv, env=None, timeout=120, to_null=False, watch_memory=False):
     """Runs argv to its end; `to_null` throws its output away."""
     full = dict(place.env, **(env or {}))
     with tempfile.TemporaryFile(dir=place.dir) as out, tempfile.TemporaryFile(dir=place.dir) as err:
@@ -86,6 +138,7 @@ def run(place, argv, env=None, timeout=120, to_null=False):
         child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=sink, stderr=err, env=full)
         timer = threading.Timer(timeout, child.kill)
         timer.start()
+        watch = MemoryWatch(child.pid) if watch_memory else None
         _, status, usage = os.wait4(child.pid, 0)
         wall_ns = time.monotonic_ns() - start
         timer.cancel()
@@ -95,7 +148,7 @@ def run(place, argv, env=None, timeout=120, to_null=False):
         stdout = out.read().decode(errors="replace")
         stderr = err.read().decode(errors="replace")
     cpu_ns = int((usage.ru_utime + usage.ru_stime) * 1e9)
-    ended = Ended(parse(stdout), stdout, stderr, child.returncode, cpu_ns, wall_ns)
+    ended = Ended(parse(stdout), stdout, stderr, child.returncode, cpu_ns, wall_ns, watch.end() if watch else 0)
     if ended.status:
         raise Failed(f"{os.path.basename(argv[0])} ended with status {ended.status}: {last_line(stderr)}")
     return ended

@@ -109,8 +109,8 @@ class Futrace(Variant):
             raise Failed(f"futrace left no file: {ended.stderr.strip()[-160:]}")
         return path, ended
 
-    def report(self, path):
-        ended = run(self.place, [self.tools["futrace"], "report", "--json", path])
+    def report(self, path, *args):
+        ended = run(self.place, [self.tools["futrace"], "report", "--json", *args, path])
         try:
             return json.loads(ended.stdout)
         except ValueError as e:

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 pub mod load;
+pub mod mix;
 pub mod server;
 
 /// How a variant starts a task.
@@ -134,12 +135,14 @@ pub async fn hello() {
 }
 
 /// Runs the work named by the arguments: `storm TASKS YIELDS REPS`, `spawn BATCH BATCHES REPS`, `hello`,
-/// `server PORT SECONDS`, or `load PORT CONNECTIONS REQUESTS`.
+/// `mix GROUPS ROUNDS REPS`, `alive TASKS`, `server PORT SECONDS`, or `load PORT CONNECTIONS REQUESTS`.
 pub async fn run<S: Spawn>(s: S, args: Vec<String>) {
     let n = |i: usize| -> u64 { args[i].parse().expect("a number") };
     match args[0].as_str() {
         "storm" => storm(s, n(1), n(2), n(3)).await,
         "spawn" => spawns(s, n(1), n(2), n(3)).await,
+        "mix" => mix::mix(s, n(1), n(2), n(3)).await,
+        "alive" => mix::alive(s, n(1)).await,
         "server" => server::serve(n(1) as u16, n(2)).await,
         "load" => load::load(n(1) as u16, n(2), n(3)).await,
         "hello" => hello().await,
