@@ -21,7 +21,8 @@ static const char sqlite_schema[] =
 	/* nr tells tasks apart; ids repeat across runtimes */
 	"CREATE TABLE task (nr INTEGER PRIMARY KEY, id INTEGER, runtime_id INTEGER,"
 	" type_id INTEGER, kind TEXT, parent_id INTEGER, parent_type_id INTEGER,"
-	" spawn_exact INTEGER, spawn_ns INTEGER, end_ns INTEGER, \"end\" TEXT, polls INTEGER, busy_ns INTEGER, sched_ns INTEGER,"
+	" spawn_exact INTEGER, spawn_ns INTEGER, end_ns INTEGER,"
+	" \"end\" TEXT, polls INTEGER, busy_ns INTEGER, sched_ns INTEGER,"
 	" idle_ns INTEGER, unknown_ns INTEGER, max_poll_ns INTEGER, max_sched_ns INTEGER,"
 	" blocked_ns INTEGER, max_blocked_ns INTEGER, wakes INTEGER, self_wakes INTEGER);"
 	"CREATE TABLE cause (id INTEGER PRIMARY KEY, name TEXT);"
