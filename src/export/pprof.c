@@ -47,9 +47,16 @@ struct pprof {
 	struct intern *strings; /* 0 is "" */
 };
 
+/* Readers print names to terminals as they are. */
 static uint64_t string_of(struct pprof *p, const char *s)
 {
-	return intern_puts(p->strings, s);
+	struct strbuf clean = STRBUF_INIT;
+	uint32_t id;
+
+	strbuf_add_clean(&clean, s, strlen(s));
+	id = intern_put(p->strings, clean.s, clean.len);
+	strbuf_release(&clean);
+	return id;
 }
 
 static void put_value_types(struct pprof *p, enum export_weight weight)
