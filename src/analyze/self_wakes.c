@@ -2,19 +2,25 @@
 /*
  * Tasks that wake themselves again and again instead of waiting: they burn CPU. tokio-console warns
  * when more than half of the wakes are of that kind. Giving way in a long job is healthy and looks
- * the same, so it takes many, and many a second: who gives way every millisecond stays below.
+ * the same, so it takes many, and many a second: who gives way every millisecond stays below. So do
+ * futures that one task joins, where one wakes the other: then the polls do the work, and take time
+ * for it, while who only asks again is done at once.
  */
 #include "analyze/analyses.h"
 #include "base/format.h"
 #include "base/vec.h"
 
-enum { LIMIT_SHARE, LIMIT_COUNT, LIMIT_RATE };
+enum { LIMIT_SHARE, LIMIT_COUNT, LIMIT_RATE, LIMIT_POLL, LIMIT_COST };
 
 static const struct threshold thresholds[] = {
 	[LIMIT_SHARE] = { "self-wakes", THRESHOLD_PERCENT, 50,
 			  "a task that is woken by itself more often than that" },
 	[LIMIT_COUNT] = { "self-wakes-count", THRESHOLD_COUNT, 1000, "… and at least so often" },
 	[LIMIT_RATE] = { "self-wakes-rate", THRESHOLD_COUNT, 1000, "… and so often a second" },
+	[LIMIT_POLL] = { "self-wakes-poll", THRESHOLD_NS, 5000,
+			 "who takes this long after a self-wake, on average, does something" },
+	[LIMIT_COST] = { "self-wakes-cost", THRESHOLD_PERCENT, 2,
+			 "a note if it takes less of the time than that" },
 	{ 0 },
 };
 
@@ -75,11 +81,12 @@ static uint64_t all_wakes(const struct model_task *t)
 	return nr;
 }
 
-static bool is_storm(const struct state *s, const struct model_task *t)
+static bool is_storm(const struct state *s, const struct model_task *t, uint64_t burnt_ns)
 {
 	uint64_t nr = t->wakes[MODEL_BY_SELF];
 
 	return nr >= s->limits[LIMIT_COUNT] && 100 * nr > s->limits[LIMIT_SHARE] * all_wakes(t) &&
+	       burnt_ns / nr < s->limits[LIMIT_POLL] &&
 	       nr * 1e9 >= (double)s->limits[LIMIT_RATE] * (t->end_ns - t->spawn_ns);
 }
 
@@ -89,7 +96,7 @@ static void on_task(void *sink, const struct model_task *t)
 	uint64_t burnt_ns = s->burnt_ns.v[t->slot];
 	struct sums *sums;
 
-	if (likely(!t->wakes[MODEL_BY_SELF]) || !is_storm(s, t))
+	if (likely(!t->wakes[MODEL_BY_SELF]) || !is_storm(s, t, burnt_ns))
 		return;
 	sums = &s->by_group[recording_group_of(s->rec, t->key.type)];
 	if (!sums->nr++ || burnt_ns > sums->worst_ns) {
@@ -106,7 +113,8 @@ static const struct model_ops ops = { .spawn = on_spawn, .run = on_run, .task = 
 
 static void say(const struct sums *sums, uint16_t type, const struct analysis_input *in)
 {
-	struct finding *f = finding_add(in, SEVERITY_WARNING, type);
+	bool is_cheap = sums->burnt_ns * 100 < in->duration_ns * in->limits[LIMIT_COST];
+	struct finding *f = finding_add(in, is_cheap ? SEVERITY_NOTE : SEVERITY_WARNING, type);
 	uint64_t percent = 100.0 * sums->self_wakes / sums->wakes;
 	char tasks[FORMAT_SIZE], count[FORMAT_SIZE], burnt[FORMAT_SIZE];
 
@@ -118,13 +126,16 @@ static void say(const struct sums *sums, uint16_t type, const struct analysis_in
 	finding_figure(f, "self_wakes", FIGURE_COUNT, sums->self_wakes);
 	finding_figure(f, "self_wakes_percent", FIGURE_PERCENT, percent);
 	finding_figure(f, "busy_ns", FIGURE_NS, sums->burnt_ns);
-	finding_say(f, "%s task%s woke %s %s times, %llu%% of all wakes, and took %s of CPU for it",
+	finding_say(f,
+		    "%s task%s woke %s %s times, %llu%% of all wakes; the polls that followed took "
+		    "%s",
 		    format_grouped(sums->nr, tasks), plural(sums->nr),
 		    sums->nr == 1 ? "itself" : "themselves",
 		    format_grouped(sums->self_wakes, count), (unsigned long long)percent,
 		    format_span(sums->burnt_ns, burnt));
 	finding_advise(f, "wait for what the task needs: keep its waker and wake it when there is "
-			  "something to do, not at once");
+			  "something to do, not at once (futures in one join!, select! or "
+			  "FuturesUnordered that wake each other look the same)");
 }
 
 static void finish(void *state, const struct analysis_input *in)
