@@ -2,7 +2,8 @@
 /*
  * Tasks that other tasks and threads wake again and again for next to nothing: the poll is over at
  * once, wakes and spawns nobody, and the task waits on. What it did to its own data is not seen, so
- * it may have counted something; but then the wake cost about as much as the work. A poll that
+ * it may have taken a message; but then the wake cost about as much as the work. Only where that
+ * adds up to a share of the workers' time is it worth a word. A poll that
  * computes takes longer, one that passes something on wakes somebody, and who waits for I/O or a
  * timer is woken by the worker.
  */
@@ -118,16 +119,15 @@ static bool is_fault(const struct idle *i, const struct by_type_row *row,
 
 	return nr && nr >= in->limits[LIMIT_NR] &&
 	       nr * 100 >= row->polls * in->limits[LIMIT_SHARE] &&
-	       nr >= in->limits[LIMIT_RATE] * (in->duration_ns / 1e9);
+	       nr >= in->limits[LIMIT_RATE] * (in->duration_ns / 1e9) && is_costly(i->ns, in);
 }
 
 static void say(const struct idle *i, const struct by_type_row *row,
 		const struct analysis_input *in)
 {
-	struct finding *f = finding_add(in, is_costly(i->ns, in) ? SEVERITY_WARNING : SEVERITY_NOTE,
-					row->group->type);
+	struct finding *f = finding_add(in, SEVERITY_WARNING, row->group->type);
 	uint64_t nr = nr_certain(i, row);
-	char polls[FORMAT_SIZE], mean[FORMAT_SIZE];
+	char polls[FORMAT_SIZE], mean[FORMAT_SIZE], all[FORMAT_SIZE];
 
 	f->harm_ns = i->ns;
 	finding_figure(f, "idle_wakes", FIGURE_COUNT, nr);
@@ -135,11 +135,14 @@ static void say(const struct idle *i, const struct by_type_row *row,
 	finding_figure(f, "share_percent", FIGURE_PERCENT, nr * 100 / MAX(row->polls, UINT64_C(1)));
 	finding_figure(f, "busy_ns", FIGURE_NS, i->ns);
 	finding_figure(f, "tasks", FIGURE_COUNT, row->nr_tasks);
-	finding_say(f, "%s times woken for a poll of %s that woke nobody and waited on",
-		    format_grouped(nr, polls), format_span(i->ns / i->nr, mean));
+	finding_say(f,
+		    "%s wakes for tiny polls of %s each, %s in all, that woke nobody and waited on",
+		    format_grouped(nr, polls), format_span(i->ns / i->nr, mean),
+		    format_span(i->ns, all));
 	finding_advise(f,
 		       "wake it only when there is something for it to do (notify_one instead of "
-		       "notify_waiters, a longer interval), or hand it its work in batches");
+		       "notify_waiters, a longer interval), or hand it its work in batches "
+		       "(recv_many)");
 }
 
 static void finish(void *state, const struct analysis_input *in)
@@ -153,7 +156,7 @@ static void finish(void *state, const struct analysis_input *in)
 
 const struct analysis analysis_idle_wakes = {
 	.name = "idle-wakes",
-	.summary = "tasks that are woken again and again for nothing",
+	.summary = "tasks that are woken again and again for next to nothing",
 	.thresholds = thresholds,
 	.state_size = sizeof(struct state),
 	.init = init,
