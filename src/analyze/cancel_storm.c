@@ -2,7 +2,8 @@
 /*
  * Types most of whose tasks are cancelled, again and again: what they had done was for nothing.
  * Tasks that went with their runtime do not count, nor do those that were all aborted at one moment
- * (somebody cleans up).
+ * (somebody cleans up). Helpers that run until their owner aborts them never end in another way: if
+ * some tasks do, or if the work was costly, it is no such design.
  */
 #include "analyze/analyses.h"
 #include "analyze/worker_time.h"
@@ -18,6 +19,8 @@ static const struct threshold thresholds[] = {
 			 "… over at least this time" },
 	{ 0 },
 };
+
+#define MIN_COMPLETED_PERCENT 5
 
 struct cancelled {
 	uint64_t nr, nr_unpolled;
@@ -70,11 +73,15 @@ static uint64_t nr_ended(const struct by_type_row *row)
 }
 
 static bool is_storm(const struct cancelled *c, const struct by_type_row *row,
-		     const uint64_t *limits)
+		     const struct analysis_input *in)
 {
+	const uint64_t *limits = in->limits;
+
 	return c->nr && c->nr >= limits[LIMIT_NR] &&
 	       c->nr * 100 >= nr_ended(row) * limits[LIMIT_SHARE] &&
-	       c->last_ns - c->first_ns >= limits[LIMIT_SPAN];
+	       c->last_ns - c->first_ns >= limits[LIMIT_SPAN] &&
+	       (row->ends[MODEL_COMPLETED] * 100 >= nr_ended(row) * MIN_COMPLETED_PERCENT ||
+		is_costly(c->busy_ns, in));
 }
 
 static void say(const struct cancelled *c, const struct by_type_row *row,
@@ -110,7 +117,7 @@ static void finish(void *state, const struct analysis_input *in)
 	struct state *s = state;
 
 	for (uint32_t g = 0; g < in->rec->nr_groups; g++)
-		if (is_storm(&s->by_group[g], &in->rows[g], in->limits))
+		if (is_storm(&s->by_group[g], &in->rows[g], in))
 			say(&s->by_group[g], &in->rows[g], in);
 }
 
