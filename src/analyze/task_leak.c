@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Types whose live tasks grow in number all along the recording, because some of them never end.
- * Two things must come together. The number grows from each eighth of the recording to the next,
- * with one exception at most: so a pool that is made at the start, and a ramp-up, are none. And the
- * tasks that are left are much older than the others became: so connections that come and go, more
- * of them from second to second, are none.
+ * Three things must come together. The number grows from each eighth of the recording to the next,
+ * with one exception at most: so a pool that is made at the start, and a ramp-up that comes to an
+ * end, are none. The tasks that are left are much older than the others became: so connections that
+ * come and go, more of them from second to second, are none. And most of them are *quiet*, not
+ * polled any more for half of their lives: so long-lived ones that arrive and work are none.
+ *
+ * Where none of them ever ended, that may be how it is meant: a note.
  *
  * How long the recording is shows only at its end. Births and deaths are counted in windows, and
  * whenever these do not reach any more, two become one.
@@ -12,6 +15,7 @@
 #include "analyze/analyses.h"
 #include "base/format.h"
 #include "base/histogram.h"
+#include "base/vec.h"
 
 enum { LIMIT_GROWTH, LIMIT_TIME };
 
@@ -39,6 +43,7 @@ struct window {
 struct lives {
 	struct window *windows; /* NULL: no task of the group was seen */
 	struct histogram ages[NR_FATES];
+	uint64_t nr_quiet[NR_FATES];
 	bool has_oldest;
 	uint64_t oldest_spawn_ns; /* of those that did not end by themselves */
 	struct model_key oldest;
@@ -50,6 +55,7 @@ struct state {
 	uint64_t base_ns;      /* when the first task was seen */
 	unsigned window_shift; /* log2 of the ns of a window */
 	struct lives *by_group;
+	VEC(uint64_t) last_poll_ns; /* by slot: when it ended; 0: none yet */
 };
 
 /* What a group's windows tell when all is over. The parts are eighths of the time since base_ns. */
@@ -79,16 +85,35 @@ static void release(void *state)
 		free(s->by_group[g].windows);
 	}
 	free(s->by_group);
+	vec_release(&s->last_poll_ns);
 }
 
 static void on_spawn(void *sink, const struct model_task *t)
 {
 	struct state *s = sink;
 
+	while (s->last_poll_ns.nr <= t->slot)
+		vec_push(&s->last_poll_ns, 0);
+	s->last_poll_ns.v[t->slot] = 0;
 	if (likely(s->has_base))
 		return;
 	s->has_base = true;
 	s->base_ns = t->spawn_ns;
+}
+
+static void on_run(void *sink, const struct model_run *run)
+{
+	struct state *s = sink;
+
+	if (likely(!run->flags))
+		s->last_poll_ns.v[run->task->slot] = run->end_ns;
+}
+
+static bool is_quiet(const struct state *s, const struct model_task *t)
+{
+	uint64_t since_ns = MAX(s->last_poll_ns.v[t->slot], t->spawn_ns);
+
+	return 2 * (t->end_ns - MIN(since_ns, t->end_ns)) >= t->end_ns - t->spawn_ns;
 }
 
 static void widen(struct state *s)
@@ -134,6 +159,7 @@ static void on_task(void *sink, const struct model_task *t)
 	l->windows[end].ended += fate == ENDED;
 	l->windows[end].dropped += fate == DROPPED;
 	histogram_add(&l->ages[fate], t->end_ns - t->spawn_ns);
+	l->nr_quiet[fate] += fate != ENDED && is_quiet(s, t);
 	if (fate == ENDED || (l->has_oldest && t->spawn_ns >= l->oldest_spawn_ns))
 		return;
 	l->has_oldest = true;
@@ -141,7 +167,7 @@ static void on_task(void *sink, const struct model_task *t)
 	l->oldest_spawn_ns = t->spawn_ns;
 }
 
-static const struct model_ops ops = { .spawn = on_spawn, .task = on_task };
+static const struct model_ops ops = { .spawn = on_spawn, .run = on_run, .task = on_task };
 
 static void follow(const struct lives *l, unsigned nr_windows, struct trend *t)
 {
@@ -189,14 +215,41 @@ static bool are_left_behind(const struct lives *l, const struct trend *t)
 	return left_ns >= MUCH_OLDER * ended_ns;
 }
 
+static bool are_quiet(const struct lives *l, const struct trend *t)
+{
+	uint64_t nr = l->ages[LEFT].nr, nr_quiet = l->nr_quiet[LEFT];
+
+	if (t->is_shutdown) {
+		nr += l->ages[DROPPED].nr;
+		nr_quiet += l->nr_quiet[DROPPED];
+	}
+	return 2 * nr_quiet >= nr;
+}
+
+static void add_figures(struct finding *f, const struct trend *t, double rate, uint64_t size)
+{
+	uint64_t alive = t->live[NR_PARTS - 1];
+
+	finding_figure(f, "alive", FIGURE_COUNT, alive);
+	finding_figure(f, "spawned", FIGURE_COUNT, t->born);
+	finding_figure(f, "ended", FIGURE_COUNT, t->ended);
+	finding_figure(f, "more_per_s", FIGURE_COUNT, rate + 0.5);
+	if (size)
+		finding_figure(f, "alive_bytes", FIGURE_BYTES, size * alive);
+}
+
 static void say(const struct lives *l, const struct trend *t, const struct recording_group *group,
 		const struct analysis_input *in)
 {
-	struct finding *f = finding_add(in, SEVERITY_WARNING, group->type);
+	struct finding *f =
+		finding_add(in, t->ended ? SEVERITY_WARNING : SEVERITY_NOTE, group->type);
 	uint64_t alive = t->live[NR_PARTS - 1];
 	uint64_t size =
 		group->type < in->rec->nr_types ? in->rec->types[group->type].size_bytes : 0;
 	double rate = (alive - t->live[0]) * 1e9 / (t->duration_ns / NR_PARTS * (NR_PARTS - 1.0));
+	const char *fate = l->ages[LEFT].nr
+				   ? "are left at the end"
+				   : "never ended by themselves (dropped with the runtime)";
 	char count[FORMAT_SIZE], ended[FORMAT_SIZE], born[FORMAT_SIZE], bytes[FORMAT_SIZE];
 
 	/* no time is lost yet: as bad as something that takes a tenth of a worker */
@@ -204,18 +257,18 @@ static void say(const struct lives *l, const struct trend *t, const struct recor
 	f->has_task = true;
 	f->task = l->oldest;
 	f->time_ns = l->oldest_spawn_ns;
-	finding_figure(f, "alive", FIGURE_COUNT, alive);
-	finding_figure(f, "spawned", FIGURE_COUNT, t->born);
-	finding_figure(f, "ended", FIGURE_COUNT, t->ended);
-	finding_figure(f, "more_per_s", FIGURE_COUNT, rate + 0.5);
-	if (size)
-		finding_figure(f, "alive_bytes", FIGURE_BYTES, size * alive);
-	finding_say(f, "%s tasks are left at the end, %.3g more every second; %s of %s ended%s%s",
-		    format_grouped(alive, count), rate, format_grouped(t->ended, ended),
+	add_figures(f, t, rate, size);
+	finding_say(f, "%s tasks %s, %.3g more every second; %s of %s ended%s%s",
+		    format_grouped(alive, count), fate, rate,
+		    t->ended ? format_grouped(t->ended, ended) : "none",
 		    format_grouped(t->born, born), size ? "; the others hold at least " : "",
 		    size ? format_bytes(size * alive, bytes) : "");
-	finding_advise(f, "find out what the oldest of them waits for and why that never comes; "
-			  "give them a timeout, or abort them");
+	if (t->ended)
+		finding_advise(f, "find out what the oldest of them waits for and why that never "
+				  "comes; give them a timeout, or abort them");
+	else
+		finding_advise(f, "if they are meant to end: find out what the oldest of them "
+				  "waits for; most have not been polled for half of their lives");
 }
 
 /* Every run that was lost may have been the last one of its task. */
@@ -249,7 +302,7 @@ static void finish(void *state, const struct analysis_input *in)
 		if (!l->windows || in->rec->groups[g].kind == TRACE_BLOCKING)
 			continue;
 		follow(l, nr_windows, &t);
-		if (is_growing(&t, min) && are_left_behind(l, &t))
+		if (is_growing(&t, min) && are_left_behind(l, &t) && are_quiet(l, &t))
 			say(l, &t, &in->rec->groups[g], in);
 	}
 }
