@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Closures for spawn_blocking that wait until a thread of the pool is done with another one. A wait
- * for a thread that had nothing to do, or that was yet to be started, is not the pool's fault.
+ * for a thread that had nothing to do, or that was yet to be started, is not the pool's fault: such
+ * a thread comes as soon as it gets a CPU. If that takes long, and as often, the pool is not too
+ * small: it has more threads than there are CPUs for them.
  */
 #include "analyze/analyses.h"
 #include "base/format.h"
@@ -19,6 +21,7 @@ static const struct threshold thresholds[] = {
 struct queued {
 	struct histogram wait; /* of all closures whose wait is known */
 	uint64_t nr, ns;       /* those that waited too long, and how long in all */
+	uint64_t nr_late;      /* … so long for a thread that had nothing else to do */
 	uint64_t max_ns, time_ns;
 	uint32_t thread;
 	struct model_key task;
@@ -75,8 +78,12 @@ static void on_odd_run(void *sink, const struct model_run *run)
 		return;
 	q = &s->by_group[recording_group_of(s->rec, run->task->key.type)];
 	histogram_add(&q->wait, run->sched_ns);
-	if (run->sched_ns < s->limit_ns || !is_queued)
+	if (run->sched_ns < s->limit_ns)
 		return;
+	if (!is_queued) {
+		q->nr_late++;
+		return;
+	}
 	q->nr++;
 	q->ns += run->sched_ns;
 	if (run->sched_ns <= q->max_ns)
@@ -99,7 +106,9 @@ static uint64_t nr_pool_threads(const struct analysis_input *in, uint32_t runtim
 
 static void say(const struct queued *q, uint16_t type, const struct analysis_input *in)
 {
-	struct finding *f = finding_add(in, SEVERITY_WARNING, type);
+	bool is_short_of_cpu = q->nr_late >= q->nr;
+	struct finding *f =
+		finding_add(in, is_short_of_cpu ? SEVERITY_NOTE : SEVERITY_WARNING, type);
 	uint64_t nr_threads = nr_pool_threads(in, q->task.runtime);
 	char nr[FORMAT_SIZE], all[FORMAT_SIZE], ns[FORMAT_SIZE], max[FORMAT_SIZE];
 
@@ -115,12 +124,19 @@ static void say(const struct queued *q, uint16_t type, const struct analysis_inp
 	finding_figure(f, "p99_ns", FIGURE_NS, histogram_percentile(&q->wait, 99));
 	finding_figure(f, "max_ns", FIGURE_NS, q->max_ns);
 	finding_figure(f, "pool_threads", FIGURE_COUNT, nr_threads);
+	finding_figure(f, "late", FIGURE_COUNT, q->nr_late);
 	finding_say(
-		f, "%s of %s closures waited %s in all, up to %s each, for %llu blocking thread%s",
+		f,
+		"%s of %s closures waited %s in all, up to %s each, for %s%llu blocking thread%s",
 		format_grouped(q->nr, nr), format_grouped(q->wait.nr, all), format_span(q->ns, ns),
-		format_span(q->max_ns, max), (unsigned long long)nr_threads, plural(nr_threads));
-	finding_advise(f, "raise max_blocking_threads or limit how many are begun at once; give "
-			  "what runs for long a thread of its own");
+		format_span(q->max_ns, max), is_short_of_cpu ? "a CPU for one of " : "",
+		(unsigned long long)nr_threads, plural(nr_threads));
+	if (is_short_of_cpu)
+		finding_advise(f, "more threads than CPUs: limit how many are begun at once with a "
+				  "Semaphore, or compute on rayon");
+	else
+		finding_advise(f, "raise max_blocking_threads or limit how many are begun at once; "
+				  "give what runs for long a thread of its own");
 }
 
 static void finish(void *state, const struct analysis_input *in)
