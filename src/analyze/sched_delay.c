@@ -3,12 +3,14 @@
  * Tasks that were runnable and got no worker, and who held that worker meanwhile. The *victim* is
  * the poll that came late; its *holder* are the polls of one type that ran on the same thread while
  * it waited, if they took at least half of that time. One fault makes victims of many types, so
- * there is one finding for each type of holders, and one for all that nobody held.
+ * there is one finding for each type of holders, and one for all that nobody held. Many short polls
+ * hold nobody: who waits behind them waits because there is so much to do.
  *
  * A run is told when it is over, in the order of a thread: its holders are known by then. Only the
- * latest long runs of each thread are kept.
+ * latest of each thread that are not short are kept.
  */
 #include "analyze/analyses.h"
+#include "analyze/worker_time.h"
 #include "base/format.h"
 #include "base/histogram.h"
 #include "base/map.h"
@@ -22,17 +24,22 @@ static const struct threshold thresholds[] = {
 			  "a task that waits for a worker this long" },
 	[LIMIT_COUNT] = { "sched-delay-count", THRESHOLD_COUNT, 5,
 			  "so many such waits because of one type, and for as many of its polls "
-			  "unless one sleeps or takes 50ms" },
+			  "unless one sleeps or surely takes 50ms" },
 	[LIMIT_SHARE] = { "sched-delay-share", THRESHOLD_PERCENT, 10,
 			  "… or, where no type held the worker, this share of all polls" },
 	{ 0 },
 };
 
-/* As in long-poll: what the kernel can do to a poll on a busy machine is shorter. */
+/* As in long-poll: what the kernel can do to a poll on a busy machine is shorter, as a rule. */
 #define SURELY_HELD_NS UINT64_C(50000000)
-#define MIN_UNHELD     100
-#define NR_KEPT	       16
-#define MAX_PAIRS      65536
+/* Where nobody held it: so many waits, in so much of the time, and so busy were the workers. */
+#define MIN_UNHELD	   100
+#define MIN_WAITED_PERCENT 50
+#define MIN_BUSY_PERCENT   75
+/* A run shorter than this part of the limit holds nobody. At least half a second of the others. */
+#define SHORT_PART 10
+#define NR_KEPT	   1024
+#define MAX_PAIRS  65536
 
 struct held {
 	uint64_t start_ns, end_ns;
@@ -42,10 +49,10 @@ struct held {
 	struct model_key task;
 };
 
-/* The latest long runs of a thread. */
+/* The latest runs of a thread that are not short. */
 struct thread_past {
 	struct held runs[NR_KEPT];
-	unsigned next;
+	uint64_t next;			       /* counts them all */
 	uint64_t sleep_start_ns, sleep_end_ns; /* and its latest long sleep between runs */
 };
 
@@ -53,18 +60,23 @@ struct harm {
 	struct histogram delays;
 	uint64_t nr_types;	      /* of victims */
 	uint64_t nr_holders, held_ns; /* polls that made others wait, and how long of them */
-	bool is_sure;		      /* one of them at least was not just without a CPU */
+	uint64_t nr_alone;	      /* of these, that did so alone, for the limit */
+	uint64_t nr_sure;	      /* … that surely held it */
+	uint64_t nr_by_sleepers;      /* victims of such as slept, which needs no CPU */
 	struct worst_run holder;      /* the one that made somebody wait longest */
 	struct worst_run victim;
 };
 
 struct state {
 	const struct recording *rec;
-	uint64_t limit_ns, long_ns;
-	uint64_t nr_asleep; /* victims of no type whose worker slept */
+	uint64_t limit_ns, short_ns;
+	/* Victims that nobody held: */
+	uint64_t nr_asleep;		  /* those whose worker slept */
+	uint64_t waited_ns, waited_until; /* how long there was one, up to when that is counted */
 	VEC(struct thread_past *) threads;
 	struct map pairs;      /* victim's group << 32 | holder's */
 	struct harm *by_group; /* of the holder; the last one: nobody */
+	uint64_t *took_ns;     /* scratch, by group: 0 between two uses */
 };
 
 static void init(void *state, const struct analysis_input *in)
@@ -73,9 +85,10 @@ static void init(void *state, const struct analysis_input *in)
 
 	s->rec = in->rec;
 	s->limit_ns = in->limits[LIMIT_DELAY];
-	s->long_ns = s->limit_ns / 4;
+	s->short_ns = s->limit_ns / SHORT_PART;
 	s->by_group = xcalloc(in->rec->nr_groups + 1, sizeof(*s->by_group));
-	analysis_watch(in, s->long_ns, s->limit_ns);
+	s->took_ns = xcalloc(in->rec->nr_groups, sizeof(*s->took_ns));
+	analysis_watch(in, s->short_ns, s->limit_ns);
 }
 
 static void release(void *state)
@@ -88,6 +101,7 @@ static void release(void *state)
 		free(*t);
 	vec_release(&s->threads);
 	map_release(&s->pairs);
+	free(s->took_ns);
 	free(s->by_group);
 }
 
@@ -108,49 +122,70 @@ static uint64_t overlap(uint64_t start_ns, uint64_t end_ns, const struct model_r
 	return to > from ? to - from : 0;
 }
 
-/* Oldest first: of equals the first one counts. */
-static struct held *kept(struct thread_past *past, unsigned i)
+static struct held *kept(struct thread_past *past, uint64_t nr)
 {
-	return &past->runs[(past->next + i) % NR_KEPT];
+	return &past->runs[nr % NR_KEPT];
 }
 
-/* The group whose runs took most of the victim's wait, if that is at least half. */
-static uint32_t find_holder(const struct state *s, struct thread_past *past,
+static uint64_t taken(const struct held *h, const struct model_run *victim)
+{
+	return overlap(h->start_ns, h->end_ns, victim);
+}
+
+/* The oldest run that ended in the victim's wait, and all after it. */
+static uint64_t first_in_wait(struct thread_past *past, const struct model_run *victim)
+{
+	uint64_t ready_ns = victim->start_ns - victim->sched_ns, nr = past->next;
+	uint64_t oldest = nr - MIN(nr, (uint64_t)NR_KEPT);
+
+	while (nr > oldest && kept(past, nr - 1)->end_ns > ready_ns)
+		nr--;
+	return nr;
+}
+
+/* The group whose runs took most of the victim's wait, of equals the first one, if that is at least
+ * half. */
+static uint32_t find_holder(const struct state *s, struct thread_past *past, uint64_t first,
 			    const struct model_run *victim)
 {
 	uint32_t best = s->rec->nr_groups;
 	uint64_t most = 0;
 
-	for (int i = 0; i < NR_KEPT; i++) {
-		const struct held *h = kept(past, i);
-		uint64_t ns = 0;
+	for (uint64_t i = first; i < past->next; i++)
+		s->took_ns[kept(past, i)->group] += taken(kept(past, i), victim);
+	for (uint64_t i = first; i < past->next; i++) {
+		uint64_t *ns = &s->took_ns[kept(past, i)->group];
 
-		if (!overlap(h->start_ns, h->end_ns, victim))
-			continue;
-		for (int j = 0; j < NR_KEPT; j++)
-			if (past->runs[j].group == h->group)
-				ns += overlap(past->runs[j].start_ns, past->runs[j].end_ns, victim);
-		if (ns > most) {
-			most = ns;
-			best = h->group;
+		if (*ns > most) {
+			most = *ns;
+			best = kept(past, i)->group;
 		}
+		*ns = 0;
 	}
 	return 2 * most >= victim->sched_ns ? best : s->rec->nr_groups;
 }
 
-/* Charges the holders: each ns of theirs once, however many wait. Returns the worst one. */
-static const struct held *charge(struct harm *harm, struct thread_past *past, uint32_t group,
-				 const struct model_run *victim)
+static bool did_surely_hold(const struct held *h)
 {
+	return h->is_asleep || h->end_ns - h->start_ns >= SURELY_HELD_NS;
+}
+
+/* Charges the holders: each ns of theirs once, however many wait. Returns the worst one. */
+static const struct held *charge(struct state *s, struct thread_past *past, uint64_t first,
+				 uint32_t group, const struct model_run *victim)
+{
+	struct harm *harm = &s->by_group[group];
 	const struct held *worst = NULL;
 	uint64_t most = 0;
 
-	for (int i = 0; i < NR_KEPT; i++) {
+	for (uint64_t i = first; i < past->next; i++) {
 		struct held *h = kept(past, i);
-		uint64_t ns = h->group == group ? overlap(h->start_ns, h->end_ns, victim) : 0;
+		uint64_t ns = h->group == group ? taken(h, victim) : 0;
 
 		if (ns > h->harmed_ns) {
 			harm->nr_holders += !h->harmed_ns;
+			harm->nr_sure += !h->harmed_ns && did_surely_hold(h);
+			harm->nr_alone += ns >= s->limit_ns && h->harmed_ns < s->limit_ns;
 			harm->held_ns += ns - h->harmed_ns;
 			h->harmed_ns = ns;
 		}
@@ -171,20 +206,31 @@ static bool is_new_pair(struct state *s, uint64_t pair)
 	return !was_there;
 }
 
+static void note_unheld(struct state *s, const struct thread_past *past,
+			const struct model_run *run)
+{
+	uint64_t from = MAX(run->start_ns - run->sched_ns, s->waited_until);
+
+	if (2 * overlap(past->sleep_start_ns, past->sleep_end_ns, run) >= run->sched_ns)
+		s->nr_asleep++;
+	s->waited_ns += run->start_ns - MIN(run->start_ns, from);
+	s->waited_until = MAX(s->waited_until, run->start_ns);
+}
+
 static void note_delay(struct state *s, struct thread_past *past, const struct model_run *run)
 {
 	uint32_t group = recording_group_of(s->rec, run->task->key.type);
-	uint32_t by = find_holder(s, past, run);
+	uint64_t first = first_in_wait(past, run);
+	uint32_t by = find_holder(s, past, first, run);
 	struct harm *harm = &s->by_group[by];
-	const struct held *worst = charge(harm, past, by, run);
+	const struct held *worst = charge(s, past, first, by, run);
 
 	harm->nr_types += is_new_pair(s, (uint64_t)group << 32 | by);
 	histogram_add(&harm->delays, run->sched_ns);
 	if (worst)
-		harm->is_sure |=
-			worst->is_asleep || worst->end_ns - worst->start_ns >= SURELY_HELD_NS;
-	else if (2 * overlap(past->sleep_start_ns, past->sleep_end_ns, run) >= run->sched_ns)
-		s->nr_asleep++;
+		harm->nr_by_sleepers += worst->is_asleep;
+	else
+		note_unheld(s, past, run);
 	if (run->sched_ns <= harm->victim.span_ns)
 		return;
 	worst_run_note(&harm->victim, run, run->sched_ns);
@@ -198,7 +244,7 @@ static void note_delay(struct state *s, struct thread_past *past, const struct m
 
 static void keep(struct state *s, struct thread_past *past, const struct model_run *run)
 {
-	past->runs[past->next++ % NR_KEPT] = (struct held){
+	*kept(past, past->next++) = (struct held){
 		.start_ns = run->start_ns,
 		.end_ns = run->end_ns,
 		.group = recording_group_of(s->rec, run->task->key.type),
@@ -210,15 +256,15 @@ static void keep(struct state *s, struct thread_past *past, const struct model_r
 static void on_odd_run(void *sink, const struct model_run *run)
 {
 	struct state *s = sink;
-	bool is_long = run->end_ns - run->start_ns >= s->long_ns;
+	bool is_short = run->end_ns - run->start_ns < s->short_ns;
 	struct thread_past *past;
 
-	if (likely(!is_long && run->sched_ns < s->limit_ns) || run->task->kind == TRACE_BLOCKING)
+	if ((is_short && run->sched_ns < s->limit_ns) || run->task->kind == TRACE_BLOCKING)
 		return;
 	past = past_of(s, run->thread);
 	if (run->sched_ns >= s->limit_ns && run->is_gap_known && !run->flags)
 		note_delay(s, past, run);
-	if (is_long)
+	if (!is_short)
 		keep(s, past, run);
 }
 
@@ -227,7 +273,7 @@ static void on_sleep(void *sink, const struct model_sleep *sleep)
 	struct state *s = sink;
 	struct thread_past *past;
 
-	if (sleep->end_ns - sleep->start_ns < s->long_ns || sleep->task)
+	if (sleep->end_ns - sleep->start_ns < s->short_ns || sleep->task)
 		return;
 	past = past_of(s, sleep->thread);
 	past->sleep_start_ns = sleep->start_ns;
@@ -265,10 +311,16 @@ static void say_held(const struct harm *h, uint16_t type, const struct analysis_
 		    format_span(h->delays.sum, all),
 		    format_span(histogram_percentile(&h->delays, 99), p99),
 		    format_span(h->delays.max, max), (unsigned long long)h->victim.task.id);
-	finding_advise(f,
-		       "make the polls of task %llu and its like shorter, or move their work to "
-		       "spawn_blocking",
-		       (unsigned long long)h->holder.task.id);
+	if (2 * h->nr_by_sleepers >= h->delays.nr)
+		finding_advise(f,
+			       "do not sleep in the polls of task %llu and its like: see what "
+			       "blocked-poll says of them",
+			       (unsigned long long)h->holder.task.id);
+	else
+		finding_advise(f,
+			       "make the polls of task %llu and its like shorter, or move their "
+			       "work to spawn_blocking",
+			       (unsigned long long)h->holder.task.id);
 }
 
 static void say_unheld(const struct harm *h, bool is_asleep, const struct analysis_input *in)
@@ -282,7 +334,7 @@ static void say_unheld(const struct harm *h, bool is_asleep, const struct analys
 	add_figures(f, h);
 	finding_say(f, "%s polls waited long for a worker that %s: p99 %s, the longest %s",
 		    format_grouped(h->delays.nr, nr),
-		    is_asleep ? "slept meanwhile" : "no single type of task held",
+		    is_asleep ? "slept meanwhile" : "no long poll held",
 		    format_span(histogram_percentile(&h->delays, 99), p99),
 		    format_span(h->delays.max, max));
 	if (is_asleep)
@@ -293,25 +345,60 @@ static void say_unheld(const struct harm *h, bool is_asleep, const struct analys
 				  "do than the workers can");
 }
 
+/*
+ * Is it their fault? One that slept needed no CPU for it. The others may have been held themselves,
+ * by the machine, as in long-poll. And many that are not long, each after the other, may be a burst
+ * of work that is soon over.
+ */
+static bool is_sure(const struct harm *h, const struct analysis_input *in)
+{
+	uint64_t count = MAX(in->limits[LIMIT_COUNT], UINT64_C(1));
+	bool is_certain = in->off_cpu_ns < h->held_ns - h->held_ns / 4;
+
+	if (h->nr_by_sleepers >= count || h->nr_sure >= count)
+		return true;
+	return is_certain && (h->nr_sure || h->nr_alone >= count ||
+			      (h->nr_holders >= count && is_costly(h->held_ns, in)));
+}
+
+/* Were the workers so busy that more of them would help? */
+static bool are_busy(const struct analysis_input *in)
+{
+	uint64_t nr = 0, busy_ns = 0;
+
+	for (size_t i = 0; i < in->nr_threads; i++)
+		if (in->threads[i].kind == MODEL_WORKER) {
+			nr++;
+			busy_ns += in->threads[i].busy_ns;
+		}
+	return busy_ns * 100 >= in->duration_ns * nr * MIN_BUSY_PERCENT;
+}
+
+static void finish_unheld(const struct state *s, uint64_t nr_polls, const struct analysis_input *in)
+{
+	const struct harm *h = &s->by_group[in->rec->nr_groups];
+	bool is_asleep = 2 * s->nr_asleep >= h->delays.nr;
+
+	if (h->delays.nr >= MIN_UNHELD &&
+	    100.0 * h->delays.nr >= (double)in->limits[LIMIT_SHARE] * nr_polls &&
+	    s->waited_ns * 100 >= in->duration_ns * MIN_WAITED_PERCENT &&
+	    (is_asleep || are_busy(in)))
+		say_unheld(h, is_asleep, in);
+}
+
 static void finish(void *state, const struct analysis_input *in)
 {
 	struct state *s = state;
-	const struct harm *none = &s->by_group[in->rec->nr_groups];
 	uint64_t polls = 0;
 
 	for (uint32_t g = 0; g < in->rec->nr_groups; g++) {
 		const struct harm *h = &s->by_group[g];
-		/* the machine may have held the holders, as in long-poll */
-		bool is_sure = h->is_sure || (h->nr_holders >= in->limits[LIMIT_COUNT] &&
-					      in->off_cpu_ns < h->held_ns - h->held_ns / 4);
 
 		polls += in->rows[g].polls;
-		if (h->delays.nr && h->delays.nr >= in->limits[LIMIT_COUNT] && is_sure)
+		if (h->delays.nr && h->delays.nr >= in->limits[LIMIT_COUNT] && is_sure(h, in))
 			say_held(h, in->rec->groups[g].type, in);
 	}
-	if (none->delays.nr >= MIN_UNHELD &&
-	    100.0 * none->delays.nr >= (double)in->limits[LIMIT_SHARE] * polls)
-		say_unheld(none, 2 * s->nr_asleep >= none->delays.nr, in);
+	finish_unheld(s, polls, in);
 }
 
 const struct analysis analysis_sched_delay = {
