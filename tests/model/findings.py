@@ -4,9 +4,10 @@
 Runs are taken in the order in which they ended, tasks in that of their ends, and of equals the first is the worst.
 """
 import collections
+import itertools
 import re
 
-from life import Told, Woken
+from life import Slept, Told, Woken
 from tables import by_type, percentile, thread
 
 MS = 1_000_000
@@ -16,7 +17,7 @@ blocked-poll=10ms blocked-poll-critical=50ms blocked-poll-count=3 blocked-poll-s
 long-poll=10ms long-poll-critical=50ms long-poll-count=5
 never-yields=1s
 sched-delay=5ms sched-delay-count=5 sched-delay-share=10%
-self-wakes=50% self-wakes-count=1000 self-wakes-rate=1000
+self-wakes=50% self-wakes-count=1000 self-wakes-rate=1000 self-wakes-poll=5us self-wakes-cost=2%
 idle-wakes=1000 idle-wakes-rate=1000 idle-wakes-share=80% idle-wakes-poll=5us
 worker-imbalance=80% worker-imbalance-wait=1ms
 blocking-queue=10ms blocking-queue-count=5
@@ -31,7 +32,7 @@ blocked-poll=1us blocked-poll-critical=100us blocked-poll-count=2 blocked-poll-s
 long-poll=1us long-poll-critical=100us long-poll-count=2
 never-yields=10us
 sched-delay=2us sched-delay-count=2 sched-delay-share=1%
-self-wakes=20% self-wakes-count=2 self-wakes-rate=1
+self-wakes=20% self-wakes-count=2 self-wakes-rate=1 self-wakes-poll=100us self-wakes-cost=1%
 idle-wakes=1 idle-wakes-rate=1 idle-wakes-share=1% idle-wakes-poll=50us
 worker-imbalance=1% worker-imbalance-wait=1us
 blocking-queue=1us blocking-queue-count=1
@@ -177,10 +178,26 @@ class Harm:
     def __init__(self):
         self.victims, self.harmed, self.worst = [], {}, {}
 
+    def is_sure(self, f, count):
+        """As many victims of holders that slept, or as many holders that surely held it. Otherwise their time must be
+        certain, and one of them such, or as many that took the limit alone, or as many at all that were costly."""
+        held = sum(self.harmed.values())
+        sleepers = sum(is_asleep(w) for w in self.worst.values())
+        sure = sum(is_asleep(r) or r.ns >= SURELY_HELD_NS for r in self.harmed)
+        alone = sum(ns >= f.limits["sched-delay"] for ns in self.harmed.values())
+        if max(sleepers, sure) >= count:
+            return True
+        return f.off_cpu_ns < held - held // 4 and (
+            sure or alone >= count or len(self.harmed) >= count and f.is_costly(held))
+
+
+def is_asleep(run):
+    return 2 * run.blocked >= run.ns
+
 
 def find_holders(f):
-    """Each victim goes to the type whose runs took most of its wait, at least half of it: of the 16 latest runs of its
-    thread that took a quarter of the limit."""
+    """Each victim goes to the type whose runs took most of its wait, at least half of it: of the 1024 latest runs of
+    its thread that took a tenth of the limit, those since one that ended before the wait."""
     limit = f.limits["sched-delay"]
     harms = collections.defaultdict(Harm)
     past = collections.defaultdict(list)
@@ -188,19 +205,25 @@ def find_holders(f):
         if run.life.kind == "blocking":
             continue
         if run.is_poll and run.is_known and wait_of(run) >= limit:
+            latest = since(past[run.tid][-1024:], run.start - wait_of(run))
             took = collections.Counter()
-            for held in past[run.tid][-16:]:
-                if overlap(held, run):
-                    took[f.group(held.life.type)] += overlap(held, run)
+            for held in latest:
+                took[f.group(held.life.type)] += overlap(held, run)
             most = max(took.values(), default=0)
-            holder = next((g for g in took if took[g] == most), "nobody") if 2 * most >= wait_of(run) else "nobody"
-            note_victim(f, harms[holder], [r for r in past[run.tid][-16:] if f.group(r.life.type) == holder], run)
-        if run.ns >= limit // 4:
+            is_held = most and 2 * most >= wait_of(run)
+            holder = next(g for g in took if took[g] == most) if is_held else "nobody"
+            note_victim(harms[holder], [r for r in latest if f.group(r.life.type) == holder], run)
+        if run.ns >= limit // 10:
             past[run.tid].append(run)
     return harms
 
 
-def note_victim(f, harm, holders, victim):
+def since(runs, time):
+    """The last ones, up to one that ended by then."""
+    return list(itertools.takewhile(lambda r: r.end > time, reversed(runs)))[::-1]
+
+
+def note_victim(harm, holders, victim):
     harm.victims.append(victim)
     for held in holders:
         ns = overlap(held, victim)
@@ -208,6 +231,37 @@ def note_victim(f, harm, holders, victim):
             harm.harmed[held] = max(ns, harm.harmed.get(held, 0))
     if holders:
         harm.worst[victim] = max(holders, key=lambda r: overlap(r, victim))
+
+
+def time_waited(victims):
+    """How long there was one that waited, each counted from where those before it ended."""
+    total = until = 0
+    for v in victims:
+        total += max(0, v.start - max(until, v.start - wait_of(v)))
+        until = max(until, v.start)
+    return total
+
+
+def count_asleep(f, victims):
+    """Those half of whose wait is in the latest sleep of their thread between runs, of those of a tenth of the limit."""
+    nr, latest, wanted = 0, {}, set(victims)
+    for x in f.s.log:
+        if isinstance(x, Slept) and x.end - x.start >= f.limits["sched-delay"] // 10:
+            latest[x.tid] = x
+        elif x in wanted and x.tid in latest:
+            nr += 2 * overlap(latest[x.tid], x) >= wait_of(x)
+    return nr
+
+
+def is_overload(f, victims):
+    """Nobody held the worker: a hundred such waits and a share of all polls, in half of the time; and the workers slept
+    in half of the waits, or were busy three quarters of the time."""
+    polls = sum(row["polls"] for row in f.rows.values())
+    workers = [t for t in f.threads if t["kind"] == "worker"]
+    is_busy = 100 * sum(t["busy_ns"] for t in workers) >= 75 * f.s.length * len(workers)
+    return (len(victims) >= 100 and 100 * len(victims) >= f.limits["sched-delay-share"] * polls
+            and 100 * time_waited(victims) >= 50 * f.s.length
+            and (is_busy or 2 * count_asleep(f, victims) >= len(victims)))
 
 
 def sched_delay(f):
@@ -221,37 +275,34 @@ def sched_delay(f):
             "p99_ns": percentile(waits, 99), "max_ns": max(waits), "victim": victim.life.key[0],
         }
         if group == "nobody":
-            polls = sum(row["polls"] for row in f.rows.values())
-            if len(waits) >= 100 and 100 * len(waits) >= f.limits["sched-delay-share"] * polls:
+            if is_overload(f, harm.victims):
                 yield Finding("sched-delay", "note", None, max(waits), figures, task=victim.life,
                               time=victim.start - max(waits), span=max(waits), tid=victim.tid)
-            continue
-        held = sum(harm.harmed.values())
-        is_sure = any(2 * w.blocked >= w.ns or w.ns >= SURELY_HELD_NS for w in harm.worst.values())
-        # as in long-poll, the machine may have held the holders
-        is_sure = is_sure or len(harm.harmed) >= count and f.off_cpu_ns < held - held // 4
-        if len(waits) >= count and is_sure:
+        elif len(waits) >= count and harm.is_sure(f, max(1, count)):
             worst = harm.worst[victim]
+            held = sum(harm.harmed.values())
             yield Finding("sched-delay", "warning", group, held,
                           dict(figures, holders=len(harm.harmed), held_ns=held), **at_run(worst, worst.ns))
 
 
 def self_wakes(f):
-    """Tasks with so many self-wakes, more than that share of their wakes, so many a second of their life."""
-    share, count, rate = (f.limits["self-wakes" + x] for x in ("", "-count", "-rate"))
+    """Tasks with so many self-wakes, more than that share of their wakes, so many a second of their life, and runs
+    after them that are shorter on average. A warning if these took that share of the time."""
+    share, count, rate, poll, cost = (f.limits["self-wakes" + x] for x in ("", "-count", "-rate", "-poll", "-cost"))
+    burnt = {t: sum(r.ns for r in t.runs if r.waker and r.waker.cause == "self") for t in f.tasks}
 
     def is_storm(life):
         nr = selfs(life)
         return nr and nr >= count and 100 * nr > share * len(life.wakes) and nr * 10**9 >= rate * (
-            life.end_ns - life.begin)
+            life.end_ns - life.begin) and burnt[life] // nr < poll
 
     for group, lives in f.by_group([t for t in f.tasks if is_storm(t)], lambda t: t.type):
-        burnt = {t: sum(r.ns for r in t.runs if r.waker and r.waker.cause == "self") for t in lives}
+        ns = sum(map(burnt.get, lives))
         worst = max(lives, key=burnt.get)
         nr = sum(map(selfs, lives))
-        yield Finding("self-wakes", "warning", group, sum(burnt.values()), {
+        yield Finding("self-wakes", "note" if 100 * ns < cost * f.s.length else "warning", group, ns, {
             "tasks": len(lives), "self_wakes": nr,
-            "self_wakes_percent": 100 * nr // sum(len(t.wakes) for t in lives), "busy_ns": sum(burnt.values()),
+            "self_wakes_percent": 100 * nr // sum(len(t.wakes) for t in lives), "busy_ns": ns,
         }, task=worst, time=worst.begin)
 
 
@@ -272,8 +323,8 @@ def runs_for_nothing(f):
 
 
 def idle_wakes(f):
-    """So many runs for nothing, so many a second, that share of the polls of the type. Each end of a task and each
-    task that it spawned may have been one of them, and is taken off."""
+    """So many runs for nothing, so many a second, that share of the polls of the type, and costly. Each end of a task
+    and each task that it spawned may have been one of them, and is taken off."""
     nr_limit, rate, share = (f.limits["idle-wakes" + x] for x in ("", "-rate", "-share"))
     children = collections.Counter(
         f.group(t.spawner.type) for t in f.s.all_lives
@@ -283,8 +334,9 @@ def idle_wakes(f):
         row = f.rows.get(group, {"tasks": 0, "alive": 0, "polls": 0})  # of what was unmasked as a helper
         nr = len(runs) - children[group] - (row["tasks"] - row["alive"])
         ns = sum(r.ns for r in runs)
-        if nr > 0 and nr >= nr_limit and nr * 100 >= row["polls"] * share and nr * 10**9 >= rate * f.s.length:
-            yield Finding("idle-wakes", "warning" if f.is_costly(ns) else "note", group, ns, {
+        if (nr > 0 and nr >= nr_limit and nr * 100 >= row["polls"] * share and nr * 10**9 >= rate * f.s.length
+                and f.is_costly(ns)):
+            yield Finding("idle-wakes", "warning", group, ns, {
                 "idle_wakes": nr, "polls": row["polls"], "share_percent": nr * 100 // max(1, row["polls"]),
                 "busy_ns": ns, "tasks": row["tasks"],
             })
@@ -341,7 +393,8 @@ def main_holder(runs, busy):
 
 
 def blocking_queue(f):
-    """Closures that waited so long for a thread of the pool which was busy with another one when they came."""
+    """Closures that waited so long for a thread of the pool which was busy with another one when they came; a note if
+    as many waited so long for one that was not."""
     last_end = collections.defaultdict(int)
     queued = set()
     polls = [r for r in f.runs if r.is_poll and r.life.kind == "blocking"]
@@ -351,21 +404,25 @@ def blocking_queue(f):
         last_end[r.tid] = r.end
     known = [r for r in polls if r.life.is_exact and r.is_known]
     for group, runs in f.by_group(known, lambda r: r.life.type):
-        late = [r for r in runs if r in queued and wait_of(r) >= f.limits["blocking-queue"]]
+        over = [r for r in runs if wait_of(r) >= f.limits["blocking-queue"]]
+        late = [r for r in over if r in queued]
+        nr_late = len(over) - len(late)
         if not late or len(late) < f.limits["blocking-queue-count"]:
             continue
         worst = max(late, key=wait_of)
         pool = sum(t["kind"] == "blocking" and t["runtime_id"] == worst.life.key[1] for t in f.threads)
         ns = sum(map(wait_of, late))
-        yield Finding("blocking-queue", "warning", group, ns, {
+        yield Finding("blocking-queue", "note" if nr_late >= len(late) else "warning", group, ns, {
             "queued": len(late), "closures": len(runs), "queued_ns": ns,
             "p99_ns": percentile([wait_of(r) for r in runs], 99), "max_ns": wait_of(worst), "pool_threads": pool,
+            "late": nr_late,
         }, task=worst.life, time=worst.start - wait_of(worst), span=wait_of(worst), tid=worst.tid)
 
 
 def task_leak(f):
     """Types with more live tasks at the end of each eighth of the time, with one exception at most, whose tasks that
-    are left are four times as old (the median) as nine of ten that ended became.
+    are left are four times as old (the median) as nine of ten that ended became, and half of which were not polled in
+    the later half of their lives. A note if none ended.
 
     The time is that from the first task on, in windows of a power of two ns, at least 2**20, at most 64 of them: a task
     is born or ends in one of them. What was dropped counts as left if most of it was so in the last eighth.
@@ -384,6 +441,8 @@ def task_leak(f):
     while duration // width >= 64:
         width *= 2
     nr_windows = duration // width + 1
+    last_poll = {r.life: r.end for r in f.runs if r.is_poll}
+    quiet_ns = lambda t: t.end_ns - min(t.end_ns, max(t.begin, last_poll.get(t, 0)))  # noqa: E731
     least = max(1, f.limits["task-leak"]) + lost_runs(s)
     for group, lives in f.by_group(f.tasks, lambda t: t.type):
         if lives[0].kind == "blocking":
@@ -401,11 +460,12 @@ def task_leak(f):
         age = lambda t: t.end_ns - t.begin  # noqa: E731
         grows = sum(b > a for a, b in zip(live, live[1:]))
         median, most = percentile([age(t) for t in left], 50) or 0, percentile([age(t) for t in ended], 90) or 0
-        if grows < 6 or live[7] < live[0] + least or median < 4 * most:
+        quiet = [t for t in left if 2 * quiet_ns(t) >= age(t)]
+        if grows < 6 or live[7] < live[0] + least or median < 4 * most or 2 * len(quiet) < len(left):
             continue
         oldest = min((t for t in lives if t.end in ("alive", "dropped")), key=lambda t: t.begin)
         size = s.rec.types[group]["size_bytes"] if group is not None else None
-        yield Finding("task-leak", "warning", group, duration // 10, {
+        yield Finding("task-leak", "warning" if ended else "note", group, duration // 10, {
             "alive": live[7], "spawned": len(lives), "ended": len(ended),
             "more_per_s": int((live[7] - live[0]) * 1e9 / (duration // 8 * 7.0) + 0.5),
             **({"alive_bytes": size * live[7]} if size else {}),
@@ -432,7 +492,8 @@ def never_polled(f):
 
 
 def cancel_storm(f):
-    """So many tasks cancelled, that share of those that ended and were not dropped, over that time."""
+    """So many tasks cancelled, that share of those that ended and were not dropped, over that time; costly, or a
+    twentieth completed."""
     for group, lives in f.by_group([t for t in f.tasks if t.end == "cancelled"], lambda t: t.type):
         row = f.rows[group]
         ended = row["completed"] + row["cancelled"] + row["panicked"]
@@ -441,6 +502,8 @@ def cancel_storm(f):
                 or max(times) - min(times) < f.limits["cancel-storm-span"]):
             continue
         busy = sum(t.ns["busy"] for t in lives)
+        if row["completed"] * 100 < ended * 5 and not f.is_costly(busy):
+            continue
         worst = max(lives, key=lambda t: t.ns["busy"])
         yield Finding("cancel-storm", "warning" if f.is_costly(busy) else "note", group, busy, {
             "cancelled": len(lives), "ended": ended, "share_percent": len(lives) * 100 // ended,
