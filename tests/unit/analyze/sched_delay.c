@@ -5,14 +5,6 @@
 
 #define RECORDING (100 * 1000 * MS)
 
-/* A victim is woken from elsewhere at `at`, and runs when the worker has time. */
-static void add_victim(struct script *s, uint64_t at, uint64_t wait_ns, uint64_t id, uint16_t type)
-{
-	ADD(s, WAKE_TYPE(at, 9, id, type, 0));
-	ADD(s, START(at + wait_ns, 0, id, type, 0));
-	ADD(s, END(at + wait_ns + US, 0, 0));
-}
-
 /* A poll of the holder on thread 0 during which a victim is woken, 1 ms after its start. */
 static void add_hold(struct script *s, uint64_t at, uint64_t holder, uint64_t ns, uint64_t victim,
 		     uint16_t victim_type)
@@ -90,25 +82,42 @@ static void test_many_victims_of_one(void **state)
 	found_release(&found);
 }
 
-/* None is long enough alone, but all are of one type. */
+/* None is long enough alone, but all are of one type: nr of them, one after the other, 5 times. */
+static void add_crowd(struct script *s, unsigned nr, uint64_t ns)
+{
+	for (unsigned round = 1; round <= 5; round++) {
+		uint64_t at = round * 100 * MS;
+
+		ADD(s, WAKE(at, 9, 7, 0));
+		for (unsigned i = 0; i < nr; i++) {
+			ADD(s, START(at + i * ns, 0, 50 + i, LOCAL, 0));
+			ADD(s, END(at + (i + 1) * ns - US, 0, 0));
+		}
+		ADD(s, POLL(at + nr * ns, 0, 7));
+		ADD(s, END(at + nr * ns + 1, 0, 0));
+	}
+}
+
 static void test_many_holders(void **state)
 {
 	struct script s = { 0 };
 	struct found found;
 
-	for (unsigned round = 1; round <= 5; round++) {
-		ADD(&s, WAKE(round * 1000 * MS, 9, 7, 0));
-		for (unsigned i = 0; i < 8; i++) {
-			ADD(&s, START(round * 1000 * MS + 2 * i * MS, 0, 50 + i, LOCAL, 0));
-			ADD(&s, END(round * 1000 * MS + (2 * i + 2) * MS - US, 0, 0));
-		}
-		ADD(&s, POLL(round * 1000 * MS + 16 * MS, 0, 7));
-		ADD(&s, END(round * 1000 * MS + 16 * MS + 1, 0, 0));
-	}
-	find_all(&found, &s, script_types, RECORDING, "");
+	add_crowd(&s, 8, 2 * MS);
+	find_all(&found, &s, script_types, 1000 * MS, "");
 	assert_int_equal(found_one(&found, "sched-delay")->type, LOCAL);
 	assert_int_equal(figure_of(found_one(&found, "sched-delay"), "holders"), 40);
 	found_release(&found);
+	add_crowd(&s, 20, MS);
+	find_all(&found, &s, script_types, 1000 * MS, "");
+	assert_int_equal(figure_of(found_one(&found, "sched-delay"), "holders"), 100);
+	found_release(&found);
+	/* a burst, which is soon over and costs little */
+	add_crowd(&s, 8, 2 * MS);
+	assert_int_equal(count_found(&s, 5000 * MS, "sched-delay", ""), 0);
+	/* short polls, of which there are many: nobody's fault */
+	add_crowd(&s, 200, 200 * US);
+	assert_int_equal(count_found(&s, 1000 * MS, "sched-delay", ""), 0);
 }
 
 /* A holder that slept held the worker for sure, so one is enough, if it delays several. */
@@ -129,9 +138,12 @@ static void add_sleeping_hold(struct script *s, unsigned nr_victims)
 static void test_sleeping_holder(void **state)
 {
 	struct script s = { 0 };
+	struct found found;
 
 	add_sleeping_hold(&s, 5);
-	assert_int_equal(count_found(&s, RECORDING, "sched-delay", ""), 1);
+	find_all(&found, &s, script_types, RECORDING, "");
+	assert_non_null(strstr(found_one(&found, "sched-delay")->advice, "blocked-poll"));
+	found_release(&found);
 	add_sleeping_hold(&s, 4);
 	assert_int_equal(count_found(&s, RECORDING, "sched-delay", ""), 0);
 }
@@ -171,52 +183,82 @@ static void test_near_misses(void **state)
 	assert_int_equal(count_found(&s, RECORDING, "sched-delay", ""), 0);
 }
 
+/* nr waits of 6 ms each, 7 ms apart; meanwhile the worker has short polls, or nothing to do. */
+static uint64_t add_overload(struct script *s, unsigned nr, bool is_busy)
+{
+	uint64_t at = MS;
+
+	for (unsigned i = 0; i < nr; i++, at += 7 * MS) {
+		ADD(s, WAKE(at, 9, 7, 0));
+		for (unsigned k = 0; k < 15 && is_busy; k++) {
+			ADD(s, START(at + (k * 400 + 1) * US, 0, 50, LOCAL, 0));
+			ADD(s, END(at + (k + 1) * 400 * US, 0, 0));
+		}
+		ADD(s, POLL(at + 6 * MS + i, 0, 7));
+		ADD(s, END(at + 6 * MS + i + 1, 0, 0));
+	}
+	return at;
+}
+
+/* A hundred waits of 6 ms, in each of which the worker sleeps. */
+static void add_late_awakes(struct script *s)
+{
+	for (uint64_t at = 10 * MS; at <= 1000 * MS; at += 10 * MS) {
+		ADD(s, EV(at - MS, 0, SLEEP));
+		ADD(s, WAKE(at, 9, 7, 0));
+		ADD(s, EV(at + 6 * MS, 0, AWAKE));
+		ADD(s, POLL(at + 6 * MS, 0, 7));
+		ADD(s, END(at + 6 * MS + 1, 0, 0));
+	}
+}
+
 /* Many late polls that nobody held: a note about the machine or the load, and about no type. */
 static void test_unheld(void **state)
 {
 	const struct finding *f;
 	struct script s = { 0 };
 	struct found found;
+	uint64_t end_ns = add_overload(&s, 100, true);
 
-	for (unsigned i = 0; i < 100; i++)
-		add_victim(&s, (i + 1) * 100 * MS, 6 * MS + i, 7, ASYNC);
-	find_all(&found, &s, script_types, RECORDING, "");
+	find_all(&found, &s, script_types, end_ns, "sched-delay-share=5%");
 	f = found_one(&found, "sched-delay");
 	assert_int_equal(f->severity, SEVERITY_NOTE);
 	assert_int_equal(f->type, EVENT_TYPE_NONE);
 	assert_int_equal(figure_of(f, "polls"), 100);
 	assert_int_equal(figure_of(f, "max_ns"), 6 * MS + 99);
 	assert_int_equal(f->task.id, 7);
-	assert_int_equal(f->time_ns, 100 * 100 * MS);
-	assert_non_null(strstr(f->what, "no single type"));
+	assert_int_equal(f->time_ns, MS + 99 * 7 * MS);
+	assert_non_null(strstr(f->what, "no long poll held"));
 	found_release(&found);
 	/* asleep meanwhile: woken late */
-	for (unsigned i = 0; i < 100; i++) {
-		ADD(&s, EV((i + 1) * 100 * MS - MS, 0, SLEEP));
-		ADD(&s, WAKE((i + 1) * 100 * MS, 9, 7, 0));
-		ADD(&s, EV((i + 1) * 100 * MS + 6 * MS, 0, AWAKE));
-		ADD(&s, POLL((i + 1) * 100 * MS + 6 * MS, 0, 7));
-		ADD(&s, END((i + 1) * 100 * MS + 6 * MS + 1, 0, 0));
-	}
-	find_all(&found, &s, script_types, RECORDING, "");
+	add_late_awakes(&s);
+	find_all(&found, &s, script_types, 1010 * MS, "");
 	assert_non_null(strstr(found_one(&found, "sched-delay")->what, "slept meanwhile"));
 	found_release(&found);
+}
+
+static size_t overloads(unsigned nr, bool is_busy, uint64_t rest_ns, const char *limits)
+{
+	struct script s = { 0 };
+	uint64_t end_ns = add_overload(&s, nr, is_busy);
+
+	return count_found(&s, end_ns + rest_ns, "sched-delay", limits);
 }
 
 static void test_unheld_near_misses(void **state)
 {
 	struct script s = { 0 };
 
-	for (unsigned i = 0; i < 99; i++)
-		add_victim(&s, (i + 1) * 100 * MS, 6 * MS, 7, ASYNC);
-	assert_int_equal(count_found(&s, RECORDING, "sched-delay", ""), 0);
+	assert_int_equal(overloads(99, true, 0, "sched-delay-share=5%"), 0);
 	/* a small part of all polls */
-	for (unsigned i = 0; i < 2000; i++)
-		add_victim(&s, (i + 1) * 10 * MS, i % 20 ? US : 6 * MS, 7, ASYNC);
-	assert_int_equal(count_found(&s, RECORDING, "sched-delay", ""), 0);
-	for (unsigned i = 0; i < 2000; i++)
-		add_victim(&s, (i + 1) * 10 * MS, i % 20 ? US : 6 * MS, 7, ASYNC);
-	assert_int_equal(count_found(&s, RECORDING, "sched-delay", "sched-delay-share=5%"), 1);
+	assert_int_equal(overloads(100, true, 0, ""), 0);
+	/* a burst: there were no waits in most of the time, or the workers were not busy */
+	assert_int_equal(overloads(100, true, 800 * MS, "sched-delay-share=5%"), 0);
+	assert_int_equal(overloads(100, true, 90 * MS, "sched-delay-share=5%"), 1);
+	assert_int_equal(overloads(100, true, 200 * MS, "sched-delay-share=5%"), 0);
+	assert_int_equal(overloads(100, false, 0, ""), 0);
+	add_late_awakes(&s);
+	assert_int_equal(count_found(&s, 1250 * MS, "sched-delay", ""), 0);
 }
 
 int main(void)

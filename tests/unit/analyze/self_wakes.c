@@ -23,7 +23,7 @@ static void test_storm(void **state)
 	add_spins(&s, MS, 1, 1000, 10 * US);
 	add_spins(&s, 100 * MS, 2, 3000, 10 * US);
 	add_spins(&s, 200 * MS, 3, 999, 10 * US); /* too few */
-	find_all(&found, &s, script_types, 1000 * MS, "");
+	find_all(&found, &s, script_types, 300 * MS, "");
 	assert_int_equal(found.nr, 1);
 	f = found_one(&found, "self-wakes");
 	assert_int_equal(f->severity, SEVERITY_WARNING);
@@ -35,8 +35,14 @@ static void test_storm(void **state)
 	assert_int_equal(figure_of(f, "self_wakes_percent"), 100);
 	assert_int_equal(figure_of(f, "busy_ns"), 8000 * US);
 	assert_int_equal(f->harm_ns, 8000 * US);
-	assert_string_equal(f->what, "2 tasks woke themselves 4,000 times, 100% of all wakes, and "
-				     "took 8ms of CPU for it");
+	assert_string_equal(f->what, "2 tasks woke themselves 4,000 times, 100% of all wakes; the "
+				     "polls that followed took 8ms");
+	assert_non_null(strstr(f->advice, "join!"));
+	found_release(&found);
+	/* next to nothing */
+	add_spins(&s, MS, 1, 1000, 10 * US);
+	find_all(&found, &s, script_types, 300 * MS, "");
+	assert_int_equal(found_one(&found, "self-wakes")->severity, SEVERITY_NOTE);
 	found_release(&found);
 }
 
@@ -56,6 +62,17 @@ static void test_alive(void **state)
 	}
 	/* it went on to wait: 1500 times in two seconds is not often */
 	assert_int_equal(count_found(&s, 2000 * MS, "self-wakes", ""), 0);
+}
+
+/* Futures of one task that wake each other do so as well, and work in each poll. */
+static void test_work(void **state)
+{
+	struct script s = { 0 };
+
+	add_spins(&s, MS, 1, 5000, 10 * US);
+	assert_int_equal(count_found(&s, 100 * MS, "self-wakes", "self-wakes-poll=2us"), 0);
+	add_spins(&s, MS, 1, 5000, 10 * US);
+	assert_int_equal(count_found(&s, 100 * MS, "self-wakes", "self-wakes-poll=2001ns"), 1);
 }
 
 static void test_near_misses(void **state)
@@ -122,7 +139,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_storm),	    cmocka_unit_test(test_alive),
 		cmocka_unit_test(test_near_misses), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_slots),	    cmocka_unit_test(test_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,23 +41,18 @@ static void test_idle_wakes(void **state)
 	struct script s = { 0 };
 	const struct finding *f;
 	struct found found;
-	uint64_t end_ns = add_woken(&s, &(struct woken){ 2000, 100 * US, 500 });
+	uint64_t end_ns = add_woken(&s, &(struct woken){ 2000, 5 * US, 500 });
 
 	find_all(&found, &s, script_types, end_ns, "");
 	f = found_one(&found, "idle-wakes");
-	assert_int_equal(f->severity, SEVERITY_NOTE);
+	assert_int_equal(f->severity, SEVERITY_WARNING);
 	assert_int_equal(f->type, ASYNC);
 	assert_int_equal(f->harm_ns, 2000 * 500);
 	assert_int_equal(figure_of(f, "idle_wakes"), 2000);
 	assert_int_equal(figure_of(f, "polls"), 2001);
 	assert_int_equal(figure_of(f, "share_percent"), 99);
-	assert_string_equal(f->what,
-			    "2,000 times woken for a poll of 500ns that woke nobody and waited on");
-	found_release(&found);
-	/* a tenth of the worker's time */
-	end_ns = add_woken(&s, &(struct woken){ 2000, 5 * US, 500 });
-	find_all(&found, &s, script_types, end_ns, "");
-	assert_int_equal(found_one(&found, "idle-wakes")->severity, SEVERITY_WARNING);
+	assert_string_equal(f->what, "2,000 wakes for tiny polls of 500ns each, 1ms in all, that "
+				     "woke nobody and waited on");
 	found_release(&found);
 }
 
@@ -71,28 +66,31 @@ static size_t idle_wakes(struct woken w, const char *limits)
 
 static void test_idle_wakes_miss(void **state)
 {
-	assert_int_equal(idle_wakes((struct woken){ 999, 100 * US, 500 }, ""), 0);
-	assert_int_equal(idle_wakes((struct woken){ 999, 100 * US, 500 }, "idle-wakes=999"), 1);
+	assert_int_equal(idle_wakes((struct woken){ 999, 5 * US, 500 }, ""), 0);
+	assert_int_equal(idle_wakes((struct woken){ 999, 5 * US, 500 }, "idle-wakes=999"), 1);
 	/* rare */
-	assert_int_equal(idle_wakes((struct woken){ 2000, 2 * MS, 500 }, ""), 0);
-	assert_int_equal(idle_wakes((struct woken){ 2000, 2 * MS, 500 }, "idle-wakes-rate=400"), 1);
+	assert_int_equal(idle_wakes((struct woken){ 2000, 5 * US, 500 }, "idle-wakes-rate=300000"),
+			 0);
+	assert_int_equal(idle_wakes((struct woken){ 2000, 5 * US, 500 }, "idle-wakes-rate=100000"),
+			 1);
+	/* often, and next to nothing of the worker's time */
+	assert_int_equal(idle_wakes((struct woken){ 2000, 20 * US, 500 }, ""), 0);
 	/* it works */
-	assert_int_equal(idle_wakes((struct woken){ 2000, 100 * US, 5000 }, ""), 0);
-	assert_int_equal(idle_wakes((struct woken){ 2000, 100 * US, 5000 }, "idle-wakes-poll=6us"),
+	assert_int_equal(idle_wakes((struct woken){ 2000, 50 * US, 5000 }, ""), 0);
+	assert_int_equal(idle_wakes((struct woken){ 2000, 50 * US, 5000 }, "idle-wakes-poll=6us"),
 			 1);
 	/* it passes something on, or begins something */
-	assert_int_equal(
-		idle_wakes((struct woken){ 2000, 100 * US, 500, .wakes_another = true }, ""), 0);
-	assert_int_equal(idle_wakes((struct woken){ 2000, 100 * US, 500, .spawns = true }, ""), 0);
-	/* its own doing, which is another rule's */
-	assert_int_equal(
-		idle_wakes((struct woken){ 2000, 100 * US, 500, .wakes_itself = true }, ""), 0);
-	/* a timer, or I/O */
-	assert_int_equal(idle_wakes((struct woken){ 2000, 100 * US, 500, .is_timed = true }, ""),
+	assert_int_equal(idle_wakes((struct woken){ 2000, 5 * US, 500, .wakes_another = true }, ""),
 			 0);
+	assert_int_equal(idle_wakes((struct woken){ 2000, 5 * US, 500, .spawns = true }, ""), 0);
+	/* its own doing, which is another rule's */
+	assert_int_equal(idle_wakes((struct woken){ 2000, 5 * US, 500, .wakes_itself = true }, ""),
+			 0);
+	/* a timer, or I/O */
+	assert_int_equal(idle_wakes((struct woken){ 2000, 5 * US, 500, .is_timed = true }, ""), 0);
 	/* what it waited for was its end */
-	assert_int_equal(idle_wakes((struct woken){ 4000, 100 * US, 500, .ends = true }, ""), 0);
-	assert_int_equal(idle_wakes((struct woken){ 4000, 100 * US, 500, .ends = true },
+	assert_int_equal(idle_wakes((struct woken){ 4000, 5 * US, 500, .ends = true }, ""), 0);
+	assert_int_equal(idle_wakes((struct woken){ 4000, 5 * US, 500, .ends = true },
 				    "idle-wakes-share=0 idle-wakes=1"),
 			 0);
 }
@@ -107,7 +105,7 @@ static void test_idle_wakes_share(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct script s = { 0 };
-		uint64_t end_ns = add_woken(&s, &(struct woken){ 2000, 100 * US, 500 });
+		uint64_t end_ns = add_woken(&s, &(struct woken){ 2000, 5 * US, 500 });
 
 		for (unsigned n = 0; n < cases[i].nr_long; n++) {
 			ADD(&s, WAKE(end_ns += 10, 5, 1, 0));
@@ -311,6 +309,28 @@ static void test_blocking_queue(void **state)
 	found_release(&found);
 }
 
+/* As many waited for threads that had nothing else to do: for a CPU, then. */
+static void test_blocking_queue_cpu(void **state)
+{
+	struct script s = { 0 };
+	const struct finding *f;
+	struct found found;
+	uint64_t end_ns = add_closures(&s, 10, 10 * MS, true);
+
+	for (uint64_t id = 11; id <= 18; id++)
+		ADD(&s, SPAWN(end_ns, 7, 0x1000 * id));
+	for (uint64_t id = 11; id <= 18; id++)
+		ADD(&s, START(end_ns + 20 * MS, id, id, BLOCKING, 0));
+	find_all(&found, &s, script_types, end_ns + 30 * MS, "");
+	f = found_one(&found, "blocking-queue");
+	assert_int_equal(f->severity, SEVERITY_NOTE);
+	assert_int_equal(figure_of(f, "queued"), 8);
+	assert_int_equal(figure_of(f, "late"), 8);
+	assert_non_null(strstr(f->what, "for a CPU"));
+	assert_non_null(strstr(f->advice, "Semaphore"));
+	found_release(&found);
+}
+
 static size_t queues(unsigned nr, uint64_t busy_ns, bool are_spawns_seen, const char *limits)
 {
 	struct script s = { 0 };
@@ -357,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_worker_imbalance_queue),
 		cmocka_unit_test(test_worker_imbalance_miss),
 		cmocka_unit_test(test_blocking_queue),
+		cmocka_unit_test(test_blocking_queue_cpu),
 		cmocka_unit_test(test_blocking_queue_miss),
 	};
 
