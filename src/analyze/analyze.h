@@ -77,8 +77,8 @@ struct analysis_input {
 	const struct by_type_row *rows; /* by group: rec->nr_groups of them */
 	const struct model_thread *threads;
 	size_t nr_threads;
-	/* At least so long runs had no CPU although they were not seen to sleep: the machine was
-	 * busy, or they were in a call that is not seen (read, fsync). 0: no sign of that. */
+	/* So long workers could have run and no CPU was free: the machine was busy. 0: no sign of
+	 * that, or the kernel did not tell. */
 	uint64_t off_cpu_ns;
 	struct analyzer *out; /* for finding_add */
 };

@@ -5,6 +5,7 @@
 
 #include "analyze/analyses.h"
 #include "analyze/config.h"
+#include "analyze/cpu_use.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -162,20 +163,19 @@ static void drop_covered(struct analyzer *a)
 	a->findings.nr = kept;
 }
 
-/* The program's CPU time is all that runs can have had; what they took beyond that was not CPU. */
-static uint64_t off_cpu_ns(const struct analyzer *a)
+static uint64_t off_cpu_ns(const struct analyzer *a, const struct model *m)
 {
-	uint64_t cpu_ns = a->rec->trace ? trace_get_end(a->rec->trace)->target_cpu_ns : 0;
-	uint64_t awake_ns = 0;
+	uint64_t ns = 0;
 
 	vec_each (t, &a->threads)
-		awake_ns += t->busy_ns - MIN(t->busy_ns, t->blocked_ns);
-	return cpu_ns && awake_ns > cpu_ns ? awake_ns - cpu_ns : 0;
+		if (t->kind == MODEL_WORKER)
+			ns += cpu_use_wait(a->rec, t->thread, model_get_start(m), model_get_end(m));
+	return ns;
 }
 
 void analyzer_finish(struct analyzer *a, const struct model *m)
 {
-	uint64_t off_cpu = off_cpu_ns(a);
+	uint64_t off_cpu = off_cpu_ns(a, m);
 
 	for (size_t i = 0; i < NR_ANALYSES; i++) {
 		struct running *r = &a->running[i];

@@ -42,6 +42,7 @@ struct blocked {
 	bool is_certain;     /* one of these did not wait for a lock */
 	uint64_t nr, max_ns; /* of all sleeps, however short */
 	uint64_t ns[NR_SLEEP_KINDS];
+	uint64_t over_ns[NR_SLEEP_KINDS]; /* of those over the limit */
 };
 
 struct state {
@@ -80,6 +81,8 @@ static void on_odd_run(void *sink, const struct model_run *run)
 	/* Sleeping is what closures on the blocking pool are for, and block_in_place. */
 	if (likely(!run->blocked_ns) || run->task->kind == TRACE_BLOCKING || run->is_off_worker)
 		return;
+	if (run->is_panicked) /* writing the backtrace takes locks, and files */
+		return;
 	b = &s->by_group[recording_group_of(s->rec, run->task->key.type)];
 	kind = kind_of(run->sleep_flags);
 	b->nr++;
@@ -87,17 +90,18 @@ static void on_odd_run(void *sink, const struct model_run *run)
 	b->max_ns = MAX(b->max_ns, run->blocked_ns);
 	if (run->blocked_ns < s->limits[LIMIT_WARN])
 		return;
+	b->over_ns[kind] += run->blocked_ns;
 	b->is_certain |= kind != SLEEP_LOCK;
 	over_limit_add(&b->over, run, run->blocked_ns, s->limits[LIMIT_WARN],
 		       s->limits[LIMIT_CRITICAL]);
 }
 
-static enum sleep_kind main_kind(const struct blocked *b)
+static enum sleep_kind main_kind(const uint64_t ns[NR_SLEEP_KINDS])
 {
 	enum sleep_kind most = SLEEP_LOCK;
 
 	for (int k = 0; k < NR_SLEEP_KINDS; k++)
-		if (b->ns[k] > b->ns[most])
+		if (ns[k] > ns[most])
 			most = k;
 	return most;
 }
@@ -117,8 +121,8 @@ static void say(const struct blocked *b, const struct over_limit *o, enum severi
 {
 	struct finding *f = finding_add(in, severity, type);
 	uint64_t nr = o ? o->nr : b->nr, ns = o ? o->ns : all_ns(b);
-	char count[FORMAT_SIZE], all[FORMAT_SIZE], max[FORMAT_SIZE];
-	enum sleep_kind kind = main_kind(b);
+	char count[FORMAT_SIZE], limit[FORMAT_SIZE], all[FORMAT_SIZE], max[FORMAT_SIZE];
+	enum sleep_kind kind = main_kind(o ? b->over_ns : b->ns);
 
 	f->harm_ns = ns;
 	if (o)
@@ -128,6 +132,10 @@ static void say(const struct blocked *b, const struct over_limit *o, enum severi
 	finding_figure(f, "max_ns", FIGURE_NS, b->max_ns);
 	if (nr == 1)
 		finding_say(f, "1 poll slept %s, %s", format_span(ns, all), texts[kind].what);
+	else if (o)
+		finding_say(f, "%s polls of %s or more slept %s, the longest %s, %s",
+			    format_grouped(nr, count), format_span(in->limits[LIMIT_WARN], limit),
+			    format_span(ns, all), format_span(b->max_ns, max), texts[kind].what);
 	else
 		finding_say(f, "%s polls slept %s in all, the longest %s, %s",
 			    format_grouped(nr, count), format_span(ns, all),

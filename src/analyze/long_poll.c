@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Polls that keep the CPU, or a system call that is not seen, for long: other tasks of the worker
- * wait. The kernel may also have taken the CPU away meanwhile. When the program's CPU time shows
- * that this could explain the long polls, only those over the critical limit count.
+ * Polls that keep their worker for long: other tasks wait. They compute, or they are in a system
+ * call that blocks and is not seen, or the kernel took their CPU away. The last is the machine's
+ * fault, so that time does not count. Where the kernel did not tell, it all counts, and what to do
+ * is said for both of the others.
  */
 #include "analyze/analyses.h"
+#include "analyze/cpu_use.h"
 #include "analyze/over_limit.h"
 #include "base/format.h"
 
@@ -13,7 +15,7 @@ enum { LIMIT_WARN, LIMIT_CRITICAL, LIMIT_COUNT };
 /* dial9's limits */
 static const struct threshold thresholds[] = {
 	[LIMIT_WARN] = { "long-poll", THRESHOLD_NS, 10000000,
-			 "a poll that keeps the CPU this long" },
+			 "a poll that keeps its worker this long, awake" },
 	[LIMIT_CRITICAL] = { "long-poll-critical", THRESHOLD_NS, 50000000,
 			     "… and one that is critical" },
 	[LIMIT_COUNT] = { "long-poll-count", THRESHOLD_COUNT, 5,
@@ -25,6 +27,7 @@ struct state {
 	const struct recording *rec;
 	uint64_t limit_ns, critical_ns;
 	struct over_limit *by_group;
+	struct cpu_uses uses;
 };
 
 static void init(void *state, const struct analysis_input *in)
@@ -35,12 +38,16 @@ static void init(void *state, const struct analysis_input *in)
 	s->limit_ns = in->limits[LIMIT_WARN];
 	s->critical_ns = in->limits[LIMIT_CRITICAL];
 	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
+	cpu_uses_init(&s->uses, in->rec);
 	analysis_watch(in, s->limit_ns, UINT64_MAX);
 }
 
 static void release(void *state)
 {
-	free(((struct state *)state)->by_group);
+	struct state *s = state;
+
+	cpu_uses_release(&s->uses);
+	free(s->by_group);
 }
 
 static void on_odd_run(void *sink, const struct model_run *run)
@@ -52,54 +59,99 @@ static void on_odd_run(void *sink, const struct model_run *run)
 		return;
 	ns -= MIN(ns, run->blocked_ns); /* blocked-poll tells of the rest */
 	if (ns < s->limit_ns || run->flags || run->task->kind == TRACE_BLOCKING ||
-	    run->is_off_worker)
+	    run->is_off_worker || run->is_panicked)
 		return;
 	over_limit_add(&s->by_group[recording_group_of(s->rec, run->task->key.type)], run, ns,
 		       s->limit_ns, s->critical_ns);
+	cpu_uses_add(&s->uses, run, ns);
 }
 
-static void say(const struct over_limit *o, bool is_off_cpu, uint16_t type,
-		const struct analysis_input *in)
-{
-	struct finding *f = finding_add(in, over_limit_severity(o, in->limits[LIMIT_COUNT]), type);
-	char count[FORMAT_SIZE], all[FORMAT_SIZE], max[FORMAT_SIZE];
+/* What most of the time was. */
+enum cause { CAUSE_CPU, CAUSE_UNSEEN, CAUSE_MACHINE, CAUSE_UNKNOWN };
 
-	f->harm_ns = o->ns;
+static const char *const advices[] = {
+	[CAUSE_CPU] = "split the work with yield_now, or move it to spawn_blocking",
+	[CAUSE_UNSEEN] = "look for a call that futrace does not see (file or pipe I/O, DNS, flock, "
+			 "a lock of C), and move it to spawn_blocking",
+	[CAUSE_MACHINE] = "look at what else runs: the machine had no CPU free for them",
+	[CAUSE_UNKNOWN] = "move it to spawn_blocking, be it a call that blocks (file or pipe I/O, "
+			  "DNS, a lock of C) or work, which yield_now can split, too",
+};
+
+static void say(const struct over_limit *o, const struct cpu_use *use, struct finding *f,
+		enum cause cause, uint64_t limit_ns)
+{
+	char count[FORMAT_SIZE], limit[FORMAT_SIZE], all[FORMAT_SIZE], max[FORMAT_SIZE];
+	char part[FORMAT_SIZE], *rest = NULL;
+
+	f->harm_ns = o->ns - use->wait_ns;
 	finding_point(f, &o->worst);
 	finding_figure(f, "polls", FIGURE_COUNT, o->nr);
 	finding_figure(f, "busy_ns", FIGURE_NS, o->ns);
 	finding_figure(f, "max_ns", FIGURE_NS, o->worst.span_ns);
+	finding_figure(f, "cpu_wait_ns", FIGURE_NS, use->wait_ns);
+	finding_figure(f, "unseen_ns", FIGURE_NS, use->unseen_ns);
+	finding_figure(f, "unknown_ns", FIGURE_NS, use->unknown_ns);
+	if (cause == CAUSE_UNSEEN)
+		rest = xasprintf(", and used the CPU for %s of it at most: they block",
+				 format_span(o->ns - use->wait_ns - use->unseen_ns, part));
+	else if (cause == CAUSE_MACHINE)
+		rest = xasprintf(", of which they waited %s for a CPU",
+				 format_span(use->wait_ns, part));
 	if (o->nr == 1)
-		finding_say(f, "1 poll kept its worker busy for %s", format_span(o->ns, all));
+		finding_say(f, "1 poll kept its worker busy for %s%s", format_span(o->ns, all),
+			    rest ? rest : "");
 	else
-		finding_say(f, "%s polls kept their worker busy for %s in all, the longest %s",
-			    format_grouped(o->nr, count), format_span(o->ns, all),
-			    format_span(o->worst.span_ns, max));
-	if (is_off_cpu)
-		finding_advise(f, "look for calls that block, such as reading a file or a socket "
-				  "of std, and move them to spawn_blocking; much of this time was "
-				  "not CPU time");
-	else
-		finding_advise(f, "split the work with yield_now, or move it to spawn_blocking");
+		finding_say(f, "%s polls of %s or more kept their worker for %s, the longest %s%s",
+			    format_grouped(o->nr, count), format_span(limit_ns, limit),
+			    format_span(o->ns, all), format_span(o->worst.span_ns, max),
+			    rest ? rest : "");
+	finding_advise(f, "%s", advices[cause]);
+	free(rest);
+}
+
+static enum cause cause_of(const struct over_limit *o, const struct cpu_use *use)
+{
+	uint64_t own_ns = o->ns - use->wait_ns;
+
+	if (use->unseen_ns > own_ns / 2)
+		return CAUSE_UNSEEN;
+	return use->unknown_ns > own_ns / 2 ? CAUSE_UNKNOWN : CAUSE_CPU;
+}
+
+static void judge(const struct over_limit *o, const struct cpu_use *use, uint16_t type,
+		  const struct analysis_input *in)
+{
+	uint64_t count = in->limits[LIMIT_COUNT], limit_ns = in->limits[LIMIT_WARN];
+	unsigned __int128 own_ns = o->ns - use->wait_ns, need = (unsigned __int128)count * o->ns;
+	struct finding *f;
+
+	if (!o->nr)
+		return;
+	if (o->weight * own_ns >= need) {
+		f = finding_add(in,
+				o->critical_weight * own_ns >= need ? SEVERITY_CRITICAL
+								    : SEVERITY_WARNING,
+				type);
+		say(o, use, f, cause_of(o, use), limit_ns);
+	} else if (o->critical_weight >= count) {
+		f = finding_add(in, SEVERITY_NOTE, type);
+		say(o, use, f, CAUSE_MACHINE, limit_ns);
+	}
 }
 
 static void finish(void *state, const struct analysis_input *in)
 {
 	struct state *s = state;
 
-	for (uint32_t g = 0; g < in->rec->nr_groups; g++) {
-		const struct over_limit *o = &s->by_group[g];
-		bool is_off_cpu = in->off_cpu_ns >= o->ns - o->ns / 4;
-		uint64_t weight = is_off_cpu ? o->critical_weight : o->weight;
-
-		if (o->nr && weight >= in->limits[LIMIT_COUNT])
-			say(o, is_off_cpu, in->rec->groups[g].type, in);
-	}
+	cpu_uses_finish(&s->uses);
+	for (uint32_t g = 0; g < in->rec->nr_groups; g++)
+		judge(&s->by_group[g], &s->uses.by_group[g], in->rec->groups[g].type, in);
 }
 
 const struct analysis analysis_long_poll = {
 	.name = "long-poll",
-	.summary = "polls that keep the CPU of their worker for long",
+	.summary = "polls that keep their worker for long, awake or in a call that is not seen",
 	.thresholds = thresholds,
 	.state_size = sizeof(struct state),
 	.init = init,

@@ -25,6 +25,8 @@ struct drain {
 	uint64_t nr_events[EV_MAX]; /* as the file has them, with those of our own */
 	uint64_t nr_broken;	    /* stretches that made no sense */
 	bool is_named;		    /* its name was looked for */
+	uint64_t counted_pos;	    /* pos when the kernel was last asked about the thread */
+	uint64_t counted_ns;	    /* … and when that was */
 };
 
 /*

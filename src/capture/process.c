@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "capture/cpu.h"
 
 #define MAX_CMDLINE (1 << 20)
 
@@ -205,6 +206,7 @@ static void begin(struct process *p, int fd)
 	split_args(&p->cmdline, &argv, &meta.argc);
 	meta.argv = argv;
 	p->writer = trace_writer_new(fd, &meta);
+	p->begin_ns = clock_mono_ns();
 	put_anchor(p);
 	free(argv);
 	free(cpu);
@@ -361,6 +363,7 @@ void process_flush(struct process *p, bool anchor)
 		return;
 	if (anchor)
 		put_anchor(p);
+	cpu_count_threads(p);
 	trace_writer_flush(p->writer);
 	e = trace_writer_error(p->writer);
 	if (e)
@@ -410,6 +413,8 @@ void process_end(struct process *p, struct trace_end *end)
 {
 	struct err e = ERR_INIT;
 
+	if (p->writer && end->kind == TRACE_STOPPED)
+		cpu_count_threads(p);
 	while (p->active.nr)
 		drop_ring(p, p->active.v[--p->active.nr]);
 	if (process_begin_file(p) == 0) {

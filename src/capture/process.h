@@ -44,6 +44,8 @@ struct process {
 	struct drain **rings; /* by slot, NULL: not in use */
 	VEC(uint32_t) active; /* slots with a ring */
 	uint32_t nr_types;
+	uint32_t next_counted; /* of active, whom to ask the kernel about next */
+	uint64_t begin_ns;     /* when the file was begun */
 
 	/* sums of rings that are gone */
 	uint64_t nr_events[EV_MAX], lost[EV_MAX], nr_broken;

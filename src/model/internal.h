@@ -56,16 +56,17 @@ struct task {
 	uint8_t state;		 /* enum task_state */
 	uint8_t turn;		 /* the one to come; the other is that of the latest run */
 	uint8_t run_flags;
-	uint8_t over_flags; /* TASK_RUNNING: what a shutdown that ended meanwhile saw of its end */
-	bool is_hidden;	    /* nothing is told of it: a filter does not want it */
-	bool was_run;	    /* it had a run before */
-	bool is_first_run;  /* TASK_RUNNING: it had none */
-	bool is_off_worker; /* TASK_RUNNING: it gave its worker away */
-	bool is_addr_known; /* its spawn was looked for */
-	bool is_notified;   /* TASK_RUNNING: a wake came that belongs behind this run */
-	bool is_run_woken;  /* woken from elsewhere while it ran, by `waker` */
-	bool saw_shutdown;  /* the runtime goes away */
-	bool saw_finished;  /* … and found it complete */
+	/* TASK_RUNNING: what a shutdown that ended meanwhile saw of its end; then what it saw */
+	uint8_t over_flags;
+	bool is_hidden;		/* nothing is told of it: a filter does not want it */
+	bool was_run;		/* it had a run before */
+	bool is_first_run;	/* TASK_RUNNING: it had none */
+	bool is_off_worker;	/* TASK_RUNNING: it gave its worker away */
+	bool is_addr_known;	/* its spawn was looked for */
+	bool is_notified;	/* TASK_RUNNING: a wake came that belongs behind this run */
+	bool is_run_woken;	/* woken from elsewhere while it ran, by `waker` */
+	bool saw_shutdown;	/* the runtime goes away */
+	bool saw_finished;	/* … and found it complete */
 	bool is_shutdown_blind; /* a shutdown runs or ran it, and no sign was seen that it was
 				   queued */
 	bool is_taken;		/* TASK_ENDED: … but it was. No wake can change that any more */

@@ -430,7 +430,7 @@ void task_run_end(struct model *m, struct task *t, struct run_ref run, uint8_t f
 		t->shutdown = RUN_REF_NONE;
 		return;
 	}
-	flags |= t->over_flags;
+	flags = t->over_flags |= flags;
 	close_run(m, t, m->now, false);
 	t->run = RUN_REF_NONE;
 	if (flags & (EF_END_COMPLETE | EF_END_PANICKED)) {

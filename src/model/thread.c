@@ -189,6 +189,7 @@ void thread_tell_run(struct model *m, struct task *t, uint64_t end, bool is_open
 		.is_first = t->is_first_run,
 		.is_off_worker = t->is_off_worker,
 		.is_open = is_open,
+		.is_panicked = t->over_flags & EF_END_PANICKED,
 	};
 
 	place_run(m, t->run, &run);

@@ -144,12 +144,26 @@ static bool load_anchor(struct load *l, struct cursor *c)
 	return true;
 }
 
+static bool load_cpu(struct load *l, struct cursor *c)
+{
+	uint64_t thread = cursor_varint(c);
+	struct trace_cpu u = { .thread = thread, .time = unzigzag(take_field(c)) };
+
+	u.cpu_ns = take_field(c);
+	u.wait_ns = take_field(c);
+	if (c->bad || thread >= THREADS_MAX)
+		return false;
+	if (l->cpu.nr < CPU_MAX)
+		vec_push(&l->cpu, u);
+	return true;
+}
+
 bool load_defs(struct load *l, const uint8_t *raw, size_t len)
 {
 	static bool (*const readers[])(struct load *, struct cursor *) = {
 		[DEF_STRING] = load_string,   [DEF_META] = load_meta, [DEF_OBJECT] = load_object,
 		[DEF_RUNTIME] = load_runtime, [DEF_TYPE] = load_type, [DEF_THREAD] = load_thread,
-		[DEF_ANCHOR] = load_anchor,
+		[DEF_ANCHOR] = load_anchor,   [DEF_CPU] = load_cpu,
 	};
 	struct cursor c = { .p = raw, .end = raw + len };
 	bool is_good = true;
@@ -196,6 +210,33 @@ static void default_string(const char **s)
 		*s = "";
 }
 
+static int compare_cpu(const void *pa, const void *pb)
+{
+	const struct trace_cpu *a = pa, *b = pb;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return a->time < b->time ? -1 : a->time > b->time;
+}
+
+/* In order, and only those that do not run backwards. */
+static void order_cpu(struct load *l)
+{
+	size_t kept = 0;
+
+	if (l->cpu.nr)
+		qsort(l->cpu.v, l->cpu.nr, sizeof(*l->cpu.v), compare_cpu);
+	vec_each (u, &l->cpu) {
+		const struct trace_cpu *last = kept ? &l->cpu.v[kept - 1] : NULL;
+
+		if (u->time >> 63 || (last && last->thread == u->thread &&
+				      (u->cpu_ns < last->cpu_ns || u->wait_ns < last->wait_ns)))
+			continue;
+		l->cpu.v[kept++] = *u;
+	}
+	l->cpu.nr = kept;
+}
+
 void load_finish_defs(struct load *l)
 {
 	struct trace_meta *m = &l->meta;
@@ -225,6 +266,7 @@ void load_finish_defs(struct load *l)
 		reach(&l->threads, b->header.thread);
 	vec_each (t, &l->threads)
 		default_string(&t->name);
+	order_cpu(l);
 	/*
 	 * In the file they count from time 0; whoever asks for anchors wants the clock's own
 	 * count.

@@ -31,6 +31,7 @@
 #define TYPES_MAX	  65536
 #define ANCHORS_MAX	  (1u << 20)
 #define ARGS_MAX	  65536
+#define CPU_MAX		  (1u << 20)
 
 #define EVENTS_HEADER_LEN 20
 #define SHAPES_MAX	  255
@@ -55,6 +56,7 @@ enum def_tag {
 	DEF_TYPE,
 	DEF_THREAD,
 	DEF_ANCHOR,
+	DEF_CPU,
 };
 
 struct block_header {

@@ -173,4 +173,5 @@ void load_release(struct load *l)
 	vec_release(&l->types);
 	vec_release(&l->threads);
 	vec_release(&l->anchors);
+	vec_release(&l->cpu);
 }

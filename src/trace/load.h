@@ -36,6 +36,7 @@ struct load {
 	VEC(struct trace_type) types;
 	VEC(struct trace_thread) threads;
 	VEC(struct clock_anchor) anchors;
+	VEC(struct trace_cpu) cpu; /* by thread, then time, once all is read */
 	bool has_meta, has_end;
 };
 

@@ -221,6 +221,8 @@ struct trace *trace_open(const char *path, struct err *e)
 		return NULL;
 	}
 	timeline_init(&t->timeline, t->load.anchors.v, t->load.anchors.nr, t->load.meta.base_ticks);
+	vec_each (u, &t->load.cpu)
+		u->time = timeline_ns(&t->timeline, u->time);
 	make_streams(t);
 	trace_rewind(t);
 	return t;
@@ -272,6 +274,7 @@ GETTER(runtimes, trace_runtime)
 GETTER(types, trace_type)
 GETTER(threads, trace_thread)
 GETTER(anchors, clock_anchor)
+GETTER(cpu, trace_cpu)
 
 uint64_t trace_get_size(const struct trace *t)
 {

@@ -35,6 +35,8 @@ const struct trace_runtime *trace_get_runtimes(const struct trace *t, uint32_t *
 const struct trace_type *trace_get_types(const struct trace *t, uint32_t *nr);
 const struct trace_thread *trace_get_threads(const struct trace *t, uint32_t *nr);
 const struct clock_anchor *trace_get_anchors(const struct trace *t, uint32_t *nr);
+/* What the kernel counted of threads, in order of thread and time; counts only grow. */
+const struct trace_cpu *trace_get_cpu(const struct trace *t, uint32_t *nr);
 uint64_t trace_get_size(const struct trace *t); /* bytes of the file */
 uint64_t
 trace_get_duration(const struct trace *t); /* ns from time 0 to the last stamp or the end */

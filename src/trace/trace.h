@@ -66,6 +66,14 @@ struct trace_thread {
 	const char *name; /* the last one it had, or "" */
 };
 
+/* What the kernel had counted of a thread at one moment, since the thread began. */
+struct trace_cpu {
+	uint32_t thread;
+	uint64_t time; /* on writing ticks of the clock, on reading ns since time 0 */
+	uint64_t cpu_ns;
+	uint64_t wait_ns; /* runnable, and no CPU was free */
+};
+
 enum trace_end_kind {
 	TRACE_CUT,	/* no end block: the recorder died or the file was cut */
 	TRACE_EXITED,	/* status: exit code */

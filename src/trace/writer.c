@@ -272,6 +272,14 @@ struct trace_stream *trace_writer_thread(struct trace_writer *w, uint32_t tid)
 	return s;
 }
 
+void trace_stream_cpu(struct trace_stream *s, const struct trace_cpu *u)
+{
+	const uint64_t v[] = { s->thread, zigzag(u->time - s->w->base_ticks), u->cpu_ns,
+			       u->wait_ns };
+
+	add_numbers(s->w, DEF_CPU, v, ARRAY_SIZE(v));
+}
+
 static void flush_stream(struct trace_stream *s)
 {
 	struct trace_writer *w = s->w;

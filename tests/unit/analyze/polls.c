@@ -61,7 +61,7 @@ static void test_blocked_sleep(void **state)
 	assert_int_equal(f->time_ns, 50000 * MS);
 	assert_int_equal(f->span_ns, 60 * MS);
 	assert_int_equal(f->thread, 0);
-	assert_string_equal(f->what, "4 polls slept 180ms in all, the longest 60ms, in "
+	assert_string_equal(f->what, "4 polls of 10ms or more slept 180ms, the longest 60ms, in "
 				     "thread::sleep or the like");
 	assert_non_null(strstr(f->advice, "tokio::time::sleep"));
 	found_release(&found);
@@ -185,7 +185,8 @@ static void test_long(void **state)
 	assert_int_equal(f->task.id, 7);
 	assert_int_equal(f->time_ns, 1000 * MS);
 	assert_string_equal(f->what,
-			    "5 polls kept their worker busy for 55ms in all, the longest 11ms");
+			    "5 polls of 10ms or more kept their worker for 55ms, the longest "
+			    "11ms");
 	found_release(&found);
 	/* one is enough when it is long enough */
 	s = make_busy(1, 50 * MS, ASYNC);

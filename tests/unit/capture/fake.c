@@ -83,6 +83,11 @@ void trace_stream_put(struct trace_stream *s, const struct event *ev)
 	vec_push(&fake_file.events, (struct fake_event){ s->tid, *ev });
 }
 
+void trace_stream_cpu(struct trace_stream *s, const struct trace_cpu *u)
+{
+	fake_file.nr_counts++;
+}
+
 void trace_stream_close(struct trace_stream *s)
 {
 	fake_file.nr_open_streams--;

@@ -25,7 +25,7 @@ struct fake_file {
 	VEC(struct trace_type) types;
 	VEC(struct trace_runtime) runtimes;
 	VEC(struct trace_object) objects;
-	unsigned nr_threads, nr_open_streams, nr_anchors, nr_writers;
+	unsigned nr_threads, nr_open_streams, nr_anchors, nr_counts, nr_writers;
 	bool is_closed, has_end;
 	struct trace_end end;
 	uint64_t bytes_per_event; /* so that the file grows */
