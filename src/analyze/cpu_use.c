@@ -61,11 +61,12 @@ static uint64_t share(uint64_t all, uint64_t ns, uint64_t of_ns)
 /* Its long polls get their shares of it. */
 static void close_window(struct cpu_uses *u, struct cpu_use_window *w)
 {
-	uint64_t all = w->polls_ns, rest = w->length_ns - MIN(w->length_ns, all);
-	/* what the rest of the window cannot have had */
-	uint64_t least_cpu = MIN(w->cpu_ns - MIN(w->cpu_ns, rest), all);
-	uint64_t wait = MIN(w->wait_ns, all - least_cpu);
-	uint64_t unseen = all - wait - MIN(w->cpu_ns, all - wait);
+	uint64_t all = w->polls_ns, length = w->end.time - w->start.time;
+	uint64_t rest = length - MIN(length, all);
+	uint64_t cpu = w->end.cpu_ns - w->start.cpu_ns;
+	uint64_t least_cpu = MIN(cpu - MIN(cpu, rest), all); /* the rest cannot have had it */
+	uint64_t wait = MIN(w->end.wait_ns - w->start.wait_ns, all - least_cpu);
+	uint64_t unseen = all - wait - MIN(cpu, all - wait);
 
 	vec_each (p, &w->parts) {
 		u->by_group[p->group].wait_ns += share(wait, p->ns, all);
@@ -79,26 +80,18 @@ static void close_window(struct cpu_uses *u, struct cpu_use_window *w)
 static bool reach_run(struct cpu_uses *u, struct cpu_use_window *w, const struct model_run *run)
 {
 	uint32_t nr;
-	const struct trace_cpu *v = get_readings(u->rec, &nr), *end;
+	const struct trace_cpu *v = get_readings(u->rec, &nr);
 	uint32_t i = count_before(v, nr, run->thread, run->end_ns);
 
 	if (i == nr || v[i].thread != run->thread)
 		return false;
-	end = &v[i];
-	if (w->polls_ns && run->start_ns >= w->end_ns)
+	if (w->polls_ns && run->start_ns >= w->end.time)
 		close_window(u, w);
-	if (!w->polls_ns) {
-		struct trace_cpu start =
+	if (!w->polls_ns)
+		w->start =
 			before(v, count_before(v, nr, run->thread, run->start_ns + 1), run->thread);
-
-		w->start_ns = start.time;
-		w->start_cpu_ns = start.cpu_ns;
-		w->start_wait_ns = start.wait_ns;
-	}
-	w->end_ns = end->time;
-	w->length_ns = end->time - w->start_ns;
-	w->cpu_ns = end->cpu_ns - w->start_cpu_ns;
-	w->wait_ns = end->wait_ns - w->start_wait_ns;
+	if (!w->polls_ns || v[i].time > w->end.time)
+		w->end = v[i];
 	return true;
 }
 
@@ -114,8 +107,11 @@ void cpu_uses_add(struct cpu_uses *u, const struct model_run *run, uint64_t ns)
 	uint32_t group = recording_group_of(u->rec, run->task->key.type);
 	struct cpu_use_window *w = window_of(u, run->thread);
 
-	/* A run inside of another is part of that one's time as well. */
-	if (!ns || run->outer_start_ns != MODEL_NO_RUN || !reach_run(u, w, run)) {
+	/* What an inner run did is not to be counted again for the one around it. */
+	bool is_outer = run->start_ns < w->last_ns;
+
+	w->last_ns = run->end_ns;
+	if (!ns || is_outer || !reach_run(u, w, run)) {
 		u->by_group[group].unknown_ns += ns;
 		return;
 	}

@@ -27,9 +27,8 @@ struct cpu_use_part {
 
 /* Of one thread. */
 struct cpu_use_window {
-	uint64_t length_ns, end_ns;
-	uint64_t cpu_ns, wait_ns; /* in it */
-	uint64_t start_cpu_ns, start_wait_ns, start_ns;
+	struct trace_cpu start, end;
+	uint64_t last_ns;		/* when the latest long poll was over */
 	uint64_t polls_ns;		/* sum of parts */
 	VEC(struct cpu_use_part) parts; /* of its long polls, by group */
 };

@@ -71,11 +71,12 @@ enum cause { CAUSE_CPU, CAUSE_UNSEEN, CAUSE_MACHINE, CAUSE_UNKNOWN };
 
 static const char *const advices[] = {
 	[CAUSE_CPU] = "split the work with yield_now, or move it to spawn_blocking",
-	[CAUSE_UNSEEN] = "look for a call that futrace does not see (file or pipe I/O, DNS, flock, "
-			 "a lock of C), and move it to spawn_blocking",
+	[CAUSE_UNSEEN] = "look for calls that futrace does not see (file or pipe I/O, DNS, flock, "
+			 "locks of C), and move them to spawn_blocking",
 	[CAUSE_MACHINE] = "look at what else runs: the machine had no CPU free for them",
-	[CAUSE_UNKNOWN] = "move it to spawn_blocking, be it a call that blocks (file or pipe I/O, "
-			  "DNS, a lock of C) or work, which yield_now can split, too",
+	[CAUSE_UNKNOWN] =
+		"split work with yield_now, and move calls that block (files, pipes, DNS, "
+		"locks of C) to spawn_blocking",
 };
 
 static void say(const struct over_limit *o, const struct cpu_use *use, struct finding *f,
@@ -93,13 +94,13 @@ static void say(const struct over_limit *o, const struct cpu_use *use, struct fi
 	finding_figure(f, "unseen_ns", FIGURE_NS, use->unseen_ns);
 	finding_figure(f, "unknown_ns", FIGURE_NS, use->unknown_ns);
 	if (cause == CAUSE_UNSEEN)
-		rest = xasprintf(", and used the CPU for %s of it at most: they block",
-				 format_span(o->ns - use->wait_ns - use->unseen_ns, part));
+		rest = xasprintf(", at least %s of it in calls that block",
+				 format_span(use->unseen_ns, part));
 	else if (cause == CAUSE_MACHINE)
 		rest = xasprintf(", of which they waited %s for a CPU",
 				 format_span(use->wait_ns, part));
 	if (o->nr == 1)
-		finding_say(f, "1 poll kept its worker busy for %s%s", format_span(o->ns, all),
+		finding_say(f, "1 poll kept its worker for %s%s", format_span(o->ns, all),
 			    rest ? rest : "");
 	else
 		finding_say(f, "%s polls of %s or more kept their worker for %s, the longest %s%s",

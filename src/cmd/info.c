@@ -332,6 +332,23 @@ static void json_end(struct json *j, const struct info *in)
 	json_close_object(j);
 }
 
+static void json_thread_cpu(struct json *j, const struct info *in)
+{
+	uint32_t nr;
+	const struct trace_cpu *u = trace_get_cpu(in->t, &nr);
+
+	json_open_array(j, "thread_cpu");
+	for (uint32_t i = 0; i < nr; i++) {
+		json_open_object(j, NULL);
+		json_uint(j, "thread", u[i].thread);
+		json_uint(j, "time_ns", u[i].time);
+		json_uint(j, "cpu_ns", u[i].cpu_ns);
+		json_uint(j, "wait_ns", u[i].wait_ns);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
 static void make_json(struct info *in)
 {
 	struct json j;
@@ -360,6 +377,7 @@ static void make_json(struct info *in)
 		json_close_object(&j);
 	}
 	json_close_array(&j);
+	json_thread_cpu(&j, in);
 	json_end(&j, in);
 	json_close_object(&j);
 	strbuf_addch(&in->out, '\n');

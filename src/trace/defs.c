@@ -216,7 +216,9 @@ static int compare_cpu(const void *pa, const void *pb)
 
 	if (a->thread != b->thread)
 		return a->thread < b->thread ? -1 : 1;
-	return a->time < b->time ? -1 : a->time > b->time;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return a->cpu_ns < b->cpu_ns ? -1 : a->cpu_ns > b->cpu_ns;
 }
 
 /* In order, and only those that do not run backwards. */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The text of `futrace dump` as a list of events, and what a recording defines: types, threads, runtimes.
 
-Definitions (names of types, their kinds, names of threads, the CPU time of the program) are no sums: they are taken
-from `report --json` as they are.
+Definitions (names of types, their kinds, names of threads, what the kernel counted of them) are no sums: they are taken
+from `report --json` and `info --json` as they are.
 """
 import json
 import re
@@ -46,7 +46,10 @@ class Recording:
         self.lost_by_kind = whole["lost_by_kind"]
         self.thread_names = {w["tid"]: w["name"] for w in whole["workers"]}
         self.thread_numbers = {w["tid"]: w["thread"] for w in whole["workers"]}
-        self.cpu_ns = whole["cost"]["target_cpu_ns"] or 0
+        tids = {number: tid for tid, number in self.thread_numbers.items()}
+        self.thread_cpu = {}  # by tid, in order of time
+        for c in json.loads(self.run("info", "--json"))["thread_cpu"]:
+            self.thread_cpu.setdefault(tids.get(c["thread"]), []).append((c["time_ns"], c["cpu_ns"], c["wait_ns"]))
         self.groups = {}  # type -> the first type of its group
         for t in self.types:
             self.groups[t["id"]] = next(

@@ -78,9 +78,12 @@ class Facts:
         self.rows = {row["type_id"]: row for row in by_type(s)}
         self.threads = [dict(thread(s, t), is_launched=t.is_launched) for t in s.threads.values()]
         self.tasks = sorted(s.tasks, key=lambda x: (x.told_seq, x.ended is None, x.grace, x.end_ns, x.joined))
-        awake = sum(max(0, t["busy_ns"] - t["blocked_ns"]) for t in self.threads)
-        # So long runs had no CPU although they were not seen to sleep.
-        self.off_cpu_ns = max(0, awake - s.rec.cpu_ns) if s.rec.cpu_ns else 0
+        # So long workers waited for a CPU.
+        self.off_cpu_ns = sum(self.waited(t["tid"], s.end) - self.waited(t["tid"], s.start)
+                              for t in self.threads if t["kind"] == "worker")
+
+    def waited(self, tid, time):
+        return max((wait for at, _, wait in self.s.rec.thread_cpu.get(tid, []) if at < time), default=0)
 
     def group(self, type_):
         return self.s.rec.group(type_)
@@ -105,7 +108,7 @@ def blocked_poll(f):
     """Runs that slept. Those over the limit count, each as often as it is over; one is enough if it did not wait for a
     lock. Otherwise all sleeps together, if they are a share of the recording."""
     limits = f.limits
-    for group, runs in f.by_group([r for r in f.on_worker() if r.blocked], lambda r: r.life.type):
+    for group, runs in f.by_group([r for r in f.on_worker() if r.blocked and not r.is_panicked], lambda r: r.life.type):
         over = [r for r in runs if r.blocked >= limits["blocked-poll"]]
         is_certain = any(r.slept_in & {"sleep", "epoll", "poll"} for r in over)
         count = 1 if is_certain else limits["blocked-poll-count"]
@@ -134,20 +137,75 @@ def cpu_ns(run):
     return max(0, run.ns - run.blocked)
 
 
+class Window:
+    """Between two readings of what the kernel counted of a thread, with no long poll across them."""
+
+    def __init__(self, start, end):
+        self.start, self.end, self.polls = start, end, []
+
+    def split(self):
+        """How long its long polls waited for a CPU, and how long they neither did nor had one."""
+        took = sum(map(cpu_ns, self.polls))
+        length, cpu, wait = (b - a for a, b in zip(self.start, self.end))
+        elsewhere = max(0, length - took)
+        wait = min(wait, took - min(took, max(0, cpu - elsewhere)))
+        return took, wait, max(0, took - wait - cpu)
+
+
+def find_windows(f, polls):
+    """Windows of a thread, and the polls that are in none: after the last reading, or around another one."""
+    windows, outside, last = [], [], 0
+    for poll in polls:
+        readings = f.s.rec.thread_cpu.get(poll.tid, [])
+        end = next((c for c in readings if c[0] >= poll.end), None)
+        is_outer, last = poll.start < last, poll.end
+        if is_outer or not end or not cpu_ns(poll):
+            outside.append(poll)
+            continue
+        if not windows or poll.start >= windows[-1].end[0]:
+            windows.append(Window([(0, 0, 0), *(c for c in readings if c[0] <= poll.start)][-1], end))
+        windows[-1].end = max(windows[-1].end, end)
+        windows[-1].polls.append(poll)
+    return windows, outside
+
+
+def cpu_use(f, polls):
+    """For each type of long polls: how long they waited for a CPU, neither did nor had one, or nobody knows."""
+    wait, unseen, unknown = (collections.Counter() for _ in range(3))
+    for tid in {p.tid for p in polls}:
+        windows, outside = find_windows(f, [p for p in polls if p.tid == tid])
+        for p in outside:
+            unknown[f.group(p.life.type)] += cpu_ns(p)
+        for w in windows:
+            took, waited, rest = w.split()
+            for group, own in f.by_group(w.polls, lambda p: p.life.type):
+                ns = sum(map(cpu_ns, own))
+                wait[group] += waited * ns // took
+                unseen[group] += rest * ns // took
+    return wait, unseen, unknown
+
+
 def long_poll(f):
-    """Polls that took the limit without their sleeps. If three quarters of that may have been time without a CPU, only
-    what is over the critical limit counts."""
+    """Polls that took the limit without their sleeps, and did not panic. What they waited for a CPU does not count; if
+    that leaves too little, and they were critical otherwise, there is a note."""
     limit, critical, count = (f.limits["long-poll" + x] for x in ("", "-critical", "-count"))
-    over = [r for r in f.on_worker() if r.is_poll and cpu_ns(r) >= limit]
+    over = [r for r in f.on_worker() if r.is_poll and not r.is_panicked and cpu_ns(r) >= limit]
+    wait, unseen, unknown = cpu_use(f, over)
     for group, runs in f.by_group(over, lambda r: r.life.type):
         ns = sum(map(cpu_ns, runs))
-        is_off_cpu = f.off_cpu_ns >= ns - ns // 4
-        severity = weigh(runs, cpu_ns, limit, critical, count)
-        if not severity or is_off_cpu and severity != "critical":
+        own = ns - wait[group]
+        weight, heavy = (sum(cpu_ns(r) // max(x, 1) for r in runs) for x in (limit, critical))
+        if weight * own >= count * ns:
+            severity = "critical" if heavy * own >= count * ns else "warning"
+        elif heavy >= count:
+            severity = "note"
+        else:
             continue
         worst = max(runs, key=cpu_ns)
-        yield Finding("long-poll", severity, group, ns, {"polls": len(runs), "busy_ns": ns, "max_ns": cpu_ns(worst)},
-                      **at_run(worst, cpu_ns(worst)))
+        yield Finding("long-poll", severity, group, own, {
+            "polls": len(runs), "busy_ns": ns, "max_ns": cpu_ns(worst), "cpu_wait_ns": wait[group],
+            "unseen_ns": unseen[group], "unknown_ns": unknown[group],
+        }, **at_run(worst, cpu_ns(worst)))
 
 
 def never_yields(f):

@@ -38,8 +38,9 @@ class Run:
 class Told:
     """A run as its task had it: from when it was the owner until another one was."""
 
-    def __init__(self, life, seq, is_open):
+    def __init__(self, life, seq, is_open, is_panicked):
         run = life.owner
+        self.is_panicked = is_panicked
         self.life, self.run, self.tid, self.flags = life, run, run.tid, life.owner_flags
         self.start, self.end, self.is_open = life.owner_from, life.time(seq), is_open
         self.gap, self.waker, self.is_first = life.owner_gap, life.owner_waker, life.owner_first
@@ -137,9 +138,9 @@ class Life:
             self.gap[what] = self.gap.get(what, 0) + ns
         self.mark, self.mark_seq = self.time(seq), seq
 
-    def close_run(self, seq, is_open=False):
+    def close_run(self, seq, is_open=False, flags=()):
         self.spend("busy", seq)
-        told = Told(self, seq, is_open)
+        told = Told(self, seq, is_open, "panicked" in (flags or self.over_flags))
         self.runs.append(told)
         self.s.log.append(told)
 
@@ -264,7 +265,7 @@ class Life:
 
     def end_owner(self, seq, run):
         flags = run.end_flags | self.over_flags
-        self.close_run(seq)
+        self.close_run(seq, flags=flags)
         self.owner = None
         if flags & {"complete", "panicked"}:
             self.finish(flags, seq)
