@@ -251,6 +251,16 @@ static void put_event(struct composer *c, uint64_t time, char *rest)
 	trace_stream_put(s, &ev);
 }
 
+static void put_counted(struct composer *c, char *rest)
+{
+	struct trace_cpu u = { .time = MONO_NS + take_number(c, &rest) };
+	struct trace_stream *s = stream_of(c, take_number(c, &rest));
+
+	u.cpu_ns = take_number(c, &rest);
+	u.wait_ns = take_number(c, &rest);
+	trace_stream_cpu(s, &u);
+}
+
 static void put_end(struct composer *c, char *rest)
 {
 	static const char *const kinds[] = { [TRACE_EXITED] = "exited",
@@ -291,6 +301,8 @@ static void put_line(struct composer *c, char *line)
 	} else if (!strcmp(word, "cpu")) {
 		c->end.tool_cpu_ns = take_number(c, &line);
 		c->end.target_cpu_ns = take_number(c, &line);
+	} else if (!strcmp(word, "counted")) {
+		put_counted(c, line);
 	} else if (!strcmp(word, "end")) {
 		put_end(c, line);
 	} else {

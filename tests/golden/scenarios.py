@@ -72,17 +72,44 @@ def long_poll():
     s = service()
     resize = s.type('shop::image::resize', place='src/image.rs:88')
     one_poll_each(s, resize, range(100 * MS, 600 * MS, 100 * MS), 12 * MS)
+    for tid, cpu_ms in (W1, 40), (W2, 30):
+        s.counted(700 * MS, tid, cpu_ms * MS, 1 * MS)
     s.end(1 * S)
     return s
 
 
 @scenario('long-poll')
 def long_poll_off_cpu():
-    """Five polls take long, and the program had little CPU time meanwhile."""
+    """Five polls take long, and their threads hardly used a CPU meanwhile."""
     s = service()
     load = s.type('shop::image::load', place='src/image.rs:31')
     one_poll_each(s, load, range(100 * MS, 600 * MS, 100 * MS), 60 * MS)
+    for time in 150 * MS, 450 * MS, 900 * MS:
+        s.counted(time, W1, time // 200, time // 300)
+        s.counted(time, W2, time // 100)
     s.end(1 * S, target_ns=20 * MS)
+    return s
+
+
+@scenario('long-poll')
+def long_poll_starved():
+    """Five polls take long, and for most of it their threads waited for a CPU."""
+    s = service()
+    quote = s.type('shop::quote', place='src/quote.rs:9')
+    one_poll_each(s, quote, range(100 * MS, 600 * MS, 100 * MS), 60 * MS)
+    for tid in W1, W2:
+        s.counted(900 * MS, tid, 6 * MS, 177 * MS)
+    s.end(1 * S, target_ns=20 * MS)
+    return s
+
+
+@scenario('long-poll')
+def long_poll_uncounted():
+    """Five polls take long, and nobody knows what for."""
+    s = service()
+    thumbs = s.type('shop::image::thumbs', place='src/image.rs:120')
+    one_poll_each(s, thumbs, range(100 * MS, 600 * MS, 100 * MS), 12 * MS)
+    s.end(1 * S)
     return s
 
 

@@ -90,6 +90,10 @@ class Script:
         self.at(time + ns, tid, 'run-end', *end)
         return time + ns
 
+    def counted(self, time, tid, cpu_ns, wait_ns=0):
+        """What the kernel has counted of a thread by then."""
+        self.events.append((time, f'counted {time} {tid} {cpu_ns} {wait_ns}'))
+
     def end(self, time, how='exited', status=0, tool_ns=3 * MS, target_ns=900 * MS):
         self.last = [f'cpu {tool_ns} {target_ns}', f'end {time} {how} {status}']
 

@@ -108,6 +108,46 @@ static void test_blocked_by_kind(void **state)
 	found_release(&found);
 }
 
+/* What is told is what the long sleeps were, not the many short ones. */
+static void test_blocked_worst_kind(void **state)
+{
+	struct script s = make_sleeps(99, 3 * MS, ASYNC, EF_SLEEP_FUTEX);
+	const struct finding *f;
+	struct found found;
+
+	add_poll(&s, 99500 * MS, 8, ASYNC, 61 * MS, 60 * MS, EF_SLEEP_TIMED);
+	find_all(&found, &s, script_types, RECORDING, "");
+	f = found_one(&found, "blocked-poll");
+	assert_string_equal(f->what, "1 poll slept 60ms, in thread::sleep or the like");
+	assert_non_null(strstr(f->advice, "tokio::time::sleep"));
+	found_release(&found);
+}
+
+/* To print a panic takes long, and locks: lost-panic tells of it. */
+static void test_panics(void **state)
+{
+	for (unsigned is_panicked = 0; is_panicked < 2; is_panicked++) {
+		uint8_t how = is_panicked ? EF_END_PANICKED : EF_END_COMPLETE;
+		struct script s = { 0 };
+		struct found found;
+
+		for (unsigned i = 0; i < 9; i++) {
+			ADD(&s, POLL(i * 1000 * MS, 0, i));
+			ADD(&s, { .time = i * 1000 * MS + 1,
+				  .kind = EV_SLEEP,
+				  .flags = EF_SLEEP_FUTEX });
+			ADD(&s, EV(i * 1000 * MS + 20 * MS, 0, AWAKE));
+			ADD(&s, { .time = i * 1000 * MS + 90 * MS,
+				  .kind = EV_RUN_END,
+				  .flags = how | EF_END_WANTED });
+		}
+		find_all(&found, &s, script_types, RECORDING, "");
+		assert_int_equal(found_count(&found, "blocked-poll"), !is_panicked);
+		assert_int_equal(found_count(&found, "long-poll"), !is_panicked);
+		found_release(&found);
+	}
+}
+
 static void test_blocked_near_misses(void **state)
 {
 	struct script s = make_sleeps(9, 9 * MS, ASYNC, EF_SLEEP_TIMED);
@@ -312,6 +352,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_blocked_sleep),
 		cmocka_unit_test(test_blocked_by_kind),
+		cmocka_unit_test(test_blocked_worst_kind),
+		cmocka_unit_test(test_panics),
 		cmocka_unit_test(test_blocked_near_misses),
 		cmocka_unit_test(test_blocked_share),
 		cmocka_unit_test(test_off_worker),

@@ -152,6 +152,29 @@ static struct trace_type type_number(uint32_t i, const char *name)
 				    .size_bytes = i + 1 };
 }
 
+/* Of one thread: the first comes late, the last runs backwards and is not believed. */
+static const struct trace_cpu test_cpu[] = {
+	{ .time = 1200000, .cpu_ns = 30, .wait_ns = UINT64_MAX },
+	{ .time = 1100000, .cpu_ns = 10, .wait_ns = 5 },
+	{ .time = 1300000, .cpu_ns = 29, .wait_ns = UINT64_MAX },
+};
+
+static void check_cpu(struct trace *t)
+{
+	uint32_t nr;
+	const struct trace_cpu *u = trace_get_cpu(t, &nr);
+
+	assert_int_equal(nr, 3);
+	assert_int_equal(u[0].thread, 0);
+	assert_int_equal(u[0].time, 100000);
+	assert_int_equal(u[0].cpu_ns, 10);
+	assert_int_equal(u[0].wait_ns, 5);
+	assert_int_equal(u[1].time, 200000);
+	assert_int_equal(u[1].wait_ns, UINT64_MAX);
+	assert_int_equal(u[2].thread, 1);
+	assert_int_equal(u[2].cpu_ns, 30);
+}
+
 static void write_definitions(const struct memory_file *f)
 {
 	struct trace_writer *w = make_writer(f);
@@ -172,8 +195,11 @@ static void write_definitions(const struct memory_file *f)
 	trace_stream_put(s, &(struct event){ .kind = EV_THREAD_NAME,
 					     .a = 0x6161616161616161,
 					     .b = 0x6161616161616161 });
+	for (unsigned i = 0; i < ARRAY_SIZE(test_cpu); i++)
+		trace_stream_cpu(s, &test_cpu[i]);
 	trace_stream_close(s);
-	trace_writer_thread(w, 5);
+	s = trace_writer_thread(w, 5);
+	trace_stream_cpu(s, &test_cpu[0]);
 	assert_int_equal(trace_writer_close(w, &test_end, NULL), 0);
 }
 
@@ -233,6 +259,7 @@ static void definitions_come_back(void **state)
 	assert_non_null(t);
 	check_meta(trace_get_meta(t));
 	check_types(t);
+	check_cpu(t);
 	assert_int_equal(trace_get_objects(t, &nr)[1].base, ~0ull);
 	assert_int_equal(nr, 2);
 	assert_string_equal(trace_get_objects(t, &nr)[0].build_id, "00");
