@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "analyze/cpu_use.h"
 
+static const struct trace_cpu *get_readings(const struct recording *rec, uint32_t *nr)
+{
+	*nr = 0;
+	return rec->trace ? trace_get_cpu(rec->trace, nr) : NULL;
+}
+
 void cpu_uses_init(struct cpu_uses *u, const struct recording *rec)
 {
 	*u = (struct cpu_uses){ .rec = rec };
 	u->by_group = xcalloc(rec->nr_groups, sizeof(*u->by_group));
+	u->readings = get_readings(rec, &u->nr_readings);
+	u->asleep_ns = xcalloc(u->nr_readings + 1, sizeof(*u->asleep_ns));
 }
 
 void cpu_uses_release(struct cpu_uses *u)
@@ -13,6 +21,7 @@ void cpu_uses_release(struct cpu_uses *u)
 		vec_release(&w->parts);
 	vec_release(&u->windows);
 	free(u->by_group);
+	free(u->asleep_ns);
 }
 
 /* How many readings there are up to the thread's first one at or after a time. */
@@ -29,12 +38,6 @@ static uint32_t count_before(const struct trace_cpu *v, uint32_t nr, uint32_t th
 			high = mid;
 	}
 	return low;
-}
-
-static const struct trace_cpu *get_readings(const struct recording *rec, uint32_t *nr)
-{
-	*nr = 0;
-	return rec->trace ? trace_get_cpu(rec->trace, nr) : NULL;
 }
 
 /* The thread's last reading before the one at i. There is one of zeroes at time 0. */
@@ -58,14 +61,63 @@ static uint64_t share(uint64_t all, uint64_t ns, uint64_t of_ns)
 	return (unsigned __int128)all * ns / of_ns;
 }
 
+static struct cpu_use_window *window_of(struct cpu_uses *u, uint32_t thread)
+{
+	while (u->windows.nr <= thread) {
+		struct cpu_use_window w = { .thread = u->windows.nr };
+
+		w.next = count_before(u->readings, u->nr_readings, w.thread, 0);
+		vec_push(&u->windows, w);
+	}
+	return &u->windows.v[thread];
+}
+
+static bool is_reading_of(const struct cpu_uses *u, uint32_t i, uint32_t thread)
+{
+	return i < u->nr_readings && u->readings[i].thread == thread;
+}
+
+void cpu_uses_sleep(struct cpu_uses *u, const struct model_sleep *sleep)
+{
+	struct cpu_use_window *w;
+
+	if (!u->nr_readings)
+		return;
+	w = window_of(u, sleep->thread);
+	while (is_reading_of(u, w->next, sleep->thread) &&
+	       u->readings[w->next].time < sleep->end_ns) {
+		uint64_t time = u->readings[w->next].time;
+
+		u->asleep_ns[w->next++] = w->asleep_ns + (time - MIN(time, sleep->start_ns));
+	}
+	w->asleep_ns += sleep->end_ns - sleep->start_ns;
+}
+
+/*
+ * The thread's reading before the one at i, and in asleep_ns how long it had slept by then. The
+ * first one is of zeroes at time 0.
+ */
+static struct trace_cpu take_before(const struct cpu_uses *u, const struct cpu_use_window *w,
+				    uint32_t i, uint64_t *asleep_ns)
+{
+	*asleep_ns = 0;
+	if (!i || !is_reading_of(u, i - 1, w->thread))
+		return (struct trace_cpu){ .thread = w->thread };
+	*asleep_ns = i - 1 < w->next ? u->asleep_ns[i - 1] : w->asleep_ns;
+	return u->readings[i - 1];
+}
+
 /* Its long polls get their shares of it. */
 static void close_window(struct cpu_uses *u, struct cpu_use_window *w)
 {
-	uint64_t all = w->polls_ns, length = w->end.time - w->start.time;
-	uint64_t rest = length - MIN(length, all);
-	uint64_t cpu = w->end.cpu_ns - w->start.cpu_ns;
+	uint64_t slept[2], all = w->polls_ns;
+	struct trace_cpu a = take_before(u, w, w->start, &slept[0]);
+	struct trace_cpu z = take_before(u, w, w->end, &slept[1]);
+	uint64_t awake = z.time - a.time - MIN(z.time - a.time, slept[1] - slept[0]);
+	uint64_t cpu = MIN(z.cpu_ns - a.cpu_ns, awake);
+	uint64_t rest = awake - MIN(awake, all);
 	uint64_t least_cpu = MIN(cpu - MIN(cpu, rest), all); /* the rest cannot have had it */
-	uint64_t wait = MIN(w->end.wait_ns - w->start.wait_ns, all - least_cpu);
+	uint64_t wait = MIN(MIN(z.wait_ns - a.wait_ns, awake - cpu), all - least_cpu);
 	uint64_t unseen = all - wait - MIN(cpu, all - wait);
 
 	vec_each (p, &w->parts) {
@@ -79,27 +131,18 @@ static void close_window(struct cpu_uses *u, struct cpu_use_window *w)
 /* Makes the window reach from before the run to behind it. False: there are no such readings. */
 static bool reach_run(struct cpu_uses *u, struct cpu_use_window *w, const struct model_run *run)
 {
-	uint32_t nr;
-	const struct trace_cpu *v = get_readings(u->rec, &nr);
-	uint32_t i = count_before(v, nr, run->thread, run->end_ns);
+	uint32_t end = count_before(u->readings, u->nr_readings, w->thread, run->end_ns);
 
-	if (i == nr || v[i].thread != run->thread)
+	if (!is_reading_of(u, end, w->thread))
 		return false;
-	if (w->polls_ns && run->start_ns >= w->end.time)
+	if (w->polls_ns && run->start_ns >= u->readings[w->end - 1].time)
 		close_window(u, w);
-	if (!w->polls_ns)
-		w->start =
-			before(v, count_before(v, nr, run->thread, run->start_ns + 1), run->thread);
-	if (!w->polls_ns || v[i].time > w->end.time)
-		w->end = v[i];
+	if (!w->polls_ns) {
+		w->start = count_before(u->readings, u->nr_readings, w->thread, run->start_ns + 1);
+		w->end = end + 1;
+	}
+	w->end = MAX(w->end, end + 1);
 	return true;
-}
-
-static struct cpu_use_window *window_of(struct cpu_uses *u, uint32_t thread)
-{
-	while (u->windows.nr <= thread)
-		vec_push(&u->windows, (struct cpu_use_window){ 0 });
-	return &u->windows.v[thread];
 }
 
 void cpu_uses_add(struct cpu_uses *u, const struct model_run *run, uint64_t ns)

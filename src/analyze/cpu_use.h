@@ -3,8 +3,8 @@
  * What long polls did with their time, as far as the kernel's counts of their thread tell: had a
  * CPU, waited for one, or neither, which is a call that blocks and that is not seen. The counts are
  * read a few times a second, so they are of a *window*: of all that a thread did between two
- * readings with no long poll across them. In doubt the long polls waited for a CPU, then that they
- * had one: what is left over was neither, for certain.
+ * readings with no long poll across them. In doubt the long polls waited for a CPU, and then had
+ * one: what is left over was neither, for certain.
  */
 #ifndef ANALYZE_CPU_USE_H
 #define ANALYZE_CPU_USE_H
@@ -27,7 +27,10 @@ struct cpu_use_part {
 
 /* Of one thread. */
 struct cpu_use_window {
-	struct trace_cpu start, end;
+	uint32_t thread;
+	uint32_t start, end;		/* the readings before these are its borders */
+	uint32_t next;			/* the thread's first reading after all sleeps so far */
+	uint64_t asleep_ns;		/* all of these */
 	uint64_t last_ns;		/* when the latest long poll was over */
 	uint64_t polls_ns;		/* sum of parts */
 	VEC(struct cpu_use_part) parts; /* of its long polls, by group */
@@ -35,6 +38,9 @@ struct cpu_use_window {
 
 struct cpu_uses {
 	const struct recording *rec;
+	const struct trace_cpu *readings;
+	uint64_t *asleep_ns; /* by reading: how long its thread had slept, up to window.next */
+	uint32_t nr_readings;
 	VEC(struct cpu_use_window) windows; /* by thread */
 	struct cpu_use *by_group;
 };
@@ -43,6 +49,8 @@ void cpu_uses_init(struct cpu_uses *u, const struct recording *rec);
 void cpu_uses_release(struct cpu_uses *u);
 /* A long poll that is over, and was awake for ns. */
 void cpu_uses_add(struct cpu_uses *u, const struct model_run *run, uint64_t ns);
+/* Any sleep of a thread: waiting for a CPU after it is part of it, and so not of a poll. */
+void cpu_uses_sleep(struct cpu_uses *u, const struct model_sleep *sleep);
 /* No more of them: by_group is complete. */
 void cpu_uses_finish(struct cpu_uses *u);
 

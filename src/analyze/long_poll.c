@@ -66,6 +66,13 @@ static void on_odd_run(void *sink, const struct model_run *run)
 	cpu_uses_add(&s->uses, run, ns);
 }
 
+static void on_sleep(void *sink, const struct model_sleep *sleep)
+{
+	cpu_uses_sleep(&((struct state *)sink)->uses, sleep);
+}
+
+static const struct model_ops ops = { .sleep = on_sleep };
+
 /* What most of the time was. */
 enum cause { CAUSE_CPU, CAUSE_UNSEEN, CAUSE_MACHINE, CAUSE_UNKNOWN };
 
@@ -120,25 +127,34 @@ static enum cause cause_of(const struct over_limit *o, const struct cpu_use *use
 	return use->unknown_ns > own_ns / 2 ? CAUSE_UNKNOWN : CAUSE_CPU;
 }
 
+/* Each counts as often as it is over the limit; what was their own time must do so as well. */
+static bool is_enough(uint64_t weight, uint64_t own_ns, uint64_t limit_ns, uint64_t count)
+{
+	return weight >= count && own_ns / MAX(limit_ns, UINT64_C(1)) >= count;
+}
+
 static void judge(const struct over_limit *o, const struct cpu_use *use, uint16_t type,
 		  const struct analysis_input *in)
 {
-	uint64_t count = in->limits[LIMIT_COUNT], limit_ns = in->limits[LIMIT_WARN];
-	unsigned __int128 own_ns = o->ns - use->wait_ns, need = (unsigned __int128)count * o->ns;
-	struct finding *f;
+	const uint64_t *limits = in->limits;
+	uint64_t own_ns = o->ns - use->wait_ns, count = limits[LIMIT_COUNT];
+	enum severity severity = SEVERITY_WARNING;
+	enum cause cause = cause_of(o, use);
 
-	if (!o->nr)
+	if (!o->nr || o->weight < count)
 		return;
-	if (o->weight * own_ns >= need) {
-		f = finding_add(in,
-				o->critical_weight * own_ns >= need ? SEVERITY_CRITICAL
-								    : SEVERITY_WARNING,
-				type);
-		say(o, use, f, cause_of(o, use), limit_ns);
-	} else if (o->critical_weight >= count) {
-		f = finding_add(in, SEVERITY_NOTE, type);
-		say(o, use, f, CAUSE_MACHINE, limit_ns);
+	if (own_ns / o->nr >= limits[LIMIT_WARN] / 2 &&
+	    is_enough(o->weight, own_ns, limits[LIMIT_WARN], count)) {
+		if (is_enough(o->critical_weight, own_ns, limits[LIMIT_CRITICAL], count))
+			severity = SEVERITY_CRITICAL;
+	} else {
+		/* short ones that the machine made long */
+		if (o->critical_weight < count)
+			return;
+		severity = SEVERITY_NOTE;
+		cause = CAUSE_MACHINE;
 	}
+	say(o, use, finding_add(in, severity, type), cause, limits[LIMIT_WARN]);
 }
 
 static void finish(void *state, const struct analysis_input *in)
@@ -156,6 +172,7 @@ const struct analysis analysis_long_poll = {
 	.thresholds = thresholds,
 	.state_size = sizeof(struct state),
 	.init = init,
+	.ops = &ops,
 	.odd_run = on_odd_run,
 	.finish = finish,
 	.release = release,

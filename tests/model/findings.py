@@ -143,12 +143,14 @@ class Window:
     def __init__(self, start, end):
         self.start, self.end, self.polls = start, end, []
 
-    def split(self):
+    def split(self, sleeps):
         """How long its long polls waited for a CPU, and how long they neither did nor had one."""
         took = sum(map(cpu_ns, self.polls))
         length, cpu, wait = (b - a for a, b in zip(self.start, self.end))
-        elsewhere = max(0, length - took)
-        wait = min(wait, took - min(took, max(0, cpu - elsewhere)))
+        awake = max(0, length - sum(max(0, min(b, self.end[0]) - max(a, self.start[0])) for a, b in sleeps))
+        cpu = min(cpu, awake)
+        at_least = min(took, max(0, cpu - max(0, awake - took)))
+        wait = min(wait, awake - cpu, took - at_least)
         return took, wait, max(0, took - wait - cpu)
 
 
@@ -176,8 +178,9 @@ def cpu_use(f, polls):
         windows, outside = find_windows(f, [p for p in polls if p.tid == tid])
         for p in outside:
             unknown[f.group(p.life.type)] += cpu_ns(p)
+        sleeps = [(a, b) for t, a, b in f.s.all_sleeps if t == tid]
         for w in windows:
-            took, waited, rest = w.split()
+            took, waited, rest = w.split(sleeps)
             for group, own in f.by_group(w.polls, lambda p: p.life.type):
                 ns = sum(map(cpu_ns, own))
                 wait[group] += waited * ns // took
@@ -186,8 +189,8 @@ def cpu_use(f, polls):
 
 
 def long_poll(f):
-    """Polls that took the limit without their sleeps, and did not panic. What they waited for a CPU does not count; if
-    that leaves too little, and they were critical otherwise, there is a note."""
+    """Polls that took the limit without their sleeps, and did not panic. Without what they waited for a CPU they must
+    count as well, and take half of the limit on average; if they do not, and were critical otherwise, there is a note."""
     limit, critical, count = (f.limits["long-poll" + x] for x in ("", "-critical", "-count"))
     over = [r for r in f.on_worker() if r.is_poll and not r.is_panicked and cpu_ns(r) >= limit]
     wait, unseen, unknown = cpu_use(f, over)
@@ -195,8 +198,10 @@ def long_poll(f):
         ns = sum(map(cpu_ns, runs))
         own = ns - wait[group]
         weight, heavy = (sum(cpu_ns(r) // max(x, 1) for r in runs) for x in (limit, critical))
-        if weight * own >= count * ns:
-            severity = "critical" if heavy * own >= count * ns else "warning"
+        if weight < count:
+            continue
+        if own // max(limit, 1) >= count and own // len(runs) >= limit // 2:
+            severity = "critical" if heavy >= count and own // max(critical, 1) >= count else "warning"
         elif heavy >= count:
             severity = "note"
         else:

@@ -39,6 +39,7 @@ class Stream:
         self.lost = collections.Counter()
         self.stray = 0
         self.log = []  # what happened, in the order in which it became certain: Told, Woken, Slept
+        self.all_sleeps = []
         self.now = 0
         self.read()
         self.lost_at_end = self.length == rec.duration and any(
@@ -82,7 +83,7 @@ class Stream:
         self.lives = {key: life for key, life in self.lives.items() if life.ended is None}
         for life in self.lives.values():
             life.forget_past(seq)
-        self.log = []
+        self.log, self.all_sleeps = [], []
         for thr in self.threads.values():
             thr.sleeps, thr.runs = [], list(thr.stack)
             thr.is_seen = bool(thr.stack) or thr.sleep_from is not None
@@ -191,6 +192,7 @@ class Stream:
 
     def wake_up(self, thr, time):
         span = (thr.sleep_from, time, self.now, thr.sleep_in)
+        self.all_sleeps.append((thr.tid, thr.sleep_from, time))
         (thr.stack[-1].sleeps if thr.stack else thr.sleeps).append(span)
         if not thr.stack or self.is_helper(thr.stack[-1].type, self.now):
             self.log.append(Slept(thr.tid, thr.sleep_from, time))

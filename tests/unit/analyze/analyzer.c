@@ -150,8 +150,12 @@ static void test_starved(void **state)
 	struct file f;
 
 	found = find_counted(&f, 20 * MS, 0,
-			     (struct trace_cpu){ .cpu_ns = MS / 2, .wait_ns = 39 * MS / 2 });
-	assert_non_null(found); /* half a ms of each is left, 50 ms of all */
+			     (struct trace_cpu){ .cpu_ns = 4 * MS, .wait_ns = 16 * MS });
+	assert_null(found); /* short ones, although 400 ms in all */
+	file_release(&f);
+	found = find_counted(&f, 20 * MS, 0,
+			     (struct trace_cpu){ .cpu_ns = 6 * MS, .wait_ns = 14 * MS });
+	assert_non_null(found);
 	file_release(&f);
 	found = find_counted(&f, 20 * MS, 0,
 			     (struct trace_cpu){ .cpu_ns = MS, .wait_ns = 20 * MS });
