@@ -73,6 +73,7 @@ const char *err_tag_name(enum err_tag tag)
 		[ERR_VERSION] = "ERR_VERSION",
 		[ERR_NO_PROCESS] = "ERR_NO_PROCESS",
 		[ERR_NO_TASK] = "ERR_NO_TASK",
+		[ERR_TOO_LARGE] = "ERR_TOO_LARGE",
 		[ERR_PERMISSION] = "ERR_PERMISSION",
 	};
 

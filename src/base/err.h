@@ -26,6 +26,7 @@ enum err_tag {
 	ERR_VERSION,	/* a trace file of a newer version */
 	ERR_NO_PROCESS, /* no such process */
 	ERR_NO_TASK,	/* no such task in the recording */
+	ERR_TOO_LARGE,	/* does not fit into the size that was wanted */
 	ERR_PERMISSION, /* may not look at that process or file */
 };
 

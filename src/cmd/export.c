@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/format.h"
 #include "cmd/command.h"
 #include "cmd/replace.h"
 #include "cmd/view.h"
@@ -13,7 +14,7 @@
 
 struct export_opts {
 	const char *format, *output, *weight;
-	uint64_t max_size, tasks, task;
+	uint64_t max_size, tasks, task; /* UNSET: nothing was said */
 	struct view_opts view;
 };
 
@@ -79,6 +80,20 @@ static bool is_special(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
+/* --max-size is a promise; what a format wants by itself is a wish. */
+static int check_size(const struct exporter *x, const struct export_job *job, struct err *e)
+{
+	char size[FORMAT_SIZE], max[FORMAT_SIZE];
+
+	if (!job->is_limit_hard || out_size(job->out) <= job->max_bytes)
+		return 0;
+	return err_set(
+		e, ERR_TOO_LARGE,
+		"%s cannot become smaller than %s here, and --max-size is %s: it has to hold "
+		"more than polls; try --time-range or --filter",
+		x->name, format_bytes(out_size(job->out), size), format_bytes(job->max_bytes, max));
+}
+
 static int write_stream(const struct exporter *x, struct export_job *job, struct out *out,
 			struct err *e)
 {
@@ -86,6 +101,8 @@ static int write_stream(const struct exporter *x, struct export_job *job, struct
 
 	job->out = out;
 	rc = x->run(job, e);
+	if (!rc)
+		rc = check_size(x, job, e);
 	if (out_release(out, rc ? NULL : e))
 		rc = -1;
 	return rc;
@@ -133,6 +150,7 @@ static int export_recording(const struct exporter *x, const struct export_opts *
 	job->view = view.recording;
 	job->config = view.config;
 	job->max_bytes = o->max_size != UNSET ? o->max_size : x->max_bytes;
+	job->is_limit_hard = o->max_size != UNSET && o->max_size;
 	job->nr_tracks = MIN(o->tasks, (uint64_t)UINT32_MAX);
 	job->has_task = o->task != UNSET;
 	job->task = o->task;

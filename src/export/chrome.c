@@ -23,6 +23,9 @@
 #define CHROME_WARN_BYTES (UINT64_C(200) << 20)
 /* For what closes the file. */
 #define TAIL_BYTES 1024
+/* Of a wanted size counters may take a quarter; a value of one takes at most so much. */
+#define COUNTERS_SHIFT 2
+#define VALUE_BYTES    112
 
 struct held {
 	uint32_t thread;
@@ -376,6 +379,8 @@ static void say_size(const struct state *s)
 	char left[FORMAT_SIZE], all[FORMAT_SIZE], span[FORMAT_SIZE], size[FORMAT_SIZE];
 	char *text = NULL;
 
+	if (s->job->max_bytes && out_size(s->out) > s->job->max_bytes)
+		return; /* which is worse, and not for us to tell */
 	if (s->nr_left_out)
 		text = xasprintf("%s of %s polls, all that took less than %s, are left out to stay "
 				 "below %s; counters and findings are of all",
@@ -398,7 +403,8 @@ static int run(struct export_job *job, struct err *e)
 	struct model *m;
 
 	names_of_groups(&s.groups, job->rec, quote);
-	counters_init(&s.counters, job->view.from_ns, to_ns ? MIN(to_ns, end_ns) : end_ns);
+	counters_init(&s.counters, job->view.from_ns, to_ns ? MIN(to_ns, end_ns) : end_ns,
+		      job->max_bytes, COUNTERS_SHIFT, VALUE_BYTES);
 	s.analyzer = analyzer_new(job->rec, job->config);
 	put_names(&s);
 	if (job->max_bytes) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "export/counters.h"
 
-#define NR_BINS 2048
+#define MAX_BINS 2048u
+#define MIN_BINS 16u
 
 static const struct {
 	const char *name, *unit;
@@ -19,11 +20,14 @@ const char *counter_name(enum counter c, const char **unit)
 	return descs[c].name;
 }
 
-void counters_init(struct counters *c, uint64_t from_ns, uint64_t to_ns)
+void counters_init(struct counters *c, uint64_t from_ns, uint64_t to_ns, uint64_t max_bytes,
+		   unsigned shift, unsigned value_bytes)
 {
+	uint64_t fitting = max_bytes ? (max_bytes >> shift) / value_bytes / NR_COUNTERS : MAX_BINS;
+
 	*c = (struct counters){ 0 };
 	for (unsigned i = 0; i < NR_COUNTERS; i++)
-		c->loads[i] = load_new(from_ns, to_ns, NR_BINS);
+		c->loads[i] = load_new(from_ns, to_ns, MAX(MIN_BINS, MIN(fitting, MAX_BINS)));
 }
 
 void counters_release(struct counters *c)

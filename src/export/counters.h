@@ -26,7 +26,9 @@ struct counters {
 };
 
 extern const struct model_ops counters_ops; /* of a struct counters */
-void counters_init(struct counters *c, uint64_t from_ns, uint64_t to_ns);
+/* They take at most 1 / 2^shift of max_bytes (0: of any size), where a value takes value_bytes. */
+void counters_init(struct counters *c, uint64_t from_ns, uint64_t to_ns, uint64_t max_bytes,
+		   unsigned shift, unsigned value_bytes);
 void counters_release(struct counters *c);
 /* The average over a bin of the load. */
 double counters_get(struct counters *c, enum counter which, uint32_t bin);

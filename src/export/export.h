@@ -25,6 +25,7 @@ struct export_job {
 	struct out *out;		     /* NULL for one that is_database */
 	const char *path;   /* what a database writes: an empty file, whose name is for now */
 	uint64_t max_bytes; /* of the output; 0: no limit. What is left out is told by a note */
+	bool is_limit_hard; /* who wanted it wants no larger output at all */
 	uint32_t nr_tracks; /* tasks that get a track of their own */
 	uint64_t task;	    /* … or this one alone, when has_task */
 	bool has_task;

@@ -12,10 +12,8 @@
 
 #define MAX_BYTES (UINT64_C(50) << 20) /* what a browser opens at once, and a mail takes */
 #define MAX_POLLS (UINT64_C(2) << 20)
-#define MIN_POLLS 1000u
 /* A poll takes ten to twenty bytes of the page; how many exactly shows when it is packed. */
 #define POLL_BYTES 12
-#define PAGE_BYTES (UINT64_C(256) << 10) /* the page itself, and some facts */
 
 struct html {
 	struct export_job *job;
@@ -25,6 +23,7 @@ struct html {
 	struct html_tasks *tasks;
 	struct html_time *time;
 	struct html_pack *pack;
+	struct strbuf facts;
 };
 
 static void find_faults(struct html *h)
@@ -55,57 +54,77 @@ static void collect(struct html *h, uint64_t max_bytes)
 				  3));
 }
 
-/* Again with fewer polls, until it fits. */
-static int pack(struct html *h, uint64_t max_bytes, struct err *e)
+static int pack(struct html *h, struct err *e)
 {
-	uint64_t room = max_bytes > 2 * PAGE_BYTES ? max_bytes - PAGE_BYTES : max_bytes / 2;
+	struct html_facts facts = { h->job->rec, h->model, h->analyzer, h->polls, h->time };
 
+	html_pack_free(h->pack);
+	facts.pack = h->pack = html_pack_new();
+	html_polls_pack(h->polls, h->pack);
+	html_tasks_pack(h->tasks, h->pack);
+	html_time_pack(h->time, h->pack);
+	if (html_pack_finish(h->pack, e))
+		return -1;
+	strbuf_reset(&h->facts);
+	html_facts_add(&facts, &h->facts);
+	return 0;
+}
+
+/* False: there is nothing left that could be left out. */
+static bool thin(struct html *h, uint64_t bytes, uint64_t max_bytes)
+{
+	const struct html_kept *kept = html_polls_get_kept(h->polls);
+	uint64_t nr = kept->nr_kept, packed = html_pack_text_bytes(h->pack), rest = bytes - packed;
+	uint64_t wanted = max_bytes > rest ? nr * (max_bytes - rest) / packed * 9 / 10 : 0;
+
+	/* not all that is packed is polls: in small steps it would take long */
+	html_polls_thin(h->polls, MIN(wanted, nr * 3 / 4));
+	if (kept->nr_kept == nr) {
+		html_polls_unpin(h->polls);
+		html_polls_thin(h->polls, MIN(wanted, nr * 3 / 4));
+	}
+	return kept->nr_kept < nr;
+}
+
+/* Again with fewer polls, until it fits or there are none. */
+static int pack_to_fit(struct html *h, uint64_t max_bytes, struct err *e)
+{
 	for (;;) {
-		uint64_t nr = html_polls_get_kept(h->polls)->nr_kept, bytes;
+		uint64_t bytes = html_page_head_len + html_page_middle_len + html_page_tail_len;
 
-		h->pack = html_pack_new();
-		html_polls_pack(h->polls, h->pack);
-		html_tasks_pack(h->tasks, h->pack);
-		html_time_pack(h->time, h->pack);
-		if (html_pack_finish(h->pack, e))
+		if (pack(h, e))
 			return -1;
-		bytes = html_pack_text_bytes(h->pack);
-		if (bytes <= room || nr <= MIN_POLLS)
+		bytes += h->facts.len + html_pack_text_bytes(h->pack);
+		if (bytes <= max_bytes || !thin(h, bytes, max_bytes))
 			return 0;
-		html_pack_free(h->pack);
-		h->pack = NULL;
-		html_polls_thin(h->polls, MAX((uint64_t)MIN_POLLS, nr * room / bytes * 9 / 10));
-		if (html_polls_get_kept(h->polls)->nr_kept == nr)
-			html_polls_thin(h->polls, nr / 2);
 	}
 }
 
 static void put_page(struct html *h)
 {
-	struct html_facts facts = {
-		h->job->rec, h->model, h->analyzer, h->polls, h->time, h->pack
-	};
 	struct out *out = h->job->out;
 
 	strbuf_add(&out->buf, html_page_head, html_page_head_len);
 	html_pack_write(h->pack, out);
 	strbuf_add(&out->buf, html_page_middle, html_page_middle_len);
-	html_facts_write(&facts, out);
+	strbuf_add(&out->buf, h->facts.s, h->facts.len);
 	strbuf_add(&out->buf, html_page_tail, html_page_tail_len);
 }
 
 static void tell(const struct html *h)
 {
+	bool is_too_large = h->job->max_bytes && out_size(h->job->out) > h->job->max_bytes;
 	const struct html_kept *kept = html_polls_get_kept(h->polls);
 	char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
 	char *text;
 
-	if (!h->job->note || kept->nr_kept == kept->nr_seen)
+	if (!h->job->note || kept->nr_kept == kept->nr_seen || is_too_large)
 		return;
 	text = xasprintf("the page has %s of %s polls: all that took or waited %s or more, and a "
-			 "sample of the others; sums and histograms count all of them",
+			 "sample of the others%s; sums and histograms count all of them",
 			 format_grouped(kept->nr_kept, a), format_grouped(kept->nr_seen, b),
-			 format_span(kept->min_ns, c));
+			 format_span(kept->min_ns, c),
+			 kept->is_unpinned ? ", but not all around the findings" : "");
 	h->job->note(h->job->note_arg, text);
 	free(text);
 }
@@ -113,16 +132,17 @@ static void tell(const struct html *h)
 static int run(struct export_job *job, struct err *e)
 {
 	uint64_t max_bytes = job->max_bytes ? job->max_bytes : UINT64_MAX / 16;
-	struct html h = { .job = job };
+	struct html h = { .job = job, .facts = STRBUF_INIT };
 	int rc;
 
 	find_faults(&h);
 	collect(&h, max_bytes);
-	rc = pack(&h, max_bytes, e);
+	rc = pack_to_fit(&h, max_bytes, e);
 	if (!rc) {
 		put_page(&h);
 		tell(&h);
 	}
+	strbuf_release(&h.facts);
 	html_pack_free(h.pack);
 	html_time_free(h.time);
 	html_tasks_free(h.tasks);

@@ -48,19 +48,21 @@ uint64_t html_bits_of(double value); /* for columns of doubles */
 /* What was left out. */
 struct html_kept {
 	uint64_t nr_seen, nr_kept;
-	uint64_t min_ns; /* of those that took or waited so long all are there */
-	double sample;	 /* and this share of the others */
+	uint64_t min_ns;  /* of those that took or waited so long all are there */
+	double sample;	  /* and this share of the others */
+	bool is_unpinned; /* not even those of the findings could all stay */
 };
 
 struct html_polls;
 
-/* findings are borrowed: their polls are kept whatever happens. */
+/* findings are borrowed: their polls are kept as long as there is anything else to leave out. */
 struct html_polls *html_polls_new(const struct recording *rec, const struct finding *findings,
 				  size_t nr_findings, size_t max_polls);
 void html_polls_free(struct html_polls *p);
 extern const struct model_ops html_polls_ops;
 /* Leaves out the least telling ones, so that about nr are left. */
 void html_polls_thin(struct html_polls *p, size_t nr);
+void html_polls_unpin(struct html_polls *p); /* those of findings are like the others from now on */
 void html_polls_pack(struct html_polls *p, struct html_pack *pack);
 const struct html_kept *html_polls_get_kept(const struct html_polls *p);
 /* After html_polls_pack: how many of them are on a thread. */
@@ -98,6 +100,6 @@ struct html_facts {
 };
 
 /* JSON that can stand inside a script element: no < and no line separators in it. */
-void html_facts_write(const struct html_facts *f, struct out *out);
+void html_facts_add(const struct html_facts *f, struct strbuf *out);
 
 #endif

@@ -316,24 +316,23 @@ static void put_kept(const struct html_facts *f, struct json *j)
  * string, where it may be written as an escape, as may the two separators that are line ends to
  * some.
  */
-static void write_harmless(struct out *out, const struct strbuf *text)
+static void add_harmless(struct strbuf *out, const struct strbuf *text)
 {
 	for (size_t i = 0; i < text->len; i++) {
 		const unsigned char *s = (const unsigned char *)text->s + i;
 
 		if (*s == '<' || *s == '>' || *s == '&') {
-			strbuf_addf(&out->buf, "\\u%04x", *s);
+			strbuf_addf(out, "\\u%04x", *s);
 		} else if (*s == 0xe2 && s[1] == 0x80 && (s[2] == 0xa8 || s[2] == 0xa9)) {
-			strbuf_addf(&out->buf, "\\u20%02x", s[2] - 0x80);
+			strbuf_addf(out, "\\u20%02x", s[2] - 0x80);
 			i += 2;
 		} else {
-			strbuf_addch(&out->buf, *s);
+			strbuf_addch(out, *s);
 		}
-		out_spill(out);
 	}
 }
 
-void html_facts_write(const struct html_facts *f, struct out *out)
+void html_facts_add(const struct html_facts *f, struct strbuf *out)
 {
 	struct strbuf text = STRBUF_INIT;
 	struct json j;
@@ -352,6 +351,6 @@ void html_facts_write(const struct html_facts *f, struct out *out)
 	html_time_json(f->time, &j, "time");
 	html_pack_json(f->pack, &j, "columns");
 	json_close_object(&j);
-	write_harmless(out, &text);
+	add_harmless(out, &text);
 	strbuf_release(&text);
 }

@@ -3,7 +3,7 @@
  * Keeps runs in an array of fixed size. When it is full the least telling ones leave: a run tells
  * something if it took long or waited long for a worker. So there is a least time that rises, all
  * runs above it are kept, and of the others a sample, for the picture. Those of a finding's worst
- * moment stay in any case: that is where the page jumps to.
+ * moment are the last to leave: that is where the page jumps to.
  */
 #include <string.h>
 
@@ -139,6 +139,13 @@ void html_polls_thin(struct html_polls *p, size_t nr)
 			p->polls[left++] = p->polls[i];
 	p->nr = left;
 	p->kept.nr_kept = left;
+}
+
+void html_polls_unpin(struct html_polls *p)
+{
+	p->kept.is_unpinned = true;
+	for (size_t i = 0; i < p->nr; i++)
+		p->polls[i].flags &= ~FLAG_PINNED;
 }
 
 static bool is_same_task(const struct model_key *a, const struct model_key *b)

@@ -20,8 +20,10 @@
 #define MAX_EVENT_BYTES 112
 /* Of the wanted size, for the tracks of tasks: an eighth. */
 #define TASKS_SHIFT 3
-/* Counters and findings. */
-#define REST_BYTES (UINT64_C(512) << 10)
+#define SLACK_BYTES 512 /* the last slice or track may not fit */
+/* Counters a sixteenth, at most; a value of one takes so much. */
+#define COUNTERS_SHIFT 4
+#define VALUE_BYTES    32
 
 struct perfetto {
 	struct export_job *job;
@@ -46,7 +48,9 @@ static void init(struct perfetto *p, struct export_job *job)
 	p->tasks = (struct tasks){
 		.rec = job->rec, .out = job->out, .buf = &job->out->buf, .nr_wanted = job->nr_tracks
 	};
-	counters_init(&p->counters, job->view.from_ns, to_ns ? MIN(to_ns, end_ns) : end_ns);
+	p->tasks.span_ns = (to_ns ? MIN(to_ns, end_ns) : end_ns) - job->view.from_ns;
+	counters_init(&p->counters, job->view.from_ns, to_ns ? MIN(to_ns, end_ns) : end_ns,
+		      job->max_bytes, COUNTERS_SHIFT, VALUE_BYTES);
 	p->analyzer = analyzer_new(job->rec, job->config);
 }
 
@@ -69,7 +73,7 @@ static void read_all(struct perfetto *p, struct slices *slices)
 
 	vec_push(&sinks, (struct recording_sink){ &slices_ops, slices });
 	vec_push(&sinks, (struct recording_sink){ &counters_ops, &p->counters });
-	if (p->tasks.nr_wanted && !p->job->has_task)
+	if (p->tasks.nr_wanted || p->job->has_task)
 		vec_push(&sinks, (struct recording_sink){ &tasks_choose_ops, &p->tasks });
 	for (size_t i = 0; i < nr; i++)
 		vec_push(&sinks, others[i]);
@@ -83,19 +87,33 @@ static void read_all(struct perfetto *p, struct slices *slices)
 		tasks_settle(&p->tasks, findings, nr);
 }
 
-/* What may be written of polls, when all else has its share. */
-static uint64_t poll_budget(const struct perfetto *p)
+/* What may be written of polls, when all else has its share. rest: what comes behind them. */
+static uint64_t poll_budget(const struct perfetto *p, uint64_t rest_bytes)
 {
-	uint64_t max = p->job->max_bytes, used = out_size(p->job->out) + REST_BYTES;
+	uint64_t max = p->job->max_bytes, used = out_size(p->job->out) + rest_bytes;
 
-	used += max >> TASKS_SHIFT;
+	used += (max >> TASKS_SHIFT) + SLACK_BYTES;
 	return max > used ? max - used : 0;
 }
 
+/* A guess: of what comes behind the polls only the counters are known. */
 static bool may_be_too_large(const struct perfetto *p)
 {
-	return p->job->max_bytes &&
-	       trace_get_nr_events(p->job->rec->trace) > poll_budget(p) / MAX_EVENT_BYTES;
+	uint64_t max = p->job->max_bytes, budget = poll_budget(p, max >> COUNTERS_SHIFT);
+
+	return max && trace_get_nr_events(p->job->rec->trace) > budget / MAX_EVENT_BYTES;
+}
+
+static void put_rest(struct perfetto *p, struct strbuf *buf)
+{
+	uint64_t lost[EV_MAX], nr_lost = recording_get_lost(p->job->rec, p->model, lost);
+	size_t nr;
+	const struct finding *findings = analyzer_get_findings(p->analyzer, &nr);
+
+	perfetto_put_counters(&p->counters, buf);
+	perfetto_put_findings(buf, p->job->rec, findings, nr);
+	if (nr_lost)
+		perfetto_put_lost(buf, model_get_start(p->model), nr_lost);
 }
 
 static void measure(struct perfetto *p)
@@ -107,8 +125,10 @@ static void measure(struct perfetto *p)
 	dry.buf = &scratch;
 	dry.out = NULL;
 	read_all(p, &dry);
-	p->slices.min_ns = thin_fit(dry.sizes, poll_budget(p));
-	p->tasks.max_bytes = p->job->max_bytes >> TASKS_SHIFT;
+	strbuf_reset(&scratch);
+	put_rest(p, &scratch);
+	p->slices.min_ns = thin_fit(dry.sizes, poll_budget(p, scratch.len));
+	p->tasks.max_bytes = MAX(p->job->max_bytes >> TASKS_SHIFT, UINT64_C(1));
 	slices_release(&dry);
 	free(dry.sizes);
 	strbuf_release(&scratch);
@@ -139,6 +159,8 @@ static void tell_left_out(const struct perfetto *p)
 	const struct slices *s = &p->slices;
 	char left[FORMAT_SIZE], all[FORMAT_SIZE], span[FORMAT_SIZE], max[FORMAT_SIZE];
 
+	if (p->job->max_bytes && out_size(p->job->out) > p->job->max_bytes)
+		return; /* which is worse, and not for us to tell */
 	format_bytes(p->job->max_bytes, max);
 	format_grouped(s->nr_left_out, left);
 	if (s->nr_left_out && s->nr_left_out == s->nr_runs)
@@ -157,16 +179,8 @@ static void tell_left_out(const struct perfetto *p)
 
 static void finish(struct perfetto *p)
 {
-	struct strbuf *buf = &p->job->out->buf;
-	uint64_t lost[EV_MAX], nr_lost = recording_get_lost(p->job->rec, p->model, lost);
-	size_t nr;
-	const struct finding *findings = analyzer_get_findings(p->analyzer, &nr);
-
 	slices_finish(&p->slices);
-	perfetto_put_counters(&p->counters, buf);
-	perfetto_put_findings(buf, p->job->rec, findings, nr);
-	if (nr_lost)
-		perfetto_put_lost(buf, model_get_start(p->model), nr_lost);
+	put_rest(p, &p->job->out->buf);
 	tell_left_out(p);
 	if (p->job->has_task && !p->tasks.tracks.nr)
 		p->job->note(p->job->note_arg, "no task has that id: no track was drawn for it");

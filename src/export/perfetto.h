@@ -42,6 +42,7 @@ enum {
 	NAME_SPAWN,
 	NAME_STATES, /* in the order of enum model_state */
 	NAME_DROPPING = NAME_STATES + MODEL_NR_STATES,
+	NAME_BRIEF,  /* many states, too short to be drawn */
 	NAME_SLEEPS, /* by the EF_SLEEP_… flags */
 	NAME_GROUPS = NAME_SLEEPS + 16,
 };
@@ -55,7 +56,9 @@ enum arg {
 	PF_WAKER,
 	PF_RUNTIME,
 	PF_OPEN,
-	PF_TID
+	PF_TID,
+	PF_POLLS,
+	PF_STATES_NS, /* in the order of enum model_state */
 };
 
 /* A slice whose beginning has to wait for that of the run around it. */
@@ -90,22 +93,35 @@ struct chosen {
 	uint64_t score;
 };
 
+/* States of a task one after the other, as one slice. */
+struct brief {
+	uint64_t start_ns;
+	uint64_t ns[MODEL_NR_STATES];
+	uint64_t nr, nr_runs;
+	unsigned name; /* of the first; all there is, when nr is 1 */
+	uint32_t tid;  /* likewise */
+};
+
 struct task_track {
 	uint64_t uuid;
 	bool has_begun;
-	uint64_t last_ns; /* drawn up to here */
+	uint64_t brief_ns; /* states shorter than this are put together; 0: none */
+	uint64_t last_ns;  /* known up to here */
 	uint64_t drawn_ns[MODEL_NR_STATES];
+	struct brief brief; /* not drawn yet */
 };
 
 struct tasks {
 	const struct recording *rec;
 	struct strbuf *buf;
 	struct out *out;
+	uint64_t span_ns;   /* of what is drawn */
 	uint32_t nr_wanted; /* tracks */
 	bool is_full;	    /* max_bytes are written */
 	uint64_t max_bytes; /* 0: no limit */
 	uint64_t bytes;
 	VEC(struct chosen) chosen;
+	VEC(uint64_t) dense;	     /* numbers of tasks with very many polls */
 	VEC(uint32_t) track_of_slot; /* number in tracks + 1; 0: none */
 	VEC(struct task_track) tracks;
 };

@@ -93,6 +93,11 @@ static const char *const args[] = {
 	[PF_RUNTIME] = "runtime_id",
 	[PF_OPEN] = "recording_ended_first",
 	[PF_TID] = "tid",
+	[PF_POLLS] = "polls",
+	[PF_STATES_NS + MODEL_RUNNING] = "running_ns",
+	[PF_STATES_NS + MODEL_SCHEDULED] = "scheduled_ns",
+	[PF_STATES_NS + MODEL_IDLE] = "idle_ns",
+	[PF_STATES_NS + MODEL_UNKNOWN] = "unknown_ns",
 };
 
 static const char *const names[] = {
@@ -103,6 +108,7 @@ static const char *const names[] = {
 	[NAME_STATES + MODEL_IDLE] = "idle",
 	[NAME_STATES + MODEL_UNKNOWN] = "unknown",
 	[NAME_DROPPING] = "dropping",
+	[NAME_BRIEF] = "many short polls",
 };
 
 static void put_sleep_names(struct proto *w, struct strbuf *buf)

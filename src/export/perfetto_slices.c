@@ -5,7 +5,8 @@
  *
  * Both ends of an arrow are written when the run is told: its beginning is an instant on the
  * waker's thread at the moment when the task became runnable. So there is no arrow with one end,
- * and nothing has to be kept.
+ * and nothing has to be kept. A task that wakes itself gets none: it would go from one poll of it
+ * to the next, and tasks that do little else would take a third more.
  *
  * A reader sorts packets by time and keeps the order of the file among those of one nanosecond; the
  * end of a slice closes whatever began last. The model tells of runs when they are over, inner ones
@@ -50,8 +51,8 @@ static unsigned put_origins(struct slices *s, struct proto *w, const struct mode
 	unsigned nr = 0;
 
 	/* where runs overlapped, the latest wake may be one that came later */
-	if (by && by->thread != MODEL_NO_THREAD && by->time_ns >= s->from_ns &&
-	    by->time_ns <= run->start_ns)
+	if (by && by->cause != MODEL_BY_SELF && by->thread != MODEL_NO_THREAD &&
+	    by->time_ns >= s->from_ns && by->time_ns <= run->start_ns)
 		put_origin(w, by->time_ns, by->thread, NAME_WAKE, flow + nr++);
 	if (run->is_first && t->spawn_exact && t->spawn_thread != MODEL_NO_THREAD)
 		put_origin(w, t->spawn_ns, t->spawn_thread, NAME_SPAWN, flow + nr++);

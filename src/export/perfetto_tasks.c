@@ -4,13 +4,20 @@
  * millions of tasks, so only some get one: those that findings name, then those with the longest
  * poll or wait for a worker. Who they are is known at the end of a pass; the next one draws them.
  *
+ * The tracks of *dense* tasks, those with very many polls, would be most of the file, and nobody
+ * could see the slices: states of them that are shorter than a small part of the time are put
+ * together with those beside them, as one slice that tells their sums.
+ *
  * Slices, not Perfetto's own states: those came in 2026, and older readers would show nothing.
  */
 #include "export/perfetto.h"
 #include "model/shorten.h"
 
-#define NAME_WIDTH 60
-#define MAX_TRACKS 1000 /* of one id, which may be given again and again */
+#define NAME_WIDTH  60
+#define MAX_TRACKS  1000 /* of one id, which may be given again and again */
+#define DENSE_POLLS 10000
+/* Of the time; a dense track has at most twice as many slices. Wider than any screen. */
+#define BRIEF_PARTS 8192
 
 static bool is_worse(const struct chosen *a, const struct chosen *b)
 {
@@ -36,6 +43,10 @@ static void on_candidate(void *sink, const struct model_task *task)
 			    .key = task->key,
 			    .score = MAX(task->max_poll_ns, task->max_sched_ns) };
 
+	if (task->polls > DENSE_POLLS)
+		vec_push(&t->dense, task->nr);
+	if (t->nr_wanted == 0)
+		return;
 	if (t->chosen.nr < t->nr_wanted || is_worse(&c, &t->chosen.v[t->chosen.nr - 1]))
 		insert(t, &c);
 }
@@ -85,6 +96,7 @@ void tasks_choose_id(struct tasks *t, uint64_t id)
 void tasks_release(struct tasks *t)
 {
 	vec_release(&t->chosen);
+	vec_release(&t->dense);
 	vec_release(&t->tracks);
 	vec_release(&t->track_of_slot);
 }
@@ -103,9 +115,25 @@ static unsigned find_rank(const struct tasks *t, const struct model_task *task)
 	return 0;
 }
 
+static bool is_dense(const struct tasks *t, const struct model_task *task)
+{
+	for (size_t i = 0; i < t->dense.nr; i++)
+		if (t->dense.v[i] == task->nr)
+			return true;
+	return false;
+}
+
+/* Since the buffer had so much. */
+static void wrote(struct tasks *t, size_t before)
+{
+	t->bytes += t->buf->len - before;
+	t->is_full = t->max_bytes && t->bytes >= t->max_bytes;
+}
+
 static void put_track(struct tasks *t, const struct model_task *task, uint64_t uuid, unsigned rank)
 {
 	struct strbuf name = STRBUF_INIT;
+	size_t before = t->buf->len;
 	struct proto w = proto_start(t->buf);
 	size_t packet = packet_open(&w, 0), track = proto_open(&w, PACKET_TRACK_DESCRIPTOR);
 	char none[32];
@@ -120,6 +148,7 @@ static void put_track(struct tasks *t, const struct model_task *task, uint64_t u
 	proto_close(&w, packet);
 	proto_finish(&w, t->buf);
 	strbuf_release(&name);
+	wrote(t, before);
 }
 
 static void on_spawn(void *sink, const struct model_task *task)
@@ -131,9 +160,11 @@ static void on_spawn(void *sink, const struct model_task *task)
 	while (t->track_of_slot.nr <= task->slot)
 		vec_push(&t->track_of_slot, 0);
 	t->track_of_slot.v[task->slot] = 0;
-	if (!rank || t->tracks.nr >= t->nr_wanted)
+	if (!rank || t->tracks.nr >= t->nr_wanted || t->is_full)
 		return;
 	vec_push(&t->tracks, (struct task_track){ .uuid = uuid });
+	if (is_dense(t, task))
+		t->tracks.v[t->tracks.nr - 1].brief_ns = t->span_ns / BRIEF_PARTS;
 	t->track_of_slot.v[task->slot] = t->tracks.nr;
 	put_track(t, task, uuid, rank);
 }
@@ -153,28 +184,51 @@ static void begin(struct task_track *track, const struct model_task *task)
 	track->has_begun = true;
 }
 
-/* The next ns of the track. tid 0: on no thread. */
-static void put_state(struct tasks *t, struct task_track *track, unsigned name, uint64_t ns,
-		      uint32_t tid)
+/* What came together on the track is drawn. */
+static void put_brief(struct tasks *t, struct task_track *track)
 {
+	const struct brief *b = &track->brief;
 	size_t before = t->buf->len;
 	struct event_mark m;
 	struct proto w;
 
-	track->last_ns += ns;
-	if (t->is_full)
+	if (!b->nr || t->is_full)
 		return;
 	w = proto_start(t->buf);
-	m = event_open(&w, track->last_ns - ns, TYPE_SLICE_BEGIN, track->uuid);
-	event_name(&w, name, CATEGORY_STATE);
-	if (tid)
-		event_arg(&w, PF_TID, ARG_UINT, tid);
+	m = event_open(&w, b->start_ns, TYPE_SLICE_BEGIN, track->uuid);
+	event_name(&w, b->nr > 1 ? NAME_BRIEF : b->name, CATEGORY_STATE);
+	if (b->nr == 1 && b->tid)
+		event_arg(&w, PF_TID, ARG_UINT, b->tid);
+	if (b->nr > 1) {
+		event_arg(&w, PF_POLLS, ARG_UINT, b->nr_runs);
+		for (unsigned i = 0; i < MODEL_NR_STATES; i++)
+			if (b->ns[i])
+				event_arg(&w, PF_STATES_NS + i, ARG_UINT, b->ns[i]);
+	}
 	event_close(&w, m);
 	slice_end(&w, track->last_ns, track->uuid);
 	proto_finish(&w, t->buf);
-	t->bytes += t->buf->len - before;
-	t->is_full = t->max_bytes && t->bytes >= t->max_bytes;
+	wrote(t, before);
 	out_spill(t->out);
+}
+
+/* The next ns of the track. tid 0: on no thread. */
+static void put_state(struct tasks *t, struct task_track *track, enum model_state state,
+		      unsigned name, uint64_t ns, uint32_t tid)
+{
+	struct brief *b = &track->brief;
+
+	/* what is long enough stands alone */
+	if (ns >= track->brief_ns || track->last_ns - b->start_ns >= track->brief_ns) {
+		put_brief(t, track);
+		b->nr = 0;
+	}
+	if (!b->nr)
+		*b = (struct brief){ .start_ns = track->last_ns, .name = name, .tid = tid };
+	b->nr++;
+	b->nr_runs += state == MODEL_RUNNING;
+	b->ns[state] += ns;
+	track->last_ns += ns;
 }
 
 /* Up to until_ns it did not run: that long idle and scheduled, and for the rest nobody knows. */
@@ -189,7 +243,7 @@ static void put_gap(struct tasks *t, struct task_track *track, uint64_t until_ns
 	ns[MODEL_UNKNOWN] = until_ns - track->last_ns - idle_ns - sched_ns;
 	for (unsigned i = 0; i < ARRAY_SIZE(order); i++) {
 		if (ns[order[i]])
-			put_state(t, track, NAME_STATES + order[i], ns[order[i]], 0);
+			put_state(t, track, order[i], NAME_STATES + order[i], ns[order[i]], 0);
 		track->drawn_ns[order[i]] += ns[order[i]];
 	}
 }
@@ -203,7 +257,7 @@ static void on_run(void *sink, const struct model_run *run)
 		return;
 	begin(track, run->task);
 	put_gap(t, track, run->start_ns, run->idle_ns, run->sched_ns);
-	put_state(t, track, run->flags ? NAME_DROPPING : NAME_STATES + MODEL_RUNNING,
+	put_state(t, track, MODEL_RUNNING, run->flags ? NAME_DROPPING : NAME_STATES + MODEL_RUNNING,
 		  run->end_ns - run->start_ns, recording_thread_tid(t->rec, run->thread));
 }
 
@@ -217,6 +271,7 @@ static void on_task(void *sink, const struct model_task *task)
 	begin(track, task);
 	put_gap(t, track, task->end_ns, task->ns[MODEL_IDLE] - track->drawn_ns[MODEL_IDLE],
 		task->ns[MODEL_SCHEDULED] - track->drawn_ns[MODEL_SCHEDULED]);
+	put_brief(t, track);
 }
 
 const struct model_ops tasks_draw_ops = { .spawn = on_spawn, .run = on_run, .task = on_task };

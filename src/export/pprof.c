@@ -229,5 +229,6 @@ const struct exporter exporter_pprof = {
 	.summary =
 		"a profile for go tool pprof, Parca, Pyroscope: time of tasks by who spawned whom",
 	.suffix = "pb.gz",
+	.is_whole = true,
 	.run = run,
 };
