@@ -88,7 +88,7 @@ static int parse_value(const struct threshold *t, const char *s, uint64_t *value
 	case THRESHOLD_BYTES:
 		return parse_size(s, value);
 	case THRESHOLD_PERCENT:
-		return parse_number(s, "%", value);
+		return parse_number(s, "%", value) || *value > 100 ? -1 : 0; /* shares */
 	default:
 		return parse_number(s, "", value);
 	}

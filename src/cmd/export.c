@@ -18,9 +18,7 @@ struct export_opts {
 	struct view_opts view;
 };
 
-static const struct export_opts defaults = { .max_size = UNSET,
-					     .tasks = EXPORT_TRACKS,
-					     .task = UNSET };
+static const struct export_opts defaults = { .max_size = UNSET, .tasks = UNSET, .task = UNSET };
 
 /* The name of an exporter is that of its line in the list. */
 static const char *const formats[] = {
@@ -151,7 +149,7 @@ static int export_recording(const struct exporter *x, const struct export_opts *
 	job->config = view.config;
 	job->max_bytes = o->max_size != UNSET ? o->max_size : x->max_bytes;
 	job->is_limit_hard = o->max_size != UNSET && o->max_size;
-	job->nr_tracks = MIN(o->tasks, (uint64_t)UINT32_MAX);
+	job->nr_tracks = o->tasks != UNSET ? MIN(o->tasks, (uint64_t)UINT32_MAX) : EXPORT_TRACKS;
 	job->has_task = o->task != UNSET;
 	job->task = o->task;
 	job->note = note;
@@ -162,6 +160,26 @@ static int export_recording(const struct exporter *x, const struct export_opts *
 	return rc;
 }
 
+/* What a format has no use for is refused; negative: so it was, and the user told. */
+static int check_options(const struct exporter *x, const struct export_opts *o)
+{
+	if (x->is_whole && o->max_size != UNSET)
+		return cmd_usage("--max-size is not for %s: try --time-range or --filter", x->name),
+		       -1;
+	if (!x->has_tracks && (o->tasks != UNSET || o->task != UNSET))
+		return cmd_usage("--%s is for perfetto, which has tracks of tasks, not for %s",
+				 o->tasks != UNSET ? "tasks" : "task", x->name),
+		       -1;
+	if (o->tasks != UNSET && o->task != UNSET)
+		return cmd_usage("--tasks or --task: many tracks or one"), -1;
+	if (!x->has_stacks && o->weight)
+		return cmd_usage("--weight is for folded, pprof and speedscope, which have stacks, "
+				 "not for %s",
+				 x->name),
+		       -1;
+	return 0;
+}
+
 /* What will be written where; negative: it was wrong, and the user told. */
 static int choose_path(const struct exporter *x, const struct export_opts *o, const char *input,
 		       char **path)
@@ -169,9 +187,6 @@ static int choose_path(const struct exporter *x, const struct export_opts *o, co
 	bool is_stdout = o->output ? strcmp(o->output, "-") == 0 : x->is_text;
 
 	*path = NULL;
-	if (x->is_whole && o->max_size != UNSET)
-		return cmd_usage("--max-size is not for %s: try --time-range or --filter", x->name),
-		       -1;
 	if (is_stdout && x->is_database)
 		return cmd_usage("%s cannot go to stdout", x->name), -1;
 	if (is_stdout && !x->is_text && isatty(STDOUT_FILENO))
@@ -205,7 +220,7 @@ static int run_export(const void *opts, int nr, char **argv)
 	if (!o->format)
 		return cmd_usage("say --format=FMT: which format?");
 	x = exporter_find(o->format);
-	if (choose_path(x, o, input, &path))
+	if (check_options(x, o) || choose_path(x, o, input, &path))
 		return EXIT_USAGE;
 	job.weight = find_weight(o->weight);
 	job.path = path;

@@ -10,8 +10,6 @@
 #include "base/vec.h"
 #include "model/shorten.h"
 
-#define EXAMPLES "poll>10ms, sched.p99>1ms, critical, findings, leak>0, lost>0"
-
 /* Times of single polls. */
 enum metric { POLL, BLOCKED, SCHED, IDLE, NR_METRICS };
 
@@ -125,7 +123,7 @@ static int no_name(const char *text, size_t len, struct err *e)
 	err_set(e, ERR_USAGE,
 		"--fail-on: '%.*s' is nothing to look at; there are %sand the rules that "
 		"--thresholds lists, as in %s",
-		(int)len, text, names.s, EXAMPLES);
+		(int)len, text, names.s, FAIL_ON_EXAMPLES);
 	strbuf_release(&names);
 	return -1;
 }
@@ -157,7 +155,7 @@ static int add_condition(struct fail_on *f, const char *text, size_t len, struct
 	if (!rc &&
 	    (*op == '\0' ? c.is_time : *op != '>' || parse_limit(&c, op + 1 + c.is_at_least)))
 		rc = err_set(e, ERR_USAGE, "--fail-on: '%s' is no condition; say for example %s",
-			     c.text, EXAMPLES);
+			     c.text, FAIL_ON_EXAMPLES);
 	if (rc) {
 		free(c.text);
 		return rc;

@@ -3,13 +3,16 @@
  * `--fail-on=EXPR`, for those who run a report to be told yes or no: conditions joined by commas,
  * any of which is a failure, as in
  *
- *	poll>10ms,sched.p99>1ms,critical,leak>0,lost>0
+ *	poll>10ms,sched.p99>1ms,critical,task-leak>0,lost>0
  */
 #ifndef CMD_FAIL_ON_H
 #define CMD_FAIL_ON_H
 
 #include "analyze/analyze.h"
 #include "base/strbuf.h"
+
+/* For messages. */
+#define FAIL_ON_EXAMPLES "poll>10ms,sched.p99>1ms,critical,findings,task-leak>0,lost>0"
 
 struct fail_on;
 

@@ -70,16 +70,14 @@ static void count_events(struct info *in)
 
 static void find_start(struct info *in)
 {
-	const struct clock_anchor *a = in->anchors, *z = a + in->nr_anchors - 1;
-	double ticks;
+	const struct clock_anchor *a = in->anchors, *z;
 
+	in->start_real_ns = trace_get_zero(in->t).real_ns;
 	if (!in->nr_anchors)
 		return;
+	z = &a[in->nr_anchors - 1];
 	if (z->ticks > a->ticks && z->mono_ns > a->mono_ns)
 		in->ticks_per_ns = (double)(z->ticks - a->ticks) / (z->mono_ns - a->mono_ns);
-	ticks = (double)(int64_t)(a->ticks - in->meta->base_ticks);
-	in->start_real_ns =
-		a->real_ns - (int64_t)(ticks / (in->ticks_per_ns ? in->ticks_per_ns : 1));
 }
 
 static void info_init(struct info *in, struct trace *t, const char *path)

@@ -188,6 +188,22 @@ static int list_thresholds(const struct view_opts *o)
 	return EXIT_OK;
 }
 
+/* What would be ignored is refused. */
+static int check_options(const struct report_opts *o, struct err *e)
+{
+	if (o->fail_on && o->task)
+		return err_set(e, ERR_USAGE, "--fail-on judges a report, --task is a story");
+	if (o->csv && (o->json || o->task))
+		return err_set(e, ERR_USAGE,
+			       "--csv is a table, --json and --task are something else");
+	if (o->task && (o->by || o->sort))
+		return err_set(e, ERR_USAGE, "--by and --sort are for a table, --task is a story");
+	if (o->json && !o->task && !o->by && (o->sort || o->limit != REPORT_TABLE_USUAL))
+		return err_set(e, ERR_USAGE,
+			       "--sort and --limit are for a table, which --json has with --by");
+	return 0;
+}
+
 /* All that can be wrong with the options is told before anything is read. */
 static int open_report(struct report *r, const struct report_opts *o, const char *path,
 		       struct err *e)
@@ -195,12 +211,7 @@ static int open_report(struct report *r, const struct report_opts *o, const char
 	*r = (struct report){ .verbose = o->verbose,
 			      .all_findings = o->all_findings,
 			      .width = style_width() };
-	if (o->fail_on && o->task)
-		return err_set(e, ERR_USAGE, "--fail-on judges a report, --task is a story");
-	if (o->csv && (o->json || o->task))
-		return err_set(e, ERR_USAGE,
-			       "--csv is a table, --json and --task are something else");
-	if (styles_init(&r->styles, o->color, e))
+	if (check_options(o, e) || styles_init(&r->styles, o->color, e))
 		return -1;
 	if (o->fail_on && !(r->fail_on = fail_on_new(o->fail_on, e)))
 		return -1;
@@ -246,6 +257,9 @@ static int run_report(const void *opts, int nr, char **argv)
 {
 	const struct report_opts *o = opts;
 
+	if (o->thresholds && (o->json || o->csv || o->by || o->sort || o->task || o->fail_on))
+		return cmd_usage("--thresholds is a list of its own: only --threshold and --allow "
+				 "go with it");
 	if (o->thresholds)
 		return list_thresholds(&o->view);
 	if (nr > 1)

@@ -30,6 +30,39 @@ static size_t columns(const char *s, size_t n)
 	return nr;
 }
 
+/* What the sentences of findings and thresholds hold beside ASCII. */
+static const struct {
+	const char *utf8, *ascii;
+} plain[] = { { "…", "..." }, { "→", "->" } };
+
+/* Where the terminal knows no more: what is ours to say is said in ASCII. */
+static char *to_ascii(const char *text)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	while (*text) {
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(plain) && !str_has_prefix(text, plain[i].utf8))
+			i++;
+		if (i < ARRAY_SIZE(plain)) {
+			strbuf_addstr(&out, plain[i].ascii);
+			text += strlen(plain[i].utf8);
+		} else {
+			strbuf_addch(&out, *text++);
+		}
+	}
+	return strbuf_take(&out);
+}
+
+static void wrap(struct strbuf *out, const char *text, size_t indent, size_t width)
+{
+	char *ascii = style_is_utf8() ? NULL : to_ascii(text);
+
+	report_wrap(out, ascii ? ascii : text, indent, width);
+	free(ascii);
+}
+
 void report_wrap(struct strbuf *out, const char *text, size_t indent, size_t width)
 {
 	size_t at = indent;
@@ -90,11 +123,10 @@ static void add_origin(const struct report *r, const struct finding *f, struct s
 	strbuf_addch(out, ']');
 }
 
-/* There are findings about no type; with a task of none at hand, that it has none is what we know.
- */
-static bool is_about_type(const struct report *r, const struct finding *f)
+/* There are findings about no type, even where the worst task of them is told. */
+static bool is_about_type(const struct finding *f)
 {
-	return f->type < r->rec.nr_types || (f->has_task && f->task.type >= r->rec.nr_types);
+	return f->type != EVENT_TYPE_NONE;
 }
 
 /* The end of a place tells most. */
@@ -128,7 +160,7 @@ static void add_head(const struct report *r, const struct finding *f, struct str
 		cut_place(&place, room - MIN(room - MIN_TYPE, origin.len + 2 + MIN_TYPE));
 	room -= MIN(room - MIN_TYPE, origin.len + (place.len ? place.len + 2 : 0));
 	strbuf_addstr(out, style_on(&r->styles, STYLE_NAME));
-	if (is_about_type(r, f))
+	if (is_about_type(f))
 		shorten_type(out, recording_type_name(&r->rec, f->type, buf),
 			     r->verbose ? SIZE_MAX : room);
 	else
@@ -176,15 +208,17 @@ static void add_finding(const struct report *r, const struct finding *f, struct 
 	add_severity(r, f->severity, out);
 	add_head(r, f, out);
 	strbuf_addf(out, "%*s", INDENT, "");
-	report_wrap(out, f->what ? f->what : f->analysis->summary, INDENT, r->width);
+	wrap(out, f->what ? f->what : f->analysis->summary, INDENT, r->width);
 	if (r->verbose && f->nr_figures) {
 		add_figures(f, &figures);
 		strbuf_addf(out, "%*s", INDENT, "");
-		report_wrap(out, figures.s, INDENT, r->width);
+		wrap(out, figures.s, INDENT, r->width);
 	}
 	if (f->advice) {
-		strbuf_addf(&advice, "%*s→ ", INDENT, "");
-		report_wrap(&advice, f->advice, INDENT + 2, r->width);
+		const char *arrow = style_is_utf8() ? "→" : "->";
+
+		strbuf_addf(&advice, "%*s%s ", INDENT, "", arrow);
+		wrap(&advice, f->advice, INDENT + columns(arrow, strlen(arrow)) + 1, r->width);
 		add_styled(r, STYLE_ADVICE, advice.s, out);
 	}
 	strbuf_release(&advice);
@@ -261,8 +295,7 @@ static void put_finding(const struct report *r, const struct finding *f, struct 
 	json_open_object(j, NULL);
 	json_str(j, "rule", f->analysis->name);
 	json_str(j, "severity", severity_name(f->severity));
-	json_str(j, "type",
-		 is_about_type(r, f) ? recording_type_name(&r->rec, f->type, buf) : NULL);
+	json_str(j, "type", is_about_type(f) ? recording_type_name(&r->rec, f->type, buf) : NULL);
 	if (f->has_task) {
 		json_uint(j, "task", f->task.id);
 		if (f->task.runtime < r->rec.nr_runtimes)
@@ -332,7 +365,7 @@ void report_thresholds(const struct analyze_config *config, size_t width, struct
 			if (*limits != t->value)
 				strbuf_addf(&help, " (usually %s)", limit_text(t, t->value, usual));
 			strbuf_addf(out, "  %-24s %8s  ", t->name, limit_text(t, *limits, now));
-			report_wrap(out, help.s, 2 + 24 + 1 + 8 + 2, width);
+			wrap(out, help.s, 2 + 24 + 1 + 8 + 2, width);
 		}
 	}
 	strbuf_release(&help);

@@ -52,28 +52,3 @@ void export_note_lost(const struct export_job *job, const struct model *m)
 	job->note(job->note_arg, text);
 	free(text);
 }
-
-/* An anchor further than that from time 0, in ticks, is damage. */
-#define MAX_TICKS ((__int128)1 << 62)
-
-/* By the first anchor, which stands near time 0, and the rate between it and the last. */
-struct clock_anchor export_get_zero(const struct recording *rec)
-{
-	uint32_t nr;
-	const struct clock_anchor *a = trace_get_anchors(rec->trace, &nr), *z;
-	struct clock_anchor zero = { .ticks = rec->meta->base_ticks };
-	__int128 ns;
-
-	if (!nr)
-		return zero;
-	z = &a[nr - 1];
-	ns = (__int128)zero.ticks - a->ticks;
-	if (ns > MAX_TICKS || ns < -MAX_TICKS)
-		return zero;
-	if (z->ticks > a->ticks && z->mono_ns > a->mono_ns)
-		ns = ns * (z->mono_ns - a->mono_ns) / (z->ticks - a->ticks);
-	zero.mono_ns = a->mono_ns + (int64_t)ns;
-	zero.boot_ns = a->boot_ns + (int64_t)ns;
-	zero.real_ns = a->real_ns + (int64_t)ns;
-	return zero;
-}

@@ -40,13 +40,12 @@ struct exporter {
 	const char *suffix;  /* of the default file name: "pftrace" */
 	bool is_database;    /* writes job->path itself, and cannot go to stdout */
 	bool is_whole;	     /* --max-size is not for it */
+	bool has_tracks;     /* --tasks and --task are */
+	bool has_stacks;     /* --weight is */
 	uint64_t max_bytes;  /* unless --max-size says otherwise: what its readers take; 0: any */
 	bool is_text;	     /* goes to stdout when no file is named */
 	int (*run)(struct export_job *job, struct err *e);
 };
-
-/* The system's clocks at time 0 of the recording; all zero when not known. ticks: of time 0. */
-struct clock_anchor export_get_zero(const struct recording *rec);
 
 /*
  * One pass for an exporter that also tells findings: the analyzer's sinks and one of its own. The

@@ -82,5 +82,6 @@ const struct exporter exporter_folded = {
 	.suffix = "folded",
 	.is_text = true,
 	.is_whole = true,
+	.has_stacks = true,
 	.run = run,
 };

@@ -70,7 +70,7 @@ static void put_recording(const struct html_facts *f, struct json *j)
 	json_open_object(j, "recording");
 	json_str(j, "end", describe_end(end, buf));
 	json_uint(j, "events", model_get_totals(f->model)->nr_events);
-	json_uint(j, "real_ns", export_get_zero(f->rec).real_ns);
+	json_uint(j, "real_ns", trace_get_zero(f->rec->trace).real_ns);
 	json_uint(j, "lost", recording_get_lost(f->rec, f->model, lost));
 	json_open_object(j, "lost_by_kind");
 	for (unsigned i = 0; i < EV_MAX; i++)

@@ -208,6 +208,7 @@ const struct exporter exporter_perfetto = {
 	.name = "perfetto",
 	.summary = "a timeline for ui.perfetto.dev: polls, wakes, counters, findings",
 	.suffix = "pftrace",
+	.has_tracks = true,
 	.max_bytes = UINT64_C(512) << 20,
 	.run = run,
 };

@@ -52,7 +52,7 @@ static void put_clocks(struct strbuf *buf, const struct recording *rec)
 {
 	uint32_t nr;
 	const struct clock_anchor *anchors = trace_get_anchors(rec->trace, &nr);
-	struct clock_anchor zero = export_get_zero(rec);
+	struct clock_anchor zero = trace_get_zero(rec->trace);
 	/* where it never slept the two are one, but read one after the other */
 	int64_t lead_ns = zero.boot_ns - zero.mono_ns;
 

@@ -148,7 +148,7 @@ static void put_sample(struct pprof *p, const struct lineage_path *paths, uint32
 
 static void put_times(struct pprof *p, const struct model *m)
 {
-	struct clock_anchor zero = export_get_zero(p->rec);
+	struct clock_anchor zero = trace_get_zero(p->rec->trace);
 	uint64_t lost[EV_MAX], nr_lost = recording_get_lost(p->rec, m, lost);
 	struct proto w = proto_start(p->buf);
 
@@ -230,5 +230,6 @@ const struct exporter exporter_pprof = {
 		"a profile for go tool pprof, Parca, Pyroscope: time of tasks by who spawned whom",
 	.suffix = "pb.gz",
 	.is_whole = true,
+	.has_stacks = true,
 	.run = run,
 };

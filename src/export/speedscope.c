@@ -118,5 +118,6 @@ const struct exporter exporter_speedscope = {
 	.summary = "speedscope's JSON: who spawned whom, by busy, scheduled and idle time",
 	.suffix = "speedscope.json",
 	.is_whole = true,
+	.has_stacks = true,
 	.run = run,
 };

@@ -276,6 +276,31 @@ GETTER(threads, trace_thread)
 GETTER(anchors, clock_anchor)
 GETTER(cpu, trace_cpu)
 
+/* An anchor further than that from time 0, in ticks, is damage. */
+#define MAX_TICKS ((__int128)1 << 62)
+
+/* By the first anchor, which stands near time 0, and the rate between it and the last. */
+struct clock_anchor trace_get_zero(const struct trace *t)
+{
+	struct clock_anchor zero = { .ticks = t->load.meta.base_ticks };
+	const struct clock_anchor *a, *z;
+	__int128 ns;
+
+	if (!t->load.anchors.nr)
+		return zero;
+	a = &t->load.anchors.v[0];
+	z = &t->load.anchors.v[t->load.anchors.nr - 1];
+	ns = (__int128)zero.ticks - a->ticks;
+	if (ns > MAX_TICKS || ns < -MAX_TICKS)
+		return zero;
+	if (z->ticks > a->ticks && z->mono_ns > a->mono_ns)
+		ns = ns * (z->mono_ns - a->mono_ns) / (z->ticks - a->ticks);
+	zero.mono_ns = a->mono_ns + (int64_t)ns;
+	zero.boot_ns = a->boot_ns + (int64_t)ns;
+	zero.real_ns = a->real_ns + (int64_t)ns;
+	return zero;
+}
+
 uint64_t trace_get_size(const struct trace *t)
 {
 	return t->load.size;

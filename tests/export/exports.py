@@ -99,6 +99,13 @@ class Env:
     def trace(self, name):
         return next(t for t in self.traces() if t.name == name)
 
+    @functools.cache
+    def made(self, *args):
+        """A trace by make-html-trace, and what that says is in it."""
+        path = self.new_path('data')
+        truth = json.loads(self.run(os.path.join(self.build, 'tests/make-html-trace'), *args, path)[0])
+        return Trace('made ' + ' '.join(args), path), truth
+
     def export(self, trace, fmt, *options, suffix='out'):
         """Path of what was written, and what was said on stderr."""
         path = self.new_path(suffix)

@@ -120,23 +120,32 @@ def arrows(env):
     check(kinds['wake'] > 10 and kinds['spawn'] > 10, f'{kinds}')
 
 
+def enclosed(events, end_ns):
+    """Time under the counters, by name; each is in order."""
+    points = collections.defaultdict(list)
+    for e in events:
+        (unit, value), = e['args'].items()
+        points[e['name']].append((to_ns(e['ts']), float(value)))
+    sums = {}
+    for name, line in points.items():
+        line.append((end_ns, 0))
+        same(f'{name} in order', line, sorted(line, key=lambda p: p[0]))
+        sums[name] = sum(value * (next_ns - ns) for (ns, value), (next_ns, _) in zip(line, line[1:]))
+    return sums
+
+
 @test_each
 def counters(env, trace):
     """Counters over time add up to the report's live, scheduled and running time."""
     report = env.report(trace)
-    events = collections.defaultdict(list)
-    for e in read(env, trace).by_phase['C']:
-        (unit, value), = e['args'].items()
-        events[e['name']].append((to_ns(e['ts']), float(value)))
+    sums = enclosed(read(env, trace).by_phase['C'], report['duration_ns'])
     ends = [t['end_ns'] if t['end_ns'] is not None else report['duration_ns'] for t in report['tasks']]
     want = {'live tasks': sum(e - t['spawn_ns'] for e, t in zip(ends, report['tasks'])),
             'scheduled tasks': sum(t['sched_ns'] for t in report['tasks']),
             'running tasks': sum(t['busy_ns'] for t in report['tasks'])}
-    same('counters', set(events), set(want) | {'busy workers', 'busy blocking threads'})
+    same('counters', set(sums), set(want) | {'busy workers', 'busy blocking threads'})
     for name, total in want.items():
-        points = events[name] + [(report['duration_ns'], 0)]
-        same(f'{name} in order', points, sorted(points, key=lambda p: p[0]))
-        got = sum(value * (next_ns - ns) for (ns, value), (next_ns, _) in zip(points, points[1:]))
+        got = sums[name]
         # six digits are written, of averages over bins that end at a whole nanosecond
         share = 0.02 if trace.is_random else 1e-4
         check(abs(got - total) <= total * share + 1, f'{name}: {got}, not {total}')
@@ -156,8 +165,12 @@ def size(env):
     same('left out', part.file['otherData']['polls_left_out'], left_out)
     shortest = min(s.end - s.start for s in part.runs())
     same('polls of that length and longer', sum(s.end - s.start >= shortest for s in whole.runs()), len(part.runs()))
-    for phase in 'iC':
-        same(phase, part.by_phase[phase], whole.by_phase[phase])
+    same('findings', part.by_phase['i'], whole.by_phase['i'])
+    end = env.report(trace)['duration_ns']
+    want, got = (enclosed(r.by_phase['C'], end) for r in (whole, part))
+    same('counters', got.keys(), want.keys())
+    for name in want:  # they may be coarser, and enclose the same
+        check(abs(got[name] - want[name]) <= want[name] * 1e-4 + 1, f'{name}: {got[name]}, not {want[name]}')
 
 
 @test

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What becomes of the output, whatever happens meanwhile: an older file stays until the new one is whole."""
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -93,8 +94,32 @@ def stdout(env):
 
 
 @test
+def promises(env):
+    """--max-size is kept, however small, or there is an error and no output, and what is left out is told."""
+    trace, truth = env.made('spin', '200000')
+    for fmt, least in ('html', 0), ('chrome', 1 << 20), ('perfetto', 1 << 20):
+        nr_kept = 0
+        for size in (1, 3000, 50 << 10, 100 << 10, 200 << 10, 300 << 10, 1 << 20, 2 << 20):
+            path = env.new_path('out')
+            command = (env.futrace, 'export', '-f', fmt, f'--max-size={size}', '-o', path, trace.path)
+            p = subprocess.run(command, env=env.environ, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=30, text=True)
+            if p.returncode:
+                same(f'{fmt} of {size}: status', p.returncode, 1)
+                check(f'{fmt} cannot become smaller than' in p.stderr and 'left out' not in p.stderr, p.stderr)
+                check(not os.path.exists(path), f'{fmt} of {size}: nothing is left behind')
+                same(f'{fmt} of {size} comes after one that was larger', nr_kept, 0)
+                continue
+            check(os.path.getsize(path) <= size, f'{fmt}: {os.path.getsize(path)} bytes are more than {size}')
+            check(size > least or re.search(f'{truth["polls"]:,} polls', p.stderr), f'{fmt} of {size}: {p.stderr}')
+            nr_kept += 1
+        check(nr_kept >= 3, f'{fmt} fits into some')
+    path, _ = env.export(trace, 'html', '--max-size=0')
+    check(os.path.getsize(path) > 300 << 10, 'there is something to leave out')
+
+
+@test
 def limits(env):
     """A format that cannot keep to a size refuses one."""
-    for fmt in ('folded', 'speedscope', 'sqlite', 'ndjson', 'csv'):
+    for fmt in ('folded', 'pprof', 'speedscope', 'sqlite', 'ndjson', 'csv'):
         _, said = env.run(env.futrace, 'export', '-f', fmt, '--max-size=1M', env.trace('life').path, status=2)
         check(f'--max-size is not for {fmt}' in said, said)

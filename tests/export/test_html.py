@@ -9,7 +9,7 @@ import os
 import re
 
 from browser import Browser
-from exports import PROGRAMS, Trace, check, same, test, test_each
+from exports import PROGRAMS, check, same, test, test_each
 
 FRAME_MS = 50  # of a zoom or a move, with a million polls
 UNSEEN = re.compile('[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]')
@@ -18,12 +18,8 @@ with open(os.path.join(os.path.dirname(__file__), 'html/probe.js'), encoding='ut
     PROBE = probe.read()
 
 
-@functools.cache
 def made(env, *args):
-    """A trace by make-html-trace, and what that says is in it."""
-    path = env.new_path('data')
-    truth = json.loads(env.run(os.path.join(env.build, 'tests/make-html-trace'), *args, path)[0])
-    return Trace('made ' + ' '.join(args), path), truth
+    return env.made(*args)
 
 
 @functools.cache

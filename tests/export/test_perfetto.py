@@ -11,6 +11,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import BuiltinClock, Trac
 from exports import check, same, test, test_each
 
 OWN_CLOCK = 64
+MANY = 'many short polls'
 Slice = collections.namedtuple('Slice', 'name begin end event depth')
 
 
@@ -248,9 +249,11 @@ def flows(env, trace):
     check(all(begins[f][0] <= ends[f][0] for f in begins), 'what causes comes first')
     same('instants without a flow', [e for t, e in r.events if r.category_of(e) == 'wake' and not e.flow_ids], [])
     wakes = [f for f in begins if begins[f][1] == 'wake']
+    same('arrows to oneself', [f for f in wakes if ends[f][1]['woken_by'] == 'self'], [])
     if trace.is_absurd:
         return
-    told = collections.Counter((t['task'], t['time_ns']) for t in env.ndjson(trace) if t['kind'] == 'wake' and 'tid' in t)
+    told = collections.Counter((t['task'], t['time_ns']) for t in env.ndjson(trace)
+                               if t['kind'] == 'wake' and 'tid' in t and t['cause'] != 'self')
     got = collections.Counter((ends[f][1]['task'], begins[f][0]) for f in wakes)
     check(bool(got) == bool(told) and not got - told, f'arrows from wakes that are: {list((got - told).items())[:3]}')
     ran = {t['task'] for t in env.ndjson(trace) if t['kind'] in ('poll', 'drop')}
@@ -305,7 +308,13 @@ def check_task_track(r, track, tasks):
     sums = collections.Counter()
     slices = sorted(r.slices[track.uuid], key=lambda s: (s.begin, s.end))
     for s in slices:
-        sums[s.name] += s.end - s.begin
+        args = r.args_of(s.event)
+        if s.name == MANY:
+            parts = {state: args.get(state + '_ns', 0) for state in ('running', 'scheduled', 'idle', 'unknown')}
+            same('parts of it', sum(parts.values()), s.end - s.begin)
+            sums.update(parts)
+        else:
+            sums[s.name] += s.end - s.begin
         same('depth of states', s.depth, 0)
     for a, b in zip(slices, slices[1:]):
         same('states follow each other', b.begin, a.end)
@@ -330,6 +339,25 @@ def task_tracks(env, trace):
         worst = max(tasks, key=lambda t: max(t['max_poll_ns'], t['max_sched_ns']))
         check(worst['id'] in drawn, 'the worst is among them')
     same('tracks of no tasks', read(env, trace, '--tasks=0').task_tracks(), [])
+
+
+@test
+def dense(env):
+    """A task with very many polls has a track of some thousand slices, and every nanosecond is in them; polls are all there."""
+    trace, truth = env.made('spin', '200000')
+    r = read(env, trace)
+    track, = r.task_tracks()
+    slices = r.slices[track.uuid]
+    check(100 < len(slices) <= 2 * 8192 + 1, f'{len(slices)} slices')
+    same('it', check_task_track(r, track, env.report(trace)['tasks']), 7)
+    naps = [s for s in slices if s.name == 'idle' and s.end - s.begin > 900000]
+    same('what is long stands alone', len(naps), truth['polls'] // 5000 - 1)
+    many = [s for s in slices if s.name == MANY]
+    alone = sum(s.name == 'running' for s in slices)
+    same('polls in it', sum(r.args_of(s.event)['polls'] for s in many) + alone, truth['polls'])
+    same('polls', len(list(r.runs())), truth['polls'])
+    size = os.path.getsize(env.export(trace, 'perfetto')[0])
+    check(size < 80 * truth['polls'], f'{size / truth["polls"]} bytes for a poll')
 
 
 @test
@@ -378,7 +406,11 @@ def thinned(env):
     same('left out', left, len(lengths) - len(kept))
     check(0 < left < of, f'{left} of {of} left out')
     same('the longest are kept', kept, lengths[left:])
-    same('counters', thin.counters, whole.counters)
+    end = env.report(trace)['duration_ns']
+    same('counters', thin.counters.keys(), whole.counters.keys())
+    for uuid, points in thin.counters.items():  # they may be coarser, and enclose the same
+        want = integral(whole.counters[uuid], end)
+        check(abs(integral(points, end) - want) <= want * 1e-6 + 1, f'{uuid}: {integral(points, end)}, not {want}')
 
 
 @test

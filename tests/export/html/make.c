@@ -2,6 +2,7 @@
 /*
  * Writes traces for the tests of the HTML page, and prints what is in them as JSON:
  *	make-html-trace polls NR_POLLS NR_THREADS FILE	as many polls as wanted, of all lengths
+ *	make-html-trace spin NR_POLLS FILE		a task that wakes itself all the time
  *	make-html-trace hostile FILE			names that would like to be markup or script
  *	make-html-trace empty FILE			nothing at all
  */
@@ -129,6 +130,29 @@ static void make_thread(struct maker *m, uint32_t thread, uint64_t nr_polls)
 	m->end = MAX(m->end, m->time);
 }
 
+/* Now and then it sleeps for a millisecond. */
+static void make_spinner(struct maker *m, uint64_t nr_polls)
+{
+	const uint64_t task = 7;
+
+	begin_thread(m, 100, "made-worker", HELPER);
+	for (uint64_t n = 1; n <= nr_polls; n++) {
+		bool is_last = n == nr_polls, sleeps = n % 5000 == 0;
+
+		m->time += 30;
+		poll(m, task, 0, 400 + rnd(100), 0,
+		     is_last  ? EF_END_COMPLETE
+		     : sleeps ? 0
+			      : EF_END_NOTIFIED);
+		if (!sleeps || is_last)
+			continue;
+		m->time += 1000000;
+		put(m, (struct event){ .kind = EV_WAKE, .type = 0, .task = task });
+	}
+	put(m, (struct event){ .kind = EV_RUN_END, .flags = EF_END_COMPLETE });
+	m->end = MAX(m->end, m->time);
+}
+
 static void make_hostile(struct maker *m)
 {
 	static const char *const names[] = {
@@ -185,6 +209,9 @@ static int make(const char *path, struct maker *m, uint64_t nr_polls, uint64_t n
 	m->w = trace_writer_new(fd, &meta);
 	if (is_hostile) {
 		make_hostile(m);
+	} else if (!nr_threads) {
+		put_types(m);
+		make_spinner(m, nr_polls);
 	} else {
 		put_types(m);
 		for (uint32_t i = 0; i < nr_threads; i++)
@@ -207,7 +234,9 @@ int main(int argc, char **argv)
 	struct maker m = { 0 };
 
 	if (argc == 3)
-		return make(argv[2], &m, 0, 0, !strcmp(argv[1], "hostile"));
+		return make(argv[2], &m, 0, 1, !strcmp(argv[1], "hostile"));
+	if (argc == 4)
+		return make(argv[3], &m, strtoull(argv[2], NULL, 10), 0, false);
 	if (argc == 5)
 		return make(argv[4], &m, strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10),
 			    false);
