@@ -13,6 +13,12 @@
  * much: two errors, as for a single mean, would find a change in most pairs of equal runs.
  */
 #define NOISE_ERRORS 3.5
+/* A type may be a thousandth of a CPU busier, and nobody will ever notice. */
+#define MIN_BUSY_NS 1e6
+/* Where a type is polled so many times more or less often, its polls are not the same ones. */
+#define MAX_RATE_FACTOR 10
+/* So many more tasks that are left may be those that happened to be under way. */
+#define MIN_LEFT 10
 /* Fewer types do not tell what is typical. */
 #define MIN_TYPES 4
 
@@ -43,6 +49,7 @@ static void on_run(void *sink, const struct model_run *run)
 	uint32_t group = recording_group_of(m->rec, run->task->key.type);
 	size_t at = MIN((run->start_ns - m->from_ns) / m->slice_ns, COMPARE_SLICES - 1);
 
+	add(m, group, COMPARE_BUSY, at, run->end_ns - run->start_ns);
 	if (run->flags)
 		return;
 	add(m, group, COMPARE_POLL, at, run->end_ns - run->start_ns);
@@ -112,12 +119,34 @@ static struct estimate estimate(const struct slice *slices)
 	return est;
 }
 
+/* How busy it is in a second, and how that strays: a slice without polls counts as any other. */
+static struct estimate estimate_rate(const struct slice *slices, uint64_t slice_ns)
+{
+	struct estimate est = { .error_ns = -1 };
+	double per_s = 1e9 / slice_ns, variance = 0;
+	unsigned nr_slices = 0;
+
+	for (unsigned i = 0; i < COMPARE_SLICES; i++) {
+		est.nr += slices[i].nr;
+		est.mean_ns += slices[i].sum_ns * per_s / COMPARE_SLICES;
+		nr_slices += slices[i].nr > 0;
+	}
+	if (nr_slices < MIN_SLICES)
+		return est;
+	for (unsigned i = 0; i < COMPARE_SLICES; i++)
+		variance += pow(slices[i].sum_ns * per_s - est.mean_ns, 2);
+	est.error_ns = sqrt(variance / (COMPARE_SLICES - 1) / COMPARE_SLICES);
+	return est;
+}
+
 static struct compare_side side_of(const struct measure *m, uint32_t group)
 {
 	struct compare_side side = { .row = &by_type_get_rows(m->types)[group] };
 
-	for (unsigned i = 0; i < COMPARE_NR_METRICS; i++)
+	for (unsigned i = 0; i < COMPARE_BUSY; i++)
 		side.metrics[i] = estimate(m->slices[group][i]);
+	side.metrics[COMPARE_BUSY] = estimate_rate(m->slices[group][COMPARE_BUSY], m->slice_ns);
+	side.nr_left = side.row->ends[MODEL_ALIVE] + side.row->ends[MODEL_DROPPED];
 	return side;
 }
 
@@ -172,50 +201,49 @@ static double get_typical(const struct compare_row *rows, size_t nr, unsigned i)
 	return typical;
 }
 
+/* The factor that is noise, given the typical one; both as logarithms. */
+static double allow(double typical)
+{
+	return MIN(3 * typical, log(COMPARE_MAX_TYPICAL));
+}
+
+/* The means of what somebody spins in are short, and say nothing about what was there before. */
+static bool has_other_polls(const struct compare_row *r, double longer)
+{
+	double a = r->sides[0].row->polls * longer, b = r->sides[1].row->polls;
+
+	return a > MAX_RATE_FACTOR * b || b > MAX_RATE_FACTOR * a;
+}
+
 static void judge_metric(struct compare_row *r, unsigned i, double typical, unsigned min_percent)
 {
+	static const enum compare_verdict more[] = { COMPARE_SLOWER, COMPARE_SLOWER,
+						     COMPARE_BUSIER };
+	static const enum compare_verdict less[] = { COMPARE_FASTER, COMPARE_FASTER,
+						     COMPARE_CALMER };
 	double before = r->sides[0].metrics[i].mean_ns, change = fabs(r->change_ns[i]), factor;
 
 	if (!get_factor(r, i, &factor))
 		r->verdicts[i] = COMPARE_UNSURE;
 	else if (change <= r->noise_ns[i] || change * 100 < before * min_percent ||
-		 fabs(factor) <= 3 * typical)
+		 (i == COMPARE_BUSY && change < MIN_BUSY_NS) || fabs(factor) <= allow(typical))
 		r->verdicts[i] = COMPARE_SAME;
 	else
-		r->verdicts[i] = factor > 0 ? COMPARE_SLOWER : COMPARE_FASTER;
+		r->verdicts[i] = factor > 0 ? more[i] : less[i];
 }
 
-static void judge(struct compare_row *r, const double *typical, uint64_t b_ns, unsigned min_percent)
+/*
+ * Counts, so their noise is known: the square root. A leak grows with time: what a longer recording
+ * has more by that is none.
+ */
+static void judge_left(struct compare_row *r, double longer, unsigned min_percent)
 {
-	double polls_per_s = b_ns ? r->sides[1].row->polls * 1e9 / b_ns : 0;
-	bool has[COMPARE_UNSURE + 1] = { false };
+	double a = r->sides[0].nr_left * MAX(longer, 1.0);
+	double b = r->sides[1].nr_left * MAX(1 / longer, 1.0);
+	double change = fabs(b - a), least = MIN_LEFT + NOISE_ERRORS * sqrt(a + b);
 
-	for (unsigned i = 0; i < COMPARE_NR_METRICS; i++) {
-		judge_metric(r, i, typical[i], min_percent);
-		has[r->verdicts[i]] = true;
-		if (r->verdicts[i] == COMPARE_SLOWER || r->verdicts[i] == COMPARE_FASTER)
-			r->harm_ns += r->change_ns[i] * polls_per_s;
-	}
-	r->verdict = has[COMPARE_SLOWER]   ? COMPARE_SLOWER
-		     : has[COMPARE_FASTER] ? COMPARE_FASTER
-		     : has[COMPARE_SAME]   ? COMPARE_SAME
-					   : COMPARE_UNSURE;
-}
-
-static int worse_first(const void *pa, const void *pb)
-{
-	static const int order[] = {
-		[COMPARE_SLOWER] = 0, [COMPARE_APPEARED] = 1, [COMPARE_VANISHED] = 2,
-		[COMPARE_FASTER] = 3, [COMPARE_SAME] = 4,     [COMPARE_UNSURE] = 5
-	};
-	const struct compare_row *a = pa, *b = pb;
-	double harm_a = fabs(a->harm_ns), harm_b = fabs(b->harm_ns);
-
-	if (a->verdict != b->verdict)
-		return order[a->verdict] - order[b->verdict];
-	if (harm_a != harm_b)
-		return harm_a < harm_b ? 1 : -1;
-	return strcmp(a->name ? a->name : "", b->name ? b->name : "");
+	if (change > least && change * 100 >= a * min_percent)
+		r->left_verdict = b > a ? COMPARE_LEAKIER : COMPARE_TIDIER;
 }
 
 struct pairing {
@@ -224,6 +252,57 @@ struct pairing {
 	bool is_one_build;
 	VEC(struct compare_row) rows;
 };
+
+static const enum compare_verdict worst_first[] = {
+	COMPARE_SLOWER, COMPARE_LEAKIER, COMPARE_BUSIER, COMPARE_APPEARED, COMPARE_VANISHED,
+	COMPARE_FASTER, COMPARE_TIDIER,	 COMPARE_CALMER, COMPARE_SAME,	   COMPARE_UNSURE,
+};
+
+static unsigned rank_of(enum compare_verdict v)
+{
+	unsigned i = 0;
+
+	while (worst_first[i] != v)
+		i++;
+	return i;
+}
+
+static void judge(struct compare_row *r, const double *typical, const struct pairing *p,
+		  unsigned min_percent)
+{
+	uint64_t b_ns = p->b->slice_ns;
+	double longer = (double)b_ns / p->a->slice_ns;
+	double polls_per_s = r->sides[1].row->polls * 1e9 / b_ns / COMPARE_SLICES;
+
+	judge_left(r, longer, min_percent);
+	r->verdict = COMPARE_UNSURE;
+	for (unsigned i = 0; i < COMPARE_NR_METRICS; i++) {
+		judge_metric(r, i, typical[i], min_percent);
+		if (i != COMPARE_BUSY && has_other_polls(r, longer))
+			r->verdicts[i] = COMPARE_UNSURE;
+		if (rank_of(r->verdicts[i]) < rank_of(r->verdict))
+			r->verdict = r->verdicts[i];
+		if (r->verdicts[i] == COMPARE_SLOWER || r->verdicts[i] == COMPARE_FASTER)
+			r->harm_ns += r->change_ns[i] * polls_per_s;
+		else if (r->verdicts[i] == COMPARE_BUSIER || r->verdicts[i] == COMPARE_CALMER)
+			r->harm_ns += r->change_ns[i];
+	}
+	/* that it leaves no more tasks than before says little */
+	if (r->left_verdict != COMPARE_SAME && rank_of(r->left_verdict) < rank_of(r->verdict))
+		r->verdict = r->left_verdict;
+}
+
+static int worse_first(const void *pa, const void *pb)
+{
+	const struct compare_row *a = pa, *b = pb;
+	double harm_a = fabs(a->harm_ns), harm_b = fabs(b->harm_ns);
+
+	if (a->verdict != b->verdict)
+		return rank_of(a->verdict) < rank_of(b->verdict) ? -1 : 1;
+	if (harm_a != harm_b)
+		return harm_a < harm_b ? 1 : -1;
+	return strcmp(a->name ? a->name : "", b->name ? b->name : "");
+}
 
 static bool is_one_build(const struct recording *a, const struct recording *b)
 {
@@ -299,7 +378,7 @@ void compare(struct comparison *c, const struct measure *a, const struct measure
 	}
 	vec_each (row, &p.rows)
 		if (is_on_both_sides(row))
-			judge(row, typical, b->slice_ns * COMPARE_SLICES, min_percent);
+			judge(row, typical, &p, min_percent);
 	if (p.rows.nr)
 		qsort(p.rows.v, p.rows.nr, sizeof(*p.rows.v), worse_first);
 	c->rows = p.rows.v;
@@ -312,10 +391,22 @@ void comparison_release(struct comparison *c)
 	*c = (struct comparison){ 0 };
 }
 
+double comparison_get_allowed(const struct comparison *c, enum compare_metric metric)
+{
+	return exp(allow(log(c->typical[metric])));
+}
+
+bool compare_is_worse(enum compare_verdict v)
+{
+	return v == COMPARE_SLOWER || v == COMPARE_LEAKIER || v == COMPARE_BUSIER;
+}
+
 const char *compare_verdict_name(enum compare_verdict v)
 {
-	static const char *const names[] = { "same",   "slower",   "faster",
-					     "unsure", "appeared", "vanished" };
+	static const char *const names[] = {
+		"same",	   "slower", "faster", "busier",   "calmer",
+		"leakier", "tidier", "unsure", "appeared", "vanished"
+	};
 
 	return names[v];
 }

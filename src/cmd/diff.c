@@ -7,6 +7,7 @@
 #include "analyze/compare.h"
 #include "base/format.h"
 #include "cmd/command.h"
+#include "cmd/diff_findings.h"
 #include "cmd/diff_table.h"
 #include "cmd/pager.h"
 #include "cmd/view.h"
@@ -20,14 +21,14 @@ struct diff_opts {
 
 static const struct diff_opts defaults = { .min_percent = 5 };
 
-static const char *const failures[] = { "slower", "changed", NULL };
+static const char *const failures[] = { "slower", "worse", "changed", NULL };
 
 static const struct opt options[] = {
 	OPT('a', "all", OPT_FLAG, struct diff_opts, all, NULL, "types that did not change, too"),
 	OPT(0, "min-change", OPT_UINT, struct diff_opts, min_percent, "PERCENT",
 	    "smaller changes are none (default 5)"),
 	OPT_CHOICE(0, "fail-on", struct diff_opts, fail_on, "WHAT",
-		   "exit status 3 if a type is slower, or changed in any way", failures),
+		   "exit status 3 if a type is slower, if anything is worse, or changed", failures),
 	OPT(0, "json", OPT_FLAG, struct diff_opts, json, NULL, "all types as JSON (schema 1)"),
 	OPT(0, "csv", OPT_FLAG, struct diff_opts, csv, NULL, "all types as CSV"),
 	VIEW_OPTIONS(struct diff_opts, view),
@@ -42,11 +43,13 @@ struct side {
 	struct recording rec;
 	struct view view;
 	struct measure *measure;
+	struct analyzer *analyzer;
 	struct model *model;
 };
 
 static int side_open(struct side *s, const char *path, const struct view_opts *o, struct err *e)
 {
+	VEC(struct recording_sink) all = { 0 };
 	const struct recording_sink *sinks;
 	uint64_t to_ns;
 	size_t nr;
@@ -59,8 +62,16 @@ static int side_open(struct side *s, const char *path, const struct view_opts *o
 	to_ns = s->view.recording.to_ns ? s->view.recording.to_ns
 					: trace_get_duration(s->rec.trace);
 	s->measure = measure_new(&s->rec, s->view.recording.from_ns, to_ns);
+	s->analyzer = analyzer_new(&s->rec, s->view.config);
 	sinks = measure_get_sinks(s->measure, &nr);
-	s->model = recording_read(&s->rec, &s->view.recording, sinks, nr);
+	for (size_t i = 0; i < nr; i++)
+		vec_push(&all, sinks[i]);
+	sinks = analyzer_get_sinks(s->analyzer, &nr);
+	for (size_t i = 0; i < nr; i++)
+		vec_push(&all, sinks[i]);
+	s->model = recording_read(&s->rec, &s->view.recording, all.v, all.nr);
+	vec_release(&all);
+	analyzer_finish(s->analyzer, s->model);
 	progress_erase(&s->view.progress);
 	return 0;
 }
@@ -68,6 +79,7 @@ static int side_open(struct side *s, const char *path, const struct view_opts *o
 static void side_close(struct side *s)
 {
 	model_free(s->model);
+	analyzer_free(s->analyzer);
 	measure_free(s->measure);
 	view_release(&s->view);
 	recording_close(&s->rec);
@@ -100,6 +112,7 @@ static int write_text(const struct diff_opts *o, const struct side sides[2], str
 	out_init(&out, pager.fd);
 	say_side(&sides[0], 'A', &out.buf);
 	say_side(&sides[1], 'B', &out.buf);
+	diff_findings_text(&t->findings, &t->styles, style_width(), &out.buf);
 	diff_table_text(t, o->all, &out);
 	rc = out_release(&out, e);
 	pager_close(&pager);
@@ -131,22 +144,30 @@ static int write_data(const struct diff_opts *o, const struct side sides[2], str
 		json_uint(&j, "lost", recording_get_lost(&sides[i].rec, sides[i].model, lost));
 		json_close_object(&j);
 	}
+	diff_findings_json(&t->findings, &j);
 	diff_table_json(t, &j);
 	json_close_object(&j);
 	strbuf_addch(&out.buf, '\n');
 	return out_release(&out, e);
 }
 
-static bool is_failure(const char *fail_on, const struct comparison *c)
+static bool is_failure(const char *fail_on, const struct diff_table *t)
 {
-	for (size_t i = 0; fail_on && i < c->nr_rows; i++) {
-		enum compare_verdict v = c->rows[i].verdict;
+	bool on_slower, on_worse;
 
-		if (v == COMPARE_SLOWER ||
-		    (strcmp(fail_on, "changed") == 0 && v != COMPARE_SAME && v != COMPARE_UNSURE))
+	if (!fail_on)
+		return false;
+	on_slower = strcmp(fail_on, "slower") == 0;
+	on_worse = strcmp(fail_on, "worse") == 0;
+	for (size_t i = 0; i < t->result.nr_rows; i++) {
+		enum compare_verdict v = t->result.rows[i].verdict;
+
+		if (on_slower  ? v == COMPARE_SLOWER
+		    : on_worse ? compare_is_worse(v)
+			       : v != COMPARE_SAME && v != COMPARE_UNSURE)
 			return true;
 	}
-	return false;
+	return !on_slower && (t->findings.appeared.nr || (!on_worse && t->findings.vanished.nr));
 }
 
 static int run_diff(const void *opts, int nr, char **argv)
@@ -165,13 +186,18 @@ static int run_diff(const void *opts, int nr, char **argv)
 		rc = cmd_fail(&e);
 	} else {
 		compare(&table.result, sides[0].measure, sides[1].measure, o->min_percent);
-		table.recs[0] = &sides[0].rec;
-		table.recs[1] = &sides[1].rec;
+		for (int i = 0; i < 2; i++) {
+			table.recs[i] = &sides[i].rec;
+			table.durations_ns[i] = model_get_duration(sides[i].model);
+		}
+		diff_findings_init(&table.findings, table.recs,
+				   (struct analyzer *[]){ sides[0].analyzer, sides[1].analyzer });
 		if ((o->json || o->csv ? write_data : write_text)(o, sides, &table, &e))
 			rc = cmd_fail(&e);
-		else if (is_failure(o->fail_on, &table.result))
+		else if (is_failure(o->fail_on, &table))
 			rc = EXIT_FINDINGS;
 	}
+	diff_findings_release(&table.findings);
 	comparison_release(&table.result);
 	side_close(&sides[0]);
 	side_close(&sides[1]);

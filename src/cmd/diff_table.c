@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "cmd/report.h"
 #include "model/shorten.h"
 
 static const struct compare_row *row_of(const void *r)
@@ -33,6 +34,19 @@ static const char *poll_verdict(const struct table *t, const void *r, struct str
 static const char *sched_verdict(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	return verdict_of(r, COMPARE_SCHED);
+}
+
+static const char *busy_verdict(const struct table *t, const void *r, struct strbuf *scratch)
+{
+	return verdict_of(r, COMPARE_BUSY);
+}
+
+static const char *left_verdict(const struct table *t, const void *r, struct strbuf *scratch)
+{
+	const struct compare_row *row = row_of(r);
+
+	return row->sides[0].row && row->sides[1].row ? compare_verdict_name(row->left_verdict)
+						      : NULL;
 }
 
 static const char *type(const struct table *t, const void *r, struct strbuf *scratch)
@@ -65,6 +79,22 @@ static bool polls_of(const void *r, int side, uint64_t *value)
 	const struct by_type_row *row = row_of(r)->sides[side].row;
 
 	*value = row ? row->polls : 0;
+	return true;
+}
+
+static bool rate_of(const struct table *t, const void *r, int side, uint64_t *value)
+{
+	const struct by_type_row *row = row_of(r)->sides[side].row;
+	const struct diff_table *d = t->arg;
+
+	*value = row && d->durations_ns[side] ? llround(row->polls * 1e9 / d->durations_ns[side])
+					      : 0;
+	return true;
+}
+
+static bool left_of(const void *r, int side, uint64_t *value)
+{
+	*value = row_of(r)->sides[side].nr_left;
 	return true;
 }
 
@@ -107,6 +137,13 @@ ON_SIDE(tasks_a, tasks_of(r, 0, value))
 ON_SIDE(tasks_b, tasks_of(r, 1, value))
 ON_SIDE(polls_a, polls_of(r, 0, value))
 ON_SIDE(polls_b, polls_of(r, 1, value))
+ON_SIDE(rate_a, rate_of(t, r, 0, value))
+ON_SIDE(rate_b, rate_of(t, r, 1, value))
+ON_SIDE(left_a, left_of(r, 0, value))
+ON_SIDE(left_b, left_of(r, 1, value))
+ON_SIDE(busy_a, mean_of(r, 0, COMPARE_BUSY, value))
+ON_SIDE(busy_b, mean_of(r, 1, COMPARE_BUSY, value))
+ON_SIDE(busy_noise, noise_of(r, COMPARE_BUSY, value))
 ON_SIDE(poll_a, mean_of(r, 0, COMPARE_POLL, value))
 ON_SIDE(poll_b, mean_of(r, 1, COMPARE_POLL, value))
 ON_SIDE(poll_p99_a, p99_of(r, 0, COMPARE_POLL, value))
@@ -118,7 +155,8 @@ ON_SIDE(sched_p99_a, p99_of(r, 0, COMPARE_SCHED, value))
 ON_SIDE(sched_p99_b, p99_of(r, 1, COMPARE_SCHED, value))
 ON_SIDE(sched_noise, noise_of(r, COMPARE_SCHED, value))
 
-/* "+250% +-12", "x1500 +-120" where percents are no help, "~" when it is noise. */
+/* "+250% +-12", "x1500 +-120" where percents are no help, "~" when it is noise, "?" when the polls
+ * are others. */
 static const char *change_of(const void *r, enum compare_metric m, struct strbuf *scratch)
 {
 	const struct compare_row *row = row_of(r);
@@ -128,7 +166,9 @@ static const char *change_of(const void *r, enum compare_metric m, struct strbuf
 		return NULL;
 	if (row->noise_ns[m] < 0)
 		return "few";
-	strbuf_addstr(scratch, row->verdicts[m] == COMPARE_SAME ? "~" : "");
+	strbuf_addstr(scratch, row->verdicts[m] == COMPARE_SAME	    ? "~"
+			       : row->verdicts[m] == COMPARE_UNSURE ? "?"
+								    : "");
 	if (row->change_ns[m] < 10 * before)
 		strbuf_addf(scratch, "%+.0f%% +-%.0f", row->change_ns[m] * 100 / before,
 			    ceil(row->noise_ns[m] * 100 / before));
@@ -146,6 +186,11 @@ static const char *poll_change(const struct table *t, const void *r, struct strb
 static const char *sched_change(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	return change_of(r, COMPARE_SCHED, scratch);
+}
+
+static const char *busy_change(const struct table *t, const void *r, struct strbuf *scratch)
+{
+	return change_of(r, COMPARE_BUSY, scratch);
 }
 
 static void draw_type(const struct table *t, const void *r, size_t width, struct strbuf *out)
@@ -166,10 +211,39 @@ static const struct column columns[] = {
 	{ .key = "verdict", .head = "", .text = verdict },
 	{ .key = "type", .text = type },
 	{ .key = "kind", .text = kind },
-	{ .key = "tasks_a", .head = "A", .group = "TASKS", .number = tasks_a, .rank = 3 },
-	{ .key = "tasks_b", .head = "B", .group = "TASKS", .number = tasks_b, .rank = 3 },
-	{ .key = "polls_a", .head = "A", .group = "POLLS", .number = polls_a, .rank = 2 },
-	{ .key = "polls_b", .head = "B", .group = "POLLS", .number = polls_b, .rank = 2 },
+	{ .key = "tasks_a", .head = "A", .group = "TASKS", .number = tasks_a, .rank = 5 },
+	{ .key = "tasks_b", .head = "B", .group = "TASKS", .number = tasks_b, .rank = 5 },
+	{ .key = "left_a",
+	  .head = "A",
+	  .group = "LEFT",
+	  .number = left_a,
+	  .rank = 1,
+	  .hides_zero = true },
+	{ .key = "left_b",
+	  .head = "B",
+	  .group = "LEFT",
+	  .number = left_b,
+	  .rank = 1,
+	  .hides_zero = true,
+	  .note = "LEFT: tasks that were alive at the end, or were dropped with their runtime." },
+	{ .key = "left_verdict", .text = left_verdict },
+	{ .key = "polls_a", .head = "A", .group = "POLLS", .number = polls_a, .rank = 4 },
+	{ .key = "polls_b", .head = "B", .group = "POLLS", .number = polls_b, .rank = 4 },
+	{ .key = "polls_per_s_a", .number = rate_a },
+	{ .key = "polls_per_s_b", .number = rate_b },
+	{ .key = "busy_per_s_a_ns",
+	  .head = "A",
+	  .group = "BUSY A SECOND",
+	  .unit = COLUMN_NS,
+	  .number = busy_a },
+	{ .key = "busy_per_s_b_ns",
+	  .head = "B",
+	  .group = "BUSY A SECOND",
+	  .unit = COLUMN_NS,
+	  .number = busy_b },
+	{ .head = "CHANGE", .group = "BUSY A SECOND", .text = busy_change, .rank = 3 },
+	{ .key = "busy_per_s_noise_ns", .unit = COLUMN_NS, .number = busy_noise },
+	{ .key = "busy_verdict", .text = busy_verdict },
 	{ .key = "poll_a_ns",
 	  .head = "A",
 	  .group = "POLL, MEAN",
@@ -188,13 +262,13 @@ static const struct column columns[] = {
 	  .group = "P99",
 	  .unit = COLUMN_NS,
 	  .number = poll_p99_a,
-	  .rank = 4 },
+	  .rank = 6 },
 	{ .key = "poll_p99_b_ns",
 	  .head = "B",
 	  .group = "P99",
 	  .unit = COLUMN_NS,
 	  .number = poll_p99_b,
-	  .rank = 4 },
+	  .rank = 6 },
 	{ .key = "sched_a_ns",
 	  .head = "A",
 	  .group = "WAIT FOR A WORKER",
@@ -205,7 +279,7 @@ static const struct column columns[] = {
 	  .group = "WAIT FOR A WORKER",
 	  .unit = COLUMN_NS,
 	  .number = sched_b },
-	{ .head = "CHANGE", .group = "WAIT FOR A WORKER", .text = sched_change },
+	{ .head = "CHANGE", .group = "WAIT FOR A WORKER", .text = sched_change, .rank = 2 },
 	{ .key = "sched_noise_ns", .unit = COLUMN_NS, .number = sched_noise },
 	{ .key = "sched_verdict", .text = sched_verdict },
 	{ .key = "sched_p99_a_ns", .unit = COLUMN_NS, .number = sched_p99_a },
@@ -232,16 +306,18 @@ static void make(struct table *t, const struct diff_table *d, bool is_all)
 }
 
 /* "2 slower, 1 appeared; 9 are the same within the noise (--all)" */
-static void say_counts(const struct diff_table *d, bool is_all, struct strbuf *out)
+static void say_counts(const struct diff_table *d, bool is_all, struct strbuf *lines)
 {
-	static const enum compare_verdict order[] = { COMPARE_SLOWER, COMPARE_FASTER,
+	struct strbuf text = STRBUF_INIT, *out = &text;
+	static const enum compare_verdict order[] = { COMPARE_SLOWER,	COMPARE_LEAKIER,
+						      COMPARE_BUSIER,	COMPARE_FASTER,
+						      COMPARE_TIDIER,	COMPARE_CALMER,
 						      COMPARE_APPEARED, COMPARE_VANISHED };
 	size_t counts[COMPARE_VANISHED + 1] = { 0 };
 	const char *sep = "";
 
 	for (size_t i = 0; i < d->result.nr_rows; i++)
 		counts[d->result.rows[i].verdict]++;
-	strbuf_addch(out, '\n');
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
 		if (!counts[order[i]])
 			continue;
@@ -254,7 +330,10 @@ static void say_counts(const struct diff_table *d, bool is_all, struct strbuf *o
 		strbuf_addf(out, "; %zu the same within the noise, %zu cannot be told%s",
 			    counts[COMPARE_SAME], counts[COMPARE_UNSURE],
 			    is_all ? "" : " (--all shows them)");
-	strbuf_addstr(out, "\n\n");
+	strbuf_addch(lines, '\n');
+	report_wrap(lines, text.s, 0, style_width());
+	strbuf_addch(lines, '\n');
+	strbuf_release(&text);
 }
 
 /* What all types have in common is not any one's change. */
@@ -262,13 +341,15 @@ static void say_typical(const struct diff_table *d, struct strbuf *out)
 {
 	const double *typical = d->result.typical;
 
-	if (typical[COMPARE_POLL] <= 1 && typical[COMPARE_SCHED] <= 1)
+	if (typical[COMPARE_POLL] <= 1 && typical[COMPARE_SCHED] <= 1 && typical[COMPARE_BUSY] <= 1)
 		return;
 	strbuf_addf(out,
-		    "The runs differ: the typical type by a factor of %.2f (poll) and %.2f "
-		    "(wait).\nFactors up to %.2f and %.2f are not taken for a change.\n",
-		    typical[COMPARE_POLL], typical[COMPARE_SCHED], pow(typical[COMPARE_POLL], 3),
-		    pow(typical[COMPARE_SCHED], 3));
+		    "The runs differ: the typical type by a factor of %.2f (poll), %.2f (wait) and "
+		    "%.2f (busy).\nFactors up to %.2f, %.2f and %.2f are not taken for a change.\n",
+		    typical[COMPARE_POLL], typical[COMPARE_SCHED], typical[COMPARE_BUSY],
+		    comparison_get_allowed(&d->result, COMPARE_POLL),
+		    comparison_get_allowed(&d->result, COMPARE_SCHED),
+		    comparison_get_allowed(&d->result, COMPARE_BUSY));
 }
 
 void diff_table_text(const struct diff_table *d, bool is_all, struct out *out)
@@ -280,7 +361,9 @@ void diff_table_text(const struct diff_table *d, bool is_all, struct out *out)
 	if (t.rows.nr) {
 		table_text(&t, style_width(), out);
 		strbuf_addstr(&out->buf, "\nCHANGE of the mean, +- the noise inside of the "
-					 "recordings; ~ no change beyond noise.\n");
+					 "recordings; ~ no change beyond noise;\n"
+					 "? polled so much more or less often that means do not "
+					 "compare.\n");
 		say_typical(d, &out->buf);
 	}
 	vec_release(&t.rows);
@@ -301,6 +384,7 @@ void diff_table_json(const struct diff_table *d, struct json *j)
 
 	json_double(j, "typical_poll_factor", d->result.typical[COMPARE_POLL]);
 	json_double(j, "typical_sched_factor", d->result.typical[COMPARE_SCHED]);
+	json_double(j, "typical_busy_factor", d->result.typical[COMPARE_BUSY]);
 	make(&t, d, true);
 	table_json(&t, j);
 	vec_release(&t.rows);

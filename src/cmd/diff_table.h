@@ -4,10 +4,13 @@
 #define CMD_DIFF_TABLE_H
 
 #include "analyze/compare.h"
+#include "cmd/diff_findings.h"
 #include "cmd/table.h"
 
 struct diff_table {
 	const struct recording *recs[2];
+	uint64_t durations_ns[2];
+	struct diff_findings findings;
 	struct comparison result;
 	struct styles styles;
 };

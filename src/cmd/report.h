@@ -62,5 +62,7 @@ void report_show(const char *path, bool is_quiet);
 
 /* Breaks text into lines of the width, each indented so far but for the first. */
 void report_wrap(struct strbuf *out, const char *text, size_t indent, size_t width);
+/* A sentence of ours, which is in ASCII where the terminal knows no more. */
+void report_say(struct strbuf *out, const char *text, size_t indent, size_t width);
 
 #endif

@@ -55,7 +55,7 @@ static char *to_ascii(const char *text)
 	return strbuf_take(&out);
 }
 
-static void wrap(struct strbuf *out, const char *text, size_t indent, size_t width)
+void report_say(struct strbuf *out, const char *text, size_t indent, size_t width)
 {
 	char *ascii = style_is_utf8() ? NULL : to_ascii(text);
 
@@ -208,17 +208,18 @@ static void add_finding(const struct report *r, const struct finding *f, struct 
 	add_severity(r, f->severity, out);
 	add_head(r, f, out);
 	strbuf_addf(out, "%*s", INDENT, "");
-	wrap(out, f->what ? f->what : f->analysis->summary, INDENT, r->width);
+	report_say(out, f->what ? f->what : f->analysis->summary, INDENT, r->width);
 	if (r->verbose && f->nr_figures) {
 		add_figures(f, &figures);
 		strbuf_addf(out, "%*s", INDENT, "");
-		wrap(out, figures.s, INDENT, r->width);
+		report_say(out, figures.s, INDENT, r->width);
 	}
 	if (f->advice) {
 		const char *arrow = style_is_utf8() ? "→" : "->";
 
 		strbuf_addf(&advice, "%*s%s ", INDENT, "", arrow);
-		wrap(&advice, f->advice, INDENT + columns(arrow, strlen(arrow)) + 1, r->width);
+		report_say(&advice, f->advice, INDENT + columns(arrow, strlen(arrow)) + 1,
+			   r->width);
 		add_styled(r, STYLE_ADVICE, advice.s, out);
 	}
 	strbuf_release(&advice);
@@ -365,7 +366,7 @@ void report_thresholds(const struct analyze_config *config, size_t width, struct
 			if (*limits != t->value)
 				strbuf_addf(&help, " (usually %s)", limit_text(t, t->value, usual));
 			strbuf_addf(out, "  %-24s %8s  ", t->name, limit_text(t, *limits, now));
-			wrap(out, help.s, 2 + 24 + 1 + 8 + 2, width);
+			report_say(out, help.s, 2 + 24 + 1 + 8 + 2, width);
 		}
 	}
 	strbuf_release(&help);
