@@ -109,6 +109,7 @@ struct frame {
 	uint8_t flags;
 	bool is_void;	/* it found the task taken and did nothing */
 	bool has_inner; /* other runs or sleeps began in it */
+	bool has_panic; /* a panic began in it */
 };
 
 struct thread {
@@ -222,6 +223,7 @@ void spawn_release(struct model *m);
 struct thread *thread_make(struct model *m, uint32_t thread); /* NULL: absurd number */
 void thread_run_start(struct model *m, struct thread *thr, const struct event *ev);
 void thread_run_end(struct model *m, struct thread *thr, uint8_t flags);
+void thread_panic(struct thread *thr);
 void thread_sleep(struct model *m, struct thread *thr, uint8_t flags);
 void thread_awake(struct model *m, struct thread *thr);
 void thread_stop(struct model *m, struct thread *thr);

@@ -176,6 +176,9 @@ static void feed_one(struct model *m, struct thread *thr, const struct event *ev
 	case EV_SPAWN:
 		spawn_seen(m, ev);
 		break;
+	case EV_PANIC:
+		thread_panic(thr);
+		break;
 	case EV_SLEEP:
 		thread_sleep(m, thr, ev->flags);
 		break;

@@ -101,7 +101,7 @@ struct model_run {
 	bool is_first;	     /* the task's first run, as far as is known */
 	bool is_off_worker;  /* block_in_place: another thread took its worker over meanwhile */
 	bool is_open;	     /* the recording ended first */
-	bool is_panicked;    /* a panic ended it, and was perhaps printed meanwhile */
+	bool is_panicked; /* a panic began in it, or ended it, and was perhaps printed meanwhile */
 	/* It was cut to fit its task's other runs, and no longer holds all that its thread did in
 	 * it: of all runs and sleeps of a thread, only those that are not torn are sure to nest. */
 	bool is_torn;

@@ -159,6 +159,7 @@ static void place_run(const struct model *m, struct run_ref ref, struct model_ru
 	run->is_torn = ref.depth >= thr->stack.nr || !f->task || &f->task->pub != run->task;
 	if (run->is_torn)
 		return;
+	run->is_panicked |= f->has_panic;
 	is_cut = run->start_ns != f->start || run->end_ns != m->now;
 	run->is_torn = (holds_open && !run->is_open) || (is_cut && f->has_inner);
 	for (size_t i = ref.depth; i-- > 0;) {
@@ -229,6 +230,12 @@ void thread_run_end(struct model *m, struct thread *thr, uint8_t flags)
 	if (top(thr)->task)
 		task_run_end(m, top(thr)->task, run, flags);
 	pop_run(m, thr);
+}
+
+void thread_panic(struct thread *thr)
+{
+	if (thr->stack.nr)
+		top(thr)->has_panic = true;
 }
 
 void thread_sleep(struct model *m, struct thread *thr, uint8_t flags)

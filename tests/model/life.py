@@ -27,6 +27,7 @@ class Run:
         self.end_flags = set()
         self.vanished = False
         self.idle_call = False  # it found its task taken by a shutdown, and did nothing
+        self.has_panic = False  # one began in it
         self.off_seq = None  # when it gave its worker to another thread: block_in_place
         self.sleeps = []  # (from, to, number of the event that ended it, in what)
 
@@ -38,9 +39,8 @@ class Run:
 class Told:
     """A run as its task had it: from when it was the owner until another one was."""
 
-    def __init__(self, life, seq, is_open, is_panicked):
+    def __init__(self, life, seq, is_open, flags):
         run = life.owner
-        self.is_panicked = is_panicked
         self.life, self.run, self.tid, self.flags = life, run, run.tid, life.owner_flags
         self.start, self.end, self.is_open = life.owner_from, life.time(seq), is_open
         self.gap, self.waker, self.is_first = life.owner_gap, life.owner_waker, life.owner_first
@@ -48,6 +48,7 @@ class Told:
         self.sleeps = [ns for ns, _ in slept]
         self.slept_in = set().union(*(what for _, what in slept))
         self.seq = life.s.now
+        self.is_panicked = "panicked" in flags or run.has_panic
 
     @property
     def is_poll(self):
@@ -140,7 +141,7 @@ class Life:
 
     def close_run(self, seq, is_open=False, flags=()):
         self.spend("busy", seq)
-        told = Told(self, seq, is_open, "panicked" in (flags or self.over_flags))
+        told = Told(self, seq, is_open, flags or self.over_flags)
         self.runs.append(told)
         self.s.log.append(told)
 

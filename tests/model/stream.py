@@ -181,6 +181,10 @@ class Stream:
         parent = next((r for r in reversed(thr.stack) if not self.is_helper(r.type, ev.seq)), None)
         self.spawns[ev.addr].append((ev.seq, ev, parent))
 
+    def on_panic(self, ev, thr):
+        if thr.stack:
+            thr.stack[-1].has_panic = True
+
     def on_sleep(self, ev, thr):
         thr.sleep_from, thr.sleep_in = ev.time, ev.flags
 

@@ -145,6 +145,12 @@ static void test_panics(void **state)
 		assert_int_equal(found_count(&found, "blocked-poll"), !is_panicked);
 		assert_int_equal(found_count(&found, "long-poll"), !is_panicked);
 		found_release(&found);
+		/* the recording ends while it is printed */
+		ADD(&s, POLL(MS, 0, 1));
+		ADD(&s, { .time = 2 * MS, .kind = is_panicked ? EV_PANIC : EV_THREAD_NAME });
+		find_all(&found, &s, script_types, 900 * MS, "");
+		assert_int_equal(found_count(&found, "long-poll"), !is_panicked);
+		found_release(&found);
 	}
 }
 

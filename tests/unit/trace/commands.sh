@@ -67,7 +67,7 @@ expect 'report of a damaged file is not complete' 0 "$("$futrace" report damaged
 expect 'info of a damaged file knows no exact loss' 1 "$("$futrace" info damaged | grep -c '^lost  *at least [1-9]')"
 expect 'report of a good file does' 1 "$("$futrace" report | grep -c '^lost  *21 events')"
 for width in 80 100 140; do
-	expect "report in $width columns" '' "$(COLUMNS=$width "$futrace" report | sed '1,/^$/d' | grep -E ".{$((width + 1))}")"
+	expect "report in $width columns" '' "$(COLUMNS=$width "$futrace" report | sed '1,/^$/d' | LC_ALL=C.UTF-8 grep -E ".{$((width + 1))}")"
 done
 expect 'a short line leaves columns out' 1 "$(COLUMNS=80 "$futrace" report | grep -c 'POLLS  *BUSY')"
 expect 'a long one has all in which there is something' 1 \
