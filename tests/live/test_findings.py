@@ -19,6 +19,10 @@ def mostly(got, want):
     return 0.8 * want <= got <= want
 
 
+def a_good_part(got, want):
+    return 0.4 * want <= got <= want
+
+
 def at_least(got, want):
     return got >= want - want / 20
 
@@ -32,6 +36,9 @@ FAULTS = {
     "blocked-sleep": ("blocked-poll", {"polls": ("count", exactly), "blocked_ns": ("ns", nearly)}),
     "blocked-lock": ("blocked-poll", {"polls": ("count", exactly), "blocked_ns": ("ns", nearly)}),
     "long-poll": ("long-poll", {"polls": ("count", exactly), "busy_ns": ("ns", nearly)}),
+    # What the kernel counted is known but for the last moments.
+    "long-read": ("long-poll", {
+        "polls": ("count", exactly), "busy_ns": ("ns", nearly), "unseen_ns": ("ns", a_good_part)}),
     "never-yields": ("never-yields", {"tasks": ("count", exactly), "busy_ns": ("ns", nearly)}),
     "self-wakes": ("self-wakes", {"self_wakes": ("count", exactly)}),
     # Two calls may be one wake, and a poll that loses its CPU looks as if it had done something.

@@ -2,6 +2,8 @@
 //! Polls that keep their worker: asleep in the kernel, busy, or without an end.
 
 use crate::{ms, multi_thread, ns_since, spin, us, Mode, Truth};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::sync::{mpsc, Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
@@ -15,6 +17,8 @@ pub const MODES: &[Mode] = &[
 	("blocked-lock-miss", blocked_lock_miss),
 	("long-poll", long_poll),
 	("long-poll-miss", long_poll_miss),
+	("long-read", long_read),
+	("long-read-miss", long_read_miss),
 	("never-yields", never_yields),
 	("never-yields-miss", never_yields_miss),
 ];
@@ -162,6 +166,69 @@ fn in_pieces(work: Duration, pause: Duration) -> Truth {
 
 fn long_poll_miss() -> Truth {
 	in_pieces(ms(15), ms(50))
+}
+
+/// Answers each question after 40 ms.
+struct Slow {
+	ask: mpsc::Sender<()>,
+	answers: UnixStream,
+}
+
+impl Slow {
+	fn new() -> Slow {
+		let (ask, asked) = mpsc::channel();
+		let (answers, mut out) = UnixStream::pair().expect("socket");
+		std::thread::spawn(move || {
+			while asked.recv().is_ok() {
+				std::thread::sleep(ms(40));
+				out.write_all(&[0]).expect("answer");
+			}
+		});
+		Slow { ask, answers }
+	}
+
+	/// How long it took.
+	fn read(&mut self) -> u64 {
+		let began = Instant::now();
+		self.ask.send(()).expect("question");
+		self.answers.read_exact(&mut [0]).expect("answer");
+		ns_since(began)
+	}
+}
+
+async fn reads_in_poll(mut from: Slow) -> u64 {
+	let mut took = 0;
+	for _ in 0..ROUNDS {
+		sleep(ms(5)).await;
+		took += from.read();
+	}
+	took
+}
+
+fn long_read() -> Truth {
+	let task = reads_in_poll(Slow::new());
+	let truth = Truth::of(&task);
+	let took = multi_thread(2).block_on(async { tokio::spawn(task).await.expect("reads") });
+	truth.with("count", ROUNDS).with("ns", took)
+}
+
+async fn reads_elsewhere(mut from: Slow) {
+	for _ in 0..ROUNDS {
+		sleep(ms(5)).await;
+		from = spawn_blocking(move || {
+			from.read();
+			from
+		})
+		.await
+		.expect("closure");
+	}
+}
+
+fn long_read_miss() -> Truth {
+	let task = reads_elsewhere(Slow::new());
+	let truth = Truth::of(&task);
+	multi_thread(2).block_on(async { tokio::spawn(task).await.expect("reads") });
+	truth.with("count", ROUNDS)
 }
 
 async fn computes() -> u64 {
