@@ -104,6 +104,25 @@ static void test_count_is_that_of_the_file(void **state)
 	assert_int_equal(sum.nr_events, 5);
 }
 
+/* The kernel is asked about threads that did something since, and about no others. */
+static void test_counts_of_threads(void **state)
+{
+	struct setup *s = *state;
+	struct wire_thread *t = fake_thread(&s->agent, 0, getpid());
+
+	put_runs(s, t, 3);
+	put_runs(s, fake_thread(&s->agent, 1, UINT32_MAX), 3); /* there is no such thread */
+	process_drain(s->p, true);
+	for (int i = 0; i < 3; i++) {
+		process_flush(s->p, false);
+		assert_int_equal(fake_file.nr_counts, 1);
+	}
+	put_runs(s, t, 3);
+	process_drain(s->p, false);
+	process_flush(s->p, false);
+	assert_int_equal(fake_file.nr_counts, 2);
+}
+
 /* A dead thread's slot is drained first, then free for the next; its losses stay in the sum. */
 static void test_recycling(void **state)
 {
@@ -247,11 +266,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(test_threads),   TEST(test_count_is_that_of_the_file),
-		TEST(test_recycling), TEST(test_half_dead),
-		TEST(test_end),	      TEST(test_discard),
-		TEST(test_no_file),   TEST(test_full_disk),
-		TEST(test_absent),
+		TEST(test_threads),	      TEST(test_count_is_that_of_the_file),
+		TEST(test_counts_of_threads), TEST(test_recycling),
+		TEST(test_half_dead),	      TEST(test_end),
+		TEST(test_discard),	      TEST(test_no_file),
+		TEST(test_full_disk),	      TEST(test_absent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
