@@ -25,15 +25,19 @@ async fn never_ends(go: oneshot::Receiver<()>) {
 	let _ = go.await;
 }
 
-/// One more every few milliseconds, and none is ever told to end.
+/// One more every few milliseconds, and only a few are ever told to end.
 fn task_leak() -> Truth {
 	let mut kept = Vec::new();
 	let rt = multi_thread(2);
 	rt.block_on(async {
-		for _ in 0..241 {
+		for n in 0..241 {
 			let (tell, go) = oneshot::channel();
 			tokio::spawn(never_ends(go));
-			kept.push(tell);
+			if n % 8 == 7 {
+				tell.send(()).expect("still there");
+			} else {
+				kept.push(tell);
+			}
 			sleep(ms(5)).await;
 		}
 	});
@@ -50,6 +54,13 @@ async fn takes_its_time() {
 	sleep(ms(150)).await;
 }
 
+/// Arrives, stays, and has something to do all the time.
+async fn stays() {
+	loop {
+		sleep(ms(20)).await;
+	}
+}
+
 fn task_leak_miss() -> Truth {
 	let rt = multi_thread(2);
 	rt.block_on(async {
@@ -64,6 +75,9 @@ fn task_leak_miss() -> Truth {
 		for n in 0..241 {
 			let _ = pool[n % pool.len()].try_send(());
 			requests.push(tokio::spawn(takes_its_time()));
+			if n % 4 == 0 {
+				tokio::spawn(stays());
+			}
 			sleep(ms(5)).await;
 		}
 		for r in requests {
@@ -108,22 +122,38 @@ fn never_polled_miss() -> Truth {
 	Truth::of(&never_runs()).with("count", 7)
 }
 
-async fn is_cancelled() {
-	pending::<()>().await;
+async fn is_cancelled(is_quick: bool) {
+	if !is_quick {
+		pending::<()>().await;
+	}
 }
 
+/// One of eight is done in time.
 fn cancel_storm() -> Truth {
 	multi_thread(2).block_on(async {
 		for _ in 0..127 {
-			let v: Vec<_> = (0..8).map(|_| tokio::spawn(is_cancelled())).collect();
+			let v: Vec<_> = (0..8)
+				.map(|n| tokio::spawn(is_cancelled(n == 0)))
+				.collect();
 			sleep(ms(5)).await;
-			for t in v {
-				t.abort();
-				assert!(t.await.expect_err("aborted").is_cancelled());
+			for (n, t) in v.into_iter().enumerate() {
+				if n > 0 {
+					t.abort();
+					assert!(t.await.expect_err("aborted").is_cancelled());
+				} else {
+					t.await.expect("quick");
+				}
 			}
 		}
 	});
-	Truth::of(&is_cancelled()).with("count", 127 * 8)
+	Truth::of(&is_cancelled(true)).with("count", 127 * 7)
+}
+
+/// Stands by until its owner is done, which aborts it: that is all it ever does.
+async fn stands_by() {
+	loop {
+		sleep(ms(1000)).await;
+	}
 }
 
 /// Nearly all are in time, by far.
@@ -140,7 +170,9 @@ fn cancel_storm_miss() -> Truth {
 			if n % 70 == 1 {
 				t.abort();
 			}
+			let helper = tokio::spawn(stands_by());
 			cancelled += u64::from(t.await.is_err());
+			helper.abort();
 		}
 		cancelled
 	});

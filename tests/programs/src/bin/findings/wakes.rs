@@ -2,7 +2,7 @@
 //! Wakes that are too many, and wakes that are answered too late.
 
 use crate::{ms, multi_thread, ns_since, spin, us, Mode, Truth};
-use std::future::poll_fn;
+use std::future::{poll_fn, Future};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::Arc;
 use std::task::Poll;
@@ -73,9 +73,32 @@ async fn wakes_itself_once() {
 	.await;
 }
 
+/// Two futures of one task that wake each other, and work.
+async fn is_joined(nr: u64) {
+	let (give, mut take) = mpsc::channel(1);
+	let mut gives = Box::pin(async move {
+		for n in 0..nr {
+			spin(us(20));
+			give.send(n).await.expect("takes");
+		}
+	});
+	let mut takes = Box::pin(async {
+		while take.recv().await.is_some() {
+			spin(us(20));
+		}
+	});
+	let mut has_given = false;
+	poll_fn(|cx| {
+		has_given = has_given || gives.as_mut().poll(cx).is_ready();
+		takes.as_mut().poll(cx)
+	})
+	.await;
+}
+
 fn self_wakes_miss() -> Truth {
 	let truth = Truth::of(&gives_way(1));
 	multi_thread(2).block_on(async {
+		tokio::spawn(is_joined(5003)).await.expect("joined");
 		let v: Vec<_> = (0..11).map(|_| tokio::spawn(gives_way(31))).collect();
 		for t in v {
 			t.await.expect("gives way");
@@ -84,12 +107,22 @@ fn self_wakes_miss() -> Truth {
 	truth.with("count", 11)
 }
 
-/// Somebody calls for everybody at each change, and only the last one is for us.
+/// Somebody calls for everybody at each change, and only the last one is for us. That takes a look.
 async fn finds_nothing(changed: Arc<Notify>, is_ours: Arc<AtomicBool>, woken: Arc<AtomicU64>) {
 	while !is_ours.load(SeqCst) {
 		changed.notified().await;
+		spin(us(2));
 		woken.fetch_add(1, SeqCst);
 	}
+}
+
+async fn calls(changed: Arc<Notify>, is_ours: Arc<AtomicBool>) {
+	for _ in 0..20011 {
+		changed.notify_one();
+		yield_now().await;
+	}
+	is_ours.store(true, SeqCst);
+	changed.notify_one();
 }
 
 fn idle_wakes() -> Truth {
@@ -97,18 +130,10 @@ fn idle_wakes() -> Truth {
 	let woken = Arc::new(AtomicU64::new(0));
 	let task = finds_nothing(changed.clone(), is_ours.clone(), woken.clone());
 	let truth = Truth::of(&task);
-	multi_thread(2).block_on(async {
+	multi_thread(1).block_on(async {
 		let t = tokio::spawn(task);
-		let caller = std::thread::spawn(move || {
-			for _ in 0..4001 {
-				changed.notify_one();
-				std::thread::sleep(us(200));
-			}
-			is_ours.store(true, SeqCst);
-			changed.notify_one();
-		});
+		tokio::spawn(calls(changed, is_ours)).await.expect("calls");
 		t.await.expect("finds");
-		caller.join().expect("caller");
 	});
 	truth.with("count", woken.load(SeqCst) - 1)
 }
@@ -135,11 +160,28 @@ async fn asks(jobs: mpsc::Sender<oneshot::Sender<u64>>) {
 	}
 }
 
+/// Adds up what it is told: a tiny poll for each message, and few of them.
+async fn adds_up(mut values: mpsc::UnboundedReceiver<u64>) -> u64 {
+	let mut sum = 0;
+	while let Some(n) = values.recv().await {
+		sum += n;
+	}
+	sum
+}
+
 fn idle_wakes_miss() -> Truth {
 	let (give, jobs) = mpsc::channel(1);
 	let task = finds_work(jobs);
 	let truth = Truth::of(&task);
 	let nr = multi_thread(2).block_on(async {
+		let (tell, values) = mpsc::unbounded_channel();
+		tokio::spawn(adds_up(values));
+		std::thread::spawn(move || {
+			for n in 0..3001 {
+				tell.send(n).expect("adds up");
+				std::thread::sleep(us(200));
+			}
+		});
 		let t = tokio::spawn(task);
 		tokio::spawn(asks(give)).await.expect("asks");
 		t.await.expect("works")
@@ -193,7 +235,18 @@ fn sched_delay() -> Truth {
 	deliver(|rt| rt.spawn(holds_worker()))
 }
 
+/// One of very many that begin at once, and have next to nothing to do.
+async fn is_one_of_many(n: u64) {
+	sleep(ms(100 + n % 50)).await;
+}
+
 fn sched_delay_miss() -> Truth {
+	multi_thread(2).block_on(async {
+		let v: Vec<_> = (0..20011).map(|n| tokio::spawn(is_one_of_many(n))).collect();
+		for t in v {
+			t.await.expect("one of many");
+		}
+	});
 	deliver(|rt| {
 		rt.spawn_blocking(|| {
 			for _ in 0..11 {
