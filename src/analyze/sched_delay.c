@@ -313,8 +313,9 @@ static void say_held(const struct harm *h, uint16_t type, const struct analysis_
 		    format_span(h->delays.max, max), (unsigned long long)h->victim.task.id);
 	if (2 * h->nr_by_sleepers >= h->delays.nr)
 		finding_advise(f,
-			       "do not sleep in the polls of task %llu and its like: see what "
-			       "blocked-poll says of them",
+			       "keep task %llu and its like from sleeping in their polls: await "
+			       "instead, or use spawn_blocking (their blocked-poll finding, if "
+			       "there is one, says in what)",
 			       (unsigned long long)h->holder.task.id);
 	else
 		finding_advise(f,

@@ -151,29 +151,40 @@ def sched_delay():
     return s
 
 
-def delays(s, is_asleep):
-    """A hundred polls that come late to a worker that nobody held, which slept or was without a CPU."""
+@scenario('sched-delay')
+def sched_delay_asleep():
+    """Workers are woken late, a hundred times."""
+    s = service()
     serve = s.task(1, s.type('shop::serve', place='src/main.rs:51'))
     for i in range(100):
         time = (10 + 9 * i) * MS
         s.wake(time, MAIN, serve)
-        if is_asleep:
-            s.sleep(time - 1 * MS, W1, 'epoll', 6900 * US)
+        s.sleep(time - 1 * MS, W1, 'epoll', 6900 * US)
         s.poll(time + 6 * MS, W1, serve, 50 * US)
     s.end(1 * S)
     return s
 
 
-@scenario('sched-delay')
-def sched_delay_asleep():
-    """Workers are woken late."""
-    return delays(service(), True)
-
-
-@scenario('sched-delay')
+@scenario('sched-delay', options=['sched-delay=50ms'])
 def sched_delay_unheld():
-    """Tasks wait, and nobody can be blamed."""
-    return delays(service(), False)
+    """Tasks wait while the workers do other things, none of them long."""
+    s = service()
+    render = s.type('shop::render', place='src/render.rs:14')
+    serve = s.type('shop::serve', place='src/main.rs:51')
+    busy = [(W1, s.task(1, render)), (W2, s.task(2, render))]
+    late = [s.task(3 + i, serve) for i in range(10)]
+    for i in range(10):
+        time = (10 + 75 * i) * MS
+        for task in late:
+            s.wake(time, MAIN, task)
+        for k in range(17):
+            for worker, task in busy:
+                s.wake(time + 4 * k * MS + 5 * US, worker, task)
+                s.poll(time + 4 * k * MS + 10 * US, worker, task, 3900 * US)
+        for k, task in enumerate(late):
+            s.poll(time + 69 * MS + 100 * k * US, W1, task, 50 * US)
+    s.end(770 * MS)
+    return s
 
 
 @scenario('self-wakes', options=['self-wakes-count=20', 'self-wakes-rate=10'])
@@ -184,8 +195,8 @@ def self_wakes():
     s.spawn(9 * MS, MAIN, spin)
     for i in range(25):
         time = (10 + i) * MS
-        s.wake(time + 400 * US, W1, spin)
-        s.poll(time, W1, spin, 500 * US)
+        s.wake(time + 3 * US, W1, spin)
+        s.poll(time, W1, spin, 4 * US)
     s.end(1 * S)
     return s
 
@@ -197,12 +208,12 @@ def idle_wakes():
     clock = s.task(1, s.type('shop::tick', place='src/tick.rs:3'))
     view = s.task(2, s.type('shop::view::update', place='src/view.rs:77'))
     for i in range(25):
-        time = (10 + i) * MS
-        s.wake(time - 5 * US, W1, clock)
-        s.wake(time + 20 * US, W1, view)
-        s.poll(time, W1, clock, 30 * US)
-        s.poll(time + 60 * US, W2, view, 2 * US)
-    s.end(1 * S)
+        time = (10 + 3 * i) * 10 * US
+        s.wake(time - 1 * US, W1, clock)
+        s.wake(time + 5 * US, W1, view)
+        s.poll(time, W1, clock, 10 * US)
+        s.poll(time + 12 * US, W2, view, 4 * US)
+    s.end(900 * US)
     return s
 
 
@@ -396,7 +407,7 @@ def connection(s, time, listener, stock, task, is_broken):
     s.poll(over + 3 * MS + 4 * US, W1, task, 90 * US, 'complete', *(['wanted'] if task.id % 2 else []))
 
 
-FEW = ['self-wakes-count=5', 'self-wakes-rate=1', 'sched-delay-count=3', 'self-wakes=40%']
+FEW = ['self-wakes-count=5', 'self-wakes-rate=1', 'self-wakes-poll=1ms', 'sched-delay-count=3', 'self-wakes=40%']
 
 
 @scenario(options=FEW)
