@@ -51,7 +51,7 @@ struct held {
 
 /* The latest runs of a thread that are not short. */
 struct thread_past {
-	struct held runs[NR_KEPT];
+	struct held *runs;		       /* NR_KEPT; NULL: none yet */
 	uint64_t next;			       /* counts them all */
 	uint64_t sleep_start_ns, sleep_end_ns; /* and its latest long sleep between runs */
 };
@@ -97,8 +97,10 @@ static void release(void *state)
 
 	for (uint32_t g = 0; g <= s->rec->nr_groups; g++)
 		histogram_release(&s->by_group[g].delays);
-	vec_each (t, &s->threads)
+	vec_each (t, &s->threads) {
+		free(*t ? (*t)->runs : NULL);
 		free(*t);
+	}
 	vec_release(&s->threads);
 	map_release(&s->pairs);
 	free(s->took_ns);
@@ -244,6 +246,8 @@ static void note_delay(struct state *s, struct thread_past *past, const struct m
 
 static void keep(struct state *s, struct thread_past *past, const struct model_run *run)
 {
+	if (unlikely(!past->runs))
+		past->runs = xcalloc(NR_KEPT, sizeof(*past->runs));
 	*kept(past, past->next++) = (struct held){
 		.start_ns = run->start_ns,
 		.end_ns = run->end_ns,
