@@ -613,13 +613,11 @@ def find(s, limits):
 
 
 def as_json(s, x):
-    # it may be about no type; a task of no known type has none, and is told so
-    about = x.type is not None or x.task and x.task.type is None
     where = {"task": x.task.key[0] if x.task else None}
     if x.task and x.task.key[1] is not None:
         where["runtime_id"] = x.task.key[1]
     return {
-        "rule": x.rule, "severity": x.severity, "type": s.rec.type_name(x.type) if about else None, **where,
+        "rule": x.rule, "severity": x.severity, "type": s.rec.type_name(x.type) if x.type is not None else None, **where,
         "location": s.rec.type_of(x.type).get("location"), "time_ns": x.time or 0, "span_ns": x.span or 0,
         "tid": x.tid, "figures": x.figures, "harm_ns": x.harm,
     }
