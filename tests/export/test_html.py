@@ -241,6 +241,22 @@ def selects_and_tells(page):
 
 
 @test
+def is_read_at_once(env):
+    """What was found needs none of the columns; what does is not shown until it can be, and then all is."""
+    trace, _ = made(env, 'spin', '200000')
+    with Page(env, trace) as page:
+        same('loading', page.run('getComputedStyle(document.getElementById("loading")).display'), 'none')
+        same('shown', page.run('getComputedStyle(document.getElementById("timeline")).visibility'), 'visible')
+        page.run('document.documentElement.dataset.ready = ""')
+        same('hidden before', page.run('getComputedStyle(document.getElementById("timeline")).visibility'), 'hidden')
+        want = page.texts('.finding .what')
+        check(want, 'something is found')
+        page.run('document.getElementById("finding-list").replaceChildren(); showFindings(futrace.data.facts); 0')
+        same('findings of the facts alone', page.texts('.finding .what'), want)
+        page.run('document.documentElement.dataset.ready = "yes"')
+
+
+@test
 def jumps_to_a_finding(env):
     """The button of each finding shows the moment and the task that it is about."""
     trace = env.trace('blocks')

@@ -212,6 +212,7 @@ async function start() {
 	setTheme(wanted.matches ? 'dark' : 'light');
 	const facts = JSON.parse(byId('facts').textContent);
 	showVerdict(facts);
+	const connectFindings = showFindings(facts);
 	await new Promise(done => setTimeout(done)); // so much can be read while the rest is unpacked
 	const data = await loadData(facts);
 	const lanes = makeLanes(data);
@@ -230,7 +231,7 @@ async function start() {
 			y,
 		),
 	);
-	showFindings(data, timeline, lanes);
+	connectFindings(data, timeline, lanes);
 	const pressLegend = showLegend(data, timeline);
 	const timesUpdate = showTimes(data);
 	const charts = [

@@ -141,22 +141,24 @@ function pollOfFinding(data, lanes, f) {
 	return best;
 }
 
-function showFindings(data, timeline, lanes) {
-	const { findings } = data.facts;
+// What is wrong can be read before the rest is unpacked. Returns what makes the buttons work then.
+function showFindings(facts) {
+	const { findings } = facts;
+	const buttons = [];
 	const list = byId('finding-list');
 	if (!findings.length) {
 		list.append(
 			make(
 				'li.none',
-				data.facts.totals.tasks
+				facts.totals.tasks
 					? 'Nothing looks wrong: no analysis found anything over its threshold.'
 					: 'No task was recorded.',
 			),
 		);
-		return;
+		return () => {};
 	}
 	for (const f of findings) {
-		const group = data.groups[f.group];
+		const group = facts.groups[f.group];
 		const type = group ? group.name : f.summary;
 		const where = make(
 			'div.where',
@@ -179,15 +181,22 @@ function showFindings(data, timeline, lanes) {
 			const button = make('button', 'Show');
 			button.type = 'button';
 			button.title = 'Show the worst of it in the timeline';
+			button.disabled = true;
+			buttons.push([button, f]);
+			item.append(button);
+		}
+		list.append(item);
+	}
+	return (data, timeline, lanes) => {
+		for (const [button, f] of buttons) {
+			button.disabled = false;
 			button.addEventListener('click', () => {
 				goToFinding(data, timeline, lanes, f);
 				byId('timeline').scrollIntoView({ block: 'start' });
 				timeline.canvas.focus({ preventScroll: true });
 			});
-			item.append(button);
 		}
-		list.append(item);
-	}
+	};
 }
 
 // Its worst moment; where it has none, all of the task's polls.
