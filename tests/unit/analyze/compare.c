@@ -107,11 +107,75 @@ static void test_appears_and_vanishes(void **state)
 	recording_close(&rec);
 }
 
+/* So many tasks that never end, in a second, and busy for a quarter of it. */
+static struct measure *play_tasks(const struct recording *rec, unsigned nr_tasks, uint64_t nr_polls)
+{
+	uint64_t end = UINT64_C(1000000000), step = end / nr_polls;
+	struct measure *ms = measure_new(rec, 0, end);
+	struct model *m = model_new(rec->types, rec->nr_types);
+	const struct recording_sink *sinks;
+	size_t nr;
+
+	sinks = measure_get_sinks(ms, &nr);
+	for (size_t i = 0; i < nr; i++)
+		model_add_sink(m, sinks[i].ops, sinks[i].sink);
+	for (uint64_t i = 0; i < nr_polls; i++) {
+		uint64_t at = i * step, task = 1 + i % nr_tasks;
+		const struct event evs[] = { START(at, 0, task, ASYNC, 0),
+					     END(at + step / 4 + i % 2, 0, 0),
+					     WAKE_TYPE(at + step / 2, 1, task, ASYNC, 0) };
+
+		model_feed(m, evs, ARRAY_SIZE(evs));
+	}
+	model_finish(m, end, NULL);
+	model_free(m);
+	return ms;
+}
+
+static void expect_left(struct measure *a, struct measure *b, enum compare_verdict verdict)
+{
+	struct comparison c;
+
+	compare(&c, a, b, 5);
+	assert_int_equal(c.nr_rows, 1);
+	assert_int_equal(c.rows[0].left_verdict, verdict);
+	comparison_release(&c);
+	measure_free(a);
+	measure_free(b);
+}
+
+static void test_leaks(void **state)
+{
+	struct recording rec = make();
+
+	expect_left(play_tasks(&rec, 3, 1000), play_tasks(&rec, 5, 1000), COMPARE_SAME);
+	expect_left(play_tasks(&rec, 3, 1000), play_tasks(&rec, 100, 1000), COMPARE_LEAKIER);
+	expect_left(play_tasks(&rec, 100, 1000), play_tasks(&rec, 3, 1000), COMPARE_TIDIER);
+	recording_close(&rec);
+}
+
+/* Polls that are a tenth of the time against many that are a quarter. */
+static void test_spins(void **state)
+{
+	struct recording rec = make();
+	struct measure *a = play_polls(&rec, ASYNC, steady), *b = play_tasks(&rec, 1, 100000);
+	struct comparison c;
+
+	compare(&c, a, b, 5);
+	assert_int_equal(c.rows[0].verdicts[COMPARE_BUSY], COMPARE_BUSIER);
+	comparison_release(&c);
+	measure_free(a);
+	measure_free(b);
+	recording_close(&rec);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_verdicts),
 		cmocka_unit_test(test_appears_and_vanishes),
+		cmocka_unit_test(test_leaks),
+		cmocka_unit_test(test_spins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
