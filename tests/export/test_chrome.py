@@ -156,7 +156,7 @@ def size(env):
     """--max-size keeps to the size, leaves the shortest polls out, and says so; findings and counters are of all."""
     trace = env.trace('wakes')
     path, _ = env.export(trace, 'chrome', suffix='json')
-    limit, whole = os.path.getsize(path) * 2 // 3, Reader(path)
+    limit, whole = os.path.getsize(path) // 4, Reader(path)
     path, said = env.export(trace, 'chrome', f'--max-size={limit}', suffix='json')
     part = Reader(path)
     check(limit * 0.8 < os.path.getsize(path) <= limit, f'{os.path.getsize(path)} bytes')
