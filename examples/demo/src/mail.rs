@@ -14,7 +14,7 @@ use tokio::time::{interval, sleep, MissedTickBehavior};
 pub static MAILS: AtomicU64 = AtomicU64::new(0);
 pub static SPINS: AtomicU64 = AtomicU64::new(0);
 
-const EVERY: Duration = Duration::from_millis(100);
+const EVERY: Duration = Duration::from_millis(50);
 
 /// Ready when a receipt has come.
 struct Receipt<'a>(&'a UnixDatagram);
