@@ -29,7 +29,7 @@ BUILDS = {
     "release": (["--workspace"], "release"),
     "profiling": (["--bin", "findings"], "profiling"),
     "lto": (["--bin", "exact", "--bin", "wakes", "--bin", "race"], "lto"),
-    "stripped": (["--bin", "exact", "--bin", "life"], "stripped"),
+    "stripped": (["--bin", "exact", "--bin", "life", "--bin", "wakes"], "stripped"),
 }
 # Other ways to build and link the same program: RUSTFLAGS of each.
 VARIANTS = {
