@@ -159,12 +159,17 @@ def size(env):
     limit, whole = os.path.getsize(path) // 4, Reader(path)
     path, said = env.export(trace, 'chrome', f'--max-size={limit}', suffix='json')
     part = Reader(path)
-    check(limit * 0.8 < os.path.getsize(path) <= limit, f'{os.path.getsize(path)} bytes')
+    used = os.path.getsize(path)
+    check(used <= limit, f'{used} bytes')
     left_out = len(whole.runs()) - len(part.runs())
     check(left_out and re.search(f'{left_out:,} of {len(whole.runs()):,} polls', said), f'{left_out}: {said}')
     same('left out', part.file['otherData']['polls_left_out'], left_out)
     shortest = min(s.end - s.start for s in part.runs())
     same('polls of that length and longer', sum(s.end - s.start >= shortest for s in whole.runs()), len(part.runs()))
+    # polls go by length, in steps of 1/64 and less: those of the next step would not have fitted
+    longest = max(s.end - s.start for s in whole.runs() if s.end - s.start < shortest)
+    step = sum(longest * 63 / 64 - 1 <= s.end - s.start < shortest for s in whole.runs())
+    check(used + step * 1.5 * 4 * limit / len(whole.runs()) > limit, f'{used} of {limit} bytes, {step} more polls would fit')
     same('findings', part.by_phase['i'], whole.by_phase['i'])
     end = env.report(trace)['duration_ns']
     want, got = (enclosed(r.by_phase['C'], end) for r in (whole, part))
