@@ -71,6 +71,7 @@ struct threshold {
 struct analysis_input {
 	const struct recording *rec;
 	const uint64_t *limits; /* of its thresholds, in their order */
+	void *by_group;		/* group_size for each group, zeroed at first */
 	/* The rest only when the recording is over. */
 	const struct model *model;
 	uint64_t start_ns, duration_ns;
@@ -87,7 +88,9 @@ struct analysis {
 	const char *name;    /* "blocked-poll": the finding's rule */
 	const char *summary; /* one line: what it looks for */
 	const struct threshold *thresholds;
-	size_t state_size;					    /* zeroed before init */
+	size_t group_size; /* of what it keeps of each group of types; 0: nothing */
+	size_t state_size; /* of what else it keeps, zeroed before init; 0: its input is its state
+			    */
 	void (*init)(void *state, const struct analysis_input *in); /* may be NULL */
 	const struct model_ops *ops; /* its sink is the state; NULL: the sums are enough */
 	/*

@@ -70,7 +70,9 @@ static void start(struct analyzer *a, size_t i)
 	r->in = (struct analysis_input){ .rec = a->rec,
 					 .limits = analyze_config_limits(a->config, an),
 					 .out = a };
-	r->state = xcalloc(1, MAX(an->state_size, (size_t)1));
+	if (an->group_size)
+		r->in.by_group = xcalloc(a->rec->nr_groups, an->group_size);
+	r->state = an->state_size ? xcalloc(1, an->state_size) : &r->in;
 	if (an->init)
 		an->init(r->state, &r->in);
 	if (an->ops)
@@ -101,9 +103,13 @@ void analyzer_free(struct analyzer *a)
 	if (!a)
 		return;
 	for (size_t i = 0; i < NR_ANALYSES; i++) {
-		if (a->running[i].state && analyses[i]->release)
-			analyses[i]->release(a->running[i].state);
-		free(a->running[i].state);
+		struct running *r = &a->running[i];
+
+		if (r->state && analyses[i]->release)
+			analyses[i]->release(r->state);
+		if (r->state != &r->in)
+			free(r->state);
+		free(r->in.by_group);
 	}
 	vec_each (f, &a->findings) {
 		free(f->what);

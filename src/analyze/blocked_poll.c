@@ -45,26 +45,6 @@ struct blocked {
 	uint64_t over_ns[NR_SLEEP_KINDS]; /* of those over the limit */
 };
 
-struct state {
-	const struct recording *rec;
-	const uint64_t *limits;
-	struct blocked *by_group;
-};
-
-static void init(void *state, const struct analysis_input *in)
-{
-	struct state *s = state;
-
-	s->rec = in->rec;
-	s->limits = in->limits;
-	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
-}
-
-static void release(void *state)
-{
-	free(((struct state *)state)->by_group);
-}
-
 static enum sleep_kind kind_of(uint8_t flags)
 {
 	if (flags & EF_SLEEP_TIMED)
@@ -74,26 +54,26 @@ static enum sleep_kind kind_of(uint8_t flags)
 
 static void on_odd_run(void *sink, const struct model_run *run)
 {
-	struct state *s = sink;
+	const struct analysis_input *in = sink;
 	enum sleep_kind kind;
-	struct blocked *b;
+	struct blocked *by_group = in->by_group, *b;
 
 	/* Sleeping is what closures on the blocking pool are for, and block_in_place. */
 	if (likely(!run->blocked_ns) || run->task->kind == TRACE_BLOCKING || run->is_off_worker)
 		return;
 	if (run->is_panicked) /* writing the backtrace takes locks, and files */
 		return;
-	b = &s->by_group[recording_group_of(s->rec, run->task->key.type)];
+	b = &by_group[recording_group_of(in->rec, run->task->key.type)];
 	kind = kind_of(run->sleep_flags);
 	b->nr++;
 	b->ns[kind] += run->blocked_ns;
 	b->max_ns = MAX(b->max_ns, run->blocked_ns);
-	if (run->blocked_ns < s->limits[LIMIT_WARN])
+	if (run->blocked_ns < in->limits[LIMIT_WARN])
 		return;
 	b->over_ns[kind] += run->blocked_ns;
 	b->is_certain |= kind != SLEEP_LOCK;
-	over_limit_add(&b->over, run, run->blocked_ns, s->limits[LIMIT_WARN],
-		       s->limits[LIMIT_CRITICAL]);
+	over_limit_add(&b->over, run, run->blocked_ns, in->limits[LIMIT_WARN],
+		       in->limits[LIMIT_CRITICAL]);
 }
 
 static enum sleep_kind main_kind(const uint64_t ns[NR_SLEEP_KINDS])
@@ -155,19 +135,17 @@ static void judge(const struct blocked *b, uint16_t type, const struct analysis_
 
 static void finish(void *state, const struct analysis_input *in)
 {
-	struct state *s = state;
+	const struct blocked *by_group = in->by_group;
 
 	for (uint32_t g = 0; g < in->rec->nr_groups; g++)
-		judge(&s->by_group[g], in->rec->groups[g].type, in);
+		judge(&by_group[g], in->rec->groups[g].type, in);
 }
 
 const struct analysis analysis_blocked_poll = {
 	.name = "blocked-poll",
 	.summary = "polls that sleep in the kernel and hold up their worker",
 	.thresholds = thresholds,
-	.state_size = sizeof(struct state),
-	.init = init,
+	.group_size = sizeof(struct blocked),
 	.odd_run = on_odd_run,
 	.finish = finish,
-	.release = release,
 };

@@ -40,7 +40,7 @@ static void init(void *state, const struct analysis_input *in)
 
 	s->rec = in->rec;
 	s->limit_ns = in->limits[LIMIT_WAIT];
-	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
+	s->by_group = in->by_group;
 }
 
 static void release(void *state)
@@ -49,7 +49,6 @@ static void release(void *state)
 
 	for (uint32_t g = 0; g < s->rec->nr_groups; g++)
 		histogram_release(&s->by_group[g].wait);
-	free(s->by_group);
 	vec_release(&s->last_end);
 }
 
@@ -152,6 +151,7 @@ const struct analysis analysis_blocking_queue = {
 	.name = "blocking-queue",
 	.summary = "closures that wait for a thread of the blocking pool",
 	.thresholds = thresholds,
+	.group_size = sizeof(struct queued),
 	.state_size = sizeof(struct state),
 	.init = init,
 	.odd_run = on_odd_run,

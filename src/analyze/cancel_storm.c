@@ -29,32 +29,14 @@ struct cancelled {
 	struct model_key task;	    /* the one that had worked the longest */
 };
 
-struct state {
-	const struct recording *rec;
-	struct cancelled *by_group;
-};
-
-static void init(void *state, const struct analysis_input *in)
-{
-	struct state *s = state;
-
-	s->rec = in->rec;
-	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
-}
-
-static void release(void *state)
-{
-	free(((struct state *)state)->by_group);
-}
-
 static void on_task(void *sink, const struct model_task *t)
 {
-	struct state *s = sink;
-	struct cancelled *c;
+	const struct analysis_input *in = sink;
+	struct cancelled *by_group = in->by_group, *c;
 
 	if (t->end != MODEL_CANCELLED)
 		return;
-	c = &s->by_group[recording_group_of(s->rec, t->key.type)];
+	c = &by_group[recording_group_of(in->rec, t->key.type)];
 	c->first_ns = c->nr ? MIN(c->first_ns, t->end_ns) : t->end_ns;
 	c->last_ns = MAX(c->last_ns, t->end_ns);
 	if (!c->nr++ || t->ns[MODEL_RUNNING] > c->max_busy_ns) {
@@ -114,20 +96,18 @@ static void say(const struct cancelled *c, const struct by_type_row *row,
 
 static void finish(void *state, const struct analysis_input *in)
 {
-	struct state *s = state;
+	const struct cancelled *by_group = in->by_group;
 
 	for (uint32_t g = 0; g < in->rec->nr_groups; g++)
-		if (is_storm(&s->by_group[g], &in->rows[g], in))
-			say(&s->by_group[g], &in->rows[g], in);
+		if (is_storm(&by_group[g], &in->rows[g], in))
+			say(&by_group[g], &in->rows[g], in);
 }
 
 const struct analysis analysis_cancel_storm = {
 	.name = "cancel-storm",
 	.summary = "types most of whose tasks are cancelled, again and again",
 	.thresholds = thresholds,
-	.state_size = sizeof(struct state),
-	.init = init,
+	.group_size = sizeof(struct cancelled),
 	.ops = &ops,
 	.finish = finish,
-	.release = release,
 };

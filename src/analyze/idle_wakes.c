@@ -43,14 +43,13 @@ static void init(void *state, const struct analysis_input *in)
 
 	s->rec = in->rec;
 	s->limit_ns = in->limits[LIMIT_POLL];
-	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
+	s->by_group = in->by_group;
 }
 
 static void release(void *state)
 {
 	struct state *s = state;
 
-	free(s->by_group);
 	vec_release(&s->did_wake);
 }
 
@@ -158,6 +157,7 @@ const struct analysis analysis_idle_wakes = {
 	.name = "idle-wakes",
 	.summary = "tasks that are woken again and again for next to nothing",
 	.thresholds = thresholds,
+	.group_size = sizeof(struct idle),
 	.state_size = sizeof(struct state),
 	.init = init,
 	.ops = &ops,

@@ -37,7 +37,7 @@ static void init(void *state, const struct analysis_input *in)
 	s->rec = in->rec;
 	s->limit_ns = in->limits[LIMIT_WARN];
 	s->critical_ns = in->limits[LIMIT_CRITICAL];
-	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
+	s->by_group = in->by_group;
 	cpu_uses_init(&s->uses, in->rec);
 	analysis_watch(in, s->limit_ns, UINT64_MAX);
 }
@@ -47,7 +47,6 @@ static void release(void *state)
 	struct state *s = state;
 
 	cpu_uses_release(&s->uses);
-	free(s->by_group);
 }
 
 static void on_odd_run(void *sink, const struct model_run *run)
@@ -170,6 +169,7 @@ const struct analysis analysis_long_poll = {
 	.name = "long-poll",
 	.summary = "polls that keep their worker for long, awake or in a call that is not seen",
 	.thresholds = thresholds,
+	.group_size = sizeof(struct over_limit),
 	.state_size = sizeof(struct state),
 	.init = init,
 	.ops = &ops,

@@ -20,32 +20,14 @@ struct lost {
 	struct model_key task;
 };
 
-struct state {
-	const struct recording *rec;
-	struct lost *by_group;
-};
-
-static void init(void *state, const struct analysis_input *in)
-{
-	struct state *s = state;
-
-	s->rec = in->rec;
-	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
-}
-
-static void release(void *state)
-{
-	free(((struct state *)state)->by_group);
-}
-
 static void on_task(void *sink, const struct model_task *t)
 {
-	struct state *s = sink;
-	struct lost *l;
+	const struct analysis_input *in = sink;
+	struct lost *by_group = in->by_group, *l;
 
 	if (t->end != MODEL_PANICKED || t->is_wanted)
 		return;
-	l = &s->by_group[recording_group_of(s->rec, t->key.type)];
+	l = &by_group[recording_group_of(in->rec, t->key.type)];
 	if (!l->nr++) {
 		l->time_ns = t->end_ns;
 		l->task = t->key;
@@ -82,20 +64,18 @@ static void say(const struct lost *l, const struct by_type_row *row,
 
 static void finish(void *state, const struct analysis_input *in)
 {
-	struct state *s = state;
+	const struct lost *by_group = in->by_group;
 
 	for (uint32_t g = 0; g < in->rec->nr_groups; g++)
-		if (s->by_group[g].nr && s->by_group[g].nr >= in->limits[LIMIT_NR])
-			say(&s->by_group[g], &in->rows[g], in);
+		if (by_group[g].nr && by_group[g].nr >= in->limits[LIMIT_NR])
+			say(&by_group[g], &in->rows[g], in);
 }
 
 const struct analysis analysis_lost_panic = {
 	.name = "lost-panic",
 	.summary = "tasks that panicked when nobody held their JoinHandle",
 	.thresholds = thresholds,
-	.state_size = sizeof(struct state),
-	.init = init,
+	.group_size = sizeof(struct lost),
 	.ops = &ops,
 	.finish = finish,
-	.release = release,
 };

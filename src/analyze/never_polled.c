@@ -25,36 +25,16 @@ struct unpolled {
 	struct model_key task;
 };
 
-struct state {
-	const struct recording *rec;
-	uint64_t limit_ns;
-	struct unpolled *by_group;
-};
-
-static void init(void *state, const struct analysis_input *in)
-{
-	struct state *s = state;
-
-	s->rec = in->rec;
-	s->limit_ns = in->limits[LIMIT_AGE];
-	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
-}
-
-static void release(void *state)
-{
-	free(((struct state *)state)->by_group);
-}
-
 static void on_task(void *sink, const struct model_task *t)
 {
-	struct state *s = sink;
-	struct unpolled *u;
+	const struct analysis_input *in = sink;
+	struct unpolled *by_group = in->by_group, *u;
 
 	/* Where something was lost it is not known to have waited. */
 	if (t->polls || !t->spawn_exact || t->end == MODEL_CANCELLED ||
-	    t->ns[MODEL_SCHEDULED] < s->limit_ns)
+	    t->ns[MODEL_SCHEDULED] < in->limits[LIMIT_AGE])
 		return;
-	u = &s->by_group[recording_group_of(s->rec, t->key.type)];
+	u = &by_group[recording_group_of(in->rec, t->key.type)];
 	u->nr++;
 	u->ns += t->ns[MODEL_SCHEDULED];
 	if (t->ns[MODEL_SCHEDULED] <= u->max_ns)
@@ -92,20 +72,18 @@ static void say(const struct unpolled *u, const struct by_type_row *row,
 
 static void finish(void *state, const struct analysis_input *in)
 {
-	struct state *s = state;
+	const struct unpolled *by_group = in->by_group;
 
 	for (uint32_t g = 0; g < in->rec->nr_groups; g++)
-		if (s->by_group[g].nr)
-			say(&s->by_group[g], &in->rows[g], in);
+		if (by_group[g].nr)
+			say(&by_group[g], &in->rows[g], in);
 }
 
 const struct analysis analysis_never_polled = {
 	.name = "never-polled",
 	.summary = "tasks that were spawned and never polled",
 	.thresholds = thresholds,
-	.state_size = sizeof(struct state),
-	.init = init,
+	.group_size = sizeof(struct unpolled),
 	.ops = &ops,
 	.finish = finish,
-	.release = release,
 };

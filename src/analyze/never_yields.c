@@ -37,7 +37,7 @@ static void init(void *state, const struct analysis_input *in)
 
 	s->rec = in->rec;
 	s->limit_ns = in->limits[0];
-	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
+	s->by_group = in->by_group;
 	analysis_watch(in, s->limit_ns, UINT64_MAX);
 }
 
@@ -46,7 +46,6 @@ static void release(void *state)
 	struct state *s = state;
 
 	vec_release(&s->firsts);
-	free(s->by_group);
 }
 
 static void on_odd_run(void *sink, const struct model_run *run)
@@ -125,6 +124,7 @@ const struct analysis analysis_never_yields = {
 	.name = "never-yields",
 	.summary = "tasks that keep their worker in their one and only poll",
 	.thresholds = thresholds,
+	.group_size = sizeof(struct sums),
 	.state_size = sizeof(struct state),
 	.init = init,
 	.ops = &ops,

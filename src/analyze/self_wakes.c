@@ -44,7 +44,7 @@ static void init(void *state, const struct analysis_input *in)
 
 	s->rec = in->rec;
 	s->limits = in->limits;
-	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
+	s->by_group = in->by_group;
 }
 
 static void release(void *state)
@@ -52,7 +52,6 @@ static void release(void *state)
 	struct state *s = state;
 
 	vec_release(&s->burnt_ns);
-	free(s->by_group);
 }
 
 static void on_spawn(void *sink, const struct model_task *t)
@@ -151,6 +150,7 @@ const struct analysis analysis_self_wakes = {
 	.name = "self-wakes",
 	.summary = "tasks that wake themselves again and again",
 	.thresholds = thresholds,
+	.group_size = sizeof(struct sums),
 	.state_size = sizeof(struct state),
 	.init = init,
 	.ops = &ops,

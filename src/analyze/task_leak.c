@@ -72,7 +72,7 @@ static void init(void *state, const struct analysis_input *in)
 
 	s->rec = in->rec;
 	s->window_shift = FIRST_SHIFT;
-	s->by_group = xcalloc(in->rec->nr_groups, sizeof(*s->by_group));
+	s->by_group = in->by_group;
 }
 
 static void release(void *state)
@@ -84,7 +84,6 @@ static void release(void *state)
 			histogram_release(&s->by_group[g].ages[i]);
 		free(s->by_group[g].windows);
 	}
-	free(s->by_group);
 	vec_release(&s->last_poll_ns);
 }
 
@@ -311,6 +310,7 @@ const struct analysis analysis_task_leak = {
 	.name = "task-leak",
 	.summary = "types with more and more tasks, some of which never end",
 	.thresholds = thresholds,
+	.group_size = sizeof(struct lives),
 	.state_size = sizeof(struct state),
 	.init = init,
 	.ops = &ops,
