@@ -84,11 +84,7 @@ static void put_end(struct json *j, const struct model_task *t)
 
 static void put_wakes(struct json *j, const struct model_task *t)
 {
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
-		sum += t->wakes[i];
-	json_uint(j, "wakes", sum);
+	json_uint(j, "wakes", model_sum_wakes(t->wakes));
 	json_uint(j, "self_wakes", t->wakes[MODEL_BY_SELF]);
 	json_open_object(j, "wakes_by");
 	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)

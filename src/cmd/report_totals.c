@@ -17,7 +17,6 @@
 #define AGENT_EVENT_COLD 560
 
 #define LABEL		 12 /* columns of the word that begins a line */
-#define OUTCOME_SIZE	 80
 
 static void count_threads(struct report_totals *t, const struct report *r)
 {
@@ -43,8 +42,7 @@ void report_totals_init(struct report_totals *t, const struct report *r)
 
 	*t = (struct report_totals){ 0 };
 	by_type_get_total(analyzer_get_types(r->analyzer), &t->all);
-	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
-		t->wakes += t->all.wakes[i];
+	t->wakes = model_sum_wakes(t->all.wakes);
 	count_threads(t, r);
 	t->lost_sum = recording_get_lost(&r->rec, r->model, t->lost);
 	for (uint32_t i = 0; i < r->rec.nr_groups; i++) {
@@ -61,41 +59,16 @@ void report_totals_release(struct report_totals *t)
 	by_type_row_release(&t->all);
 }
 
-static const char *outcome(const struct trace_end *end, char buf[OUTCOME_SIZE])
-{
-	static const char *const stops[] = { "", " (its duration was over)",
-					     " (the file had its size)", " (interrupted)",
-					     " (by an error)" };
-
-	switch (end->kind) {
-	case TRACE_EXITED:
-		snprintf(buf, OUTCOME_SIZE, "the program exited with status %u", end->status);
-		break;
-	case TRACE_SIGNALED:
-		snprintf(buf, OUTCOME_SIZE, "the program was killed by signal %u", end->status);
-		break;
-	case TRACE_EXECED:
-		return "the process went on as another program";
-	case TRACE_STOPPED:
-		snprintf(buf, OUTCOME_SIZE, "the recording stopped before the program%s",
-			 end->status < ARRAY_SIZE(stops) ? stops[end->status] : "");
-		break;
-	default:
-		return "how the program ended is not known";
-	}
-	return buf;
-}
-
 static void add_program(const struct report *r, struct strbuf *out)
 {
 	uint64_t start = model_get_start(r->model), end = model_get_end(r->model);
 	uint64_t duration = trace_get_duration(r->rec.trace);
-	char a[FORMAT_SIZE], b[FORMAT_SIZE], text[OUTCOME_SIZE];
+	char a[FORMAT_SIZE], b[FORMAT_SIZE], text[RECORDING_OUTCOME_SIZE];
 
 	strbuf_addstr(out, "program     ");
 	strbuf_add_clean(out, r->rec.meta->exe, strlen(r->rec.meta->exe));
 	strbuf_addf(out, " (pid %u)\nrecorded    %s; %s\n", r->rec.meta->pid,
-		    format_span(duration, a), outcome(trace_get_end(r->rec.trace), text));
+		    format_span(duration, a), recording_get_outcome(&r->rec, text));
 	if (start || end < duration)
 		strbuf_addf(out, "looked at   %s from %s on\n", format_span(end - start, a),
 			    format_span(start, b));

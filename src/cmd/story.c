@@ -74,10 +74,8 @@ static void write_head(struct story_writer *w, const struct model_task *t)
 		t->key.type < rec->nr_types ? &rec->types[t->key.type] : NULL;
 	struct strbuf *out = &w->out->buf;
 	char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
-	uint64_t wakes = 0;
+	uint64_t wakes = model_sum_wakes(t->wakes);
 
-	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
-		wakes += t->wakes[i];
 	strbuf_addf(out, "%s%stask %llu", w->is_first ? "" : "\n",
 		    style_on(&w->r->styles, STYLE_NAME), (unsigned long long)t->key.id);
 	if (rec->nr_runtimes > 1 && t->key.runtime < rec->nr_runtimes)

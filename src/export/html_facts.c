@@ -6,7 +6,6 @@
 #include "model/shorten.h"
 
 #define SHORT_COLUMNS 64
-#define OUTCOME_SIZE  80
 
 static void put_program(const struct html_facts *f, struct json *j)
 {
@@ -36,39 +35,15 @@ static void put_program(const struct html_facts *f, struct json *j)
 	json_close_array(j);
 }
 
-static const char *describe_end(const struct trace_end *end, char buf[OUTCOME_SIZE])
-{
-	static const char *const stops[] = { "", " (its duration was over)",
-					     " (the file had its size)", " (interrupted)",
-					     " (by an error)" };
-
-	switch (end->kind) {
-	case TRACE_EXITED:
-		snprintf(buf, OUTCOME_SIZE, "the program exited with status %u", end->status);
-		return buf;
-	case TRACE_SIGNALED:
-		snprintf(buf, OUTCOME_SIZE, "the program was killed by signal %u", end->status);
-		return buf;
-	case TRACE_EXECED:
-		return "the process went on as another program";
-	case TRACE_STOPPED:
-		snprintf(buf, OUTCOME_SIZE, "the recording stopped before the program%s",
-			 end->status < ARRAY_SIZE(stops) ? stops[end->status] : "");
-		return buf;
-	default:
-		return "how the program ended is not known";
-	}
-}
-
 static void put_recording(const struct html_facts *f, struct json *j)
 {
 	const struct trace_damage *d = trace_get_damage(f->rec->trace);
 	const struct trace_end *end = trace_get_end(f->rec->trace);
 	uint64_t lost[EV_MAX];
-	char buf[OUTCOME_SIZE];
+	char buf[RECORDING_OUTCOME_SIZE];
 
 	json_open_object(j, "recording");
-	json_str(j, "end", describe_end(end, buf));
+	json_str(j, "end", recording_get_outcome(f->rec, buf));
 	json_uint(j, "events", model_get_totals(f->model)->nr_events);
 	json_uint(j, "real_ns", trace_get_zero(f->rec->trace).real_ns);
 	json_uint(j, "lost", recording_get_lost(f->rec, f->model, lost));
@@ -85,15 +60,6 @@ static void put_recording(const struct html_facts *f, struct json *j)
 	json_uint(j, "tool_cpu_ns", end->tool_cpu_ns);
 	json_uint(j, "target_cpu_ns", end->target_cpu_ns);
 	json_close_object(j);
-}
-
-static uint64_t sum_wakes(const struct by_type_row *row)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
-		sum += row->wakes[i];
-	return sum;
 }
 
 /*
@@ -143,7 +109,7 @@ static void put_sums(struct json *j, const struct by_type_row *row)
 	json_uint(j, "tasks", row->nr_tasks);
 	json_uint(j, "alive", row->ends[MODEL_ALIVE]);
 	json_uint(j, "polls", row->polls);
-	json_uint(j, "wakes", sum_wakes(row));
+	json_uint(j, "wakes", model_sum_wakes(row->wakes));
 	json_uint(j, "self_wakes", row->wakes[MODEL_BY_SELF]);
 	json_uint(j, "busy_ns", row->ns[MODEL_RUNNING]);
 	json_uint(j, "sched_ns", row->ns[MODEL_SCHEDULED]);

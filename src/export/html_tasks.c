@@ -95,15 +95,6 @@ static void on_task(void *sink, const struct model_task *task)
 
 const struct model_ops html_tasks_ops = { .task = on_task };
 
-static uint64_t sum_wakes(const struct model_task *t)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
-		sum += t->wakes[i];
-	return sum;
-}
-
 #define GETTER(name, value)                                        \
 	static uint64_t name(const void *arg, size_t i)            \
 	{                                                          \
@@ -130,7 +121,7 @@ DOUBLE(get_unknown, t->ns[MODEL_UNKNOWN])
 DOUBLE(get_blocked, t->blocked_ns)
 DOUBLE(get_max_poll, t->max_poll_ns)
 DOUBLE(get_max_sched, t->max_sched_ns)
-DOUBLE(get_wakes, sum_wakes(t))
+DOUBLE(get_wakes, model_sum_wakes(t->wakes))
 DOUBLE(get_self_wakes, t->wakes[MODEL_BY_SELF])
 
 void html_tasks_pack(struct html_tasks *t, struct html_pack *pack)

@@ -121,10 +121,6 @@ static void on_wake(void *sink, const struct model_wake *wake)
 
 static void put_sums(struct json *j, const struct model_task *t)
 {
-	uint64_t wakes = 0;
-
-	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
-		wakes += t->wakes[i];
 	json_uint(j, "polls", t->polls);
 	json_uint(j, "busy_ns", t->ns[MODEL_RUNNING]);
 	json_uint(j, "sched_ns", t->ns[MODEL_SCHEDULED]);
@@ -133,7 +129,7 @@ static void put_sums(struct json *j, const struct model_task *t)
 	json_uint(j, "max_poll_ns", t->max_poll_ns);
 	json_uint(j, "max_sched_ns", t->max_sched_ns);
 	json_uint(j, "blocked_ns", t->blocked_ns);
-	json_uint(j, "wakes", wakes);
+	json_uint(j, "wakes", model_sum_wakes(t->wakes));
 	json_uint(j, "self_wakes", t->wakes[MODEL_BY_SELF]);
 }
 

@@ -131,10 +131,7 @@ static void on_wake(void *sink, const struct model_wake *wake)
 static void on_task(void *sink, const struct model_task *t)
 {
 	struct state *s = sink;
-	uint64_t wakes = 0;
 
-	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
-		wakes += t->wakes[i];
 	put(s, TASK, t->nr);
 	put(s, TASK, t->key.id);
 	put_known(s, TASK, t->key.runtime != MODEL_NO_RUNTIME, t->key.runtime);
@@ -155,7 +152,7 @@ static void on_task(void *sink, const struct model_task *t)
 	put(s, TASK, t->max_sched_ns);
 	put(s, TASK, t->blocked_ns);
 	put(s, TASK, t->max_blocked_ns);
-	put(s, TASK, wakes);
+	put(s, TASK, model_sum_wakes(t->wakes));
 	put(s, TASK, t->wakes[MODEL_BY_SELF]);
 	put_row(s, TASK);
 }

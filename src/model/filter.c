@@ -105,11 +105,7 @@ static uint64_t polls(const struct model_task *t)
 
 static uint64_t wakes(const struct model_task *t)
 {
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
-		sum += t->wakes[i];
-	return sum;
+	return model_sum_wakes(t->wakes);
 }
 
 static uint64_t self_wakes(const struct model_task *t)

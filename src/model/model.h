@@ -205,6 +205,16 @@ uint64_t model_get_start(const struct model *m);
 uint64_t model_get_end(const struct model *m);	    /* after model_finish */
 uint64_t model_get_duration(const struct model *m); /* after model_finish: from start to end */
 
+/* Of a task, or of all tasks of a type: by whatever cause. */
+static inline uint64_t model_sum_wakes(const uint64_t wakes[MODEL_NR_CAUSES])
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
+		sum += wakes[i];
+	return sum;
+}
+
 const char *model_end_name(enum model_end end);
 const char *model_cause_name(enum model_cause cause);
 const char *model_thread_kind_name(enum model_thread_kind kind);

@@ -228,3 +228,30 @@ uint32_t recording_thread_tid(const struct recording *rec, uint32_t thread)
 {
 	return thread < rec->nr_threads ? rec->threads[thread].tid : 0;
 }
+
+const char *recording_get_outcome(const struct recording *rec, char buf[RECORDING_OUTCOME_SIZE])
+{
+	static const char *const stops[] = { "", " (its duration was over)",
+					     " (the file had its size)", " (interrupted)",
+					     " (by an error)" };
+	const struct trace_end *end = trace_get_end(rec->trace);
+
+	switch (end->kind) {
+	case TRACE_EXITED:
+		snprintf(buf, RECORDING_OUTCOME_SIZE, "the program exited with status %u",
+			 end->status);
+		return buf;
+	case TRACE_SIGNALED:
+		snprintf(buf, RECORDING_OUTCOME_SIZE, "the program was killed by signal %u",
+			 end->status);
+		return buf;
+	case TRACE_EXECED:
+		return "the process went on as another program";
+	case TRACE_STOPPED:
+		snprintf(buf, RECORDING_OUTCOME_SIZE, "the recording stopped before the program%s",
+			 end->status < ARRAY_SIZE(stops) ? stops[end->status] : "");
+		return buf;
+	default:
+		return "how the program ended is not known";
+	}
+}

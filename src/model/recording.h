@@ -76,6 +76,9 @@ static inline uint32_t recording_group_of(const struct recording *rec, uint16_t 
 const char *recording_type_name(const struct recording *rec, uint16_t type, char buf[32]);
 /* Where the type's future is defined as "file:line"; NULL when not known. To be freed. */
 char *recording_type_place(const struct recording *rec, uint16_t type);
+/* "the program exited with status 0": how it ended, as far as was seen. In buf, or constant. */
+#define RECORDING_OUTCOME_SIZE 80
+const char *recording_get_outcome(const struct recording *rec, char buf[RECORDING_OUTCOME_SIZE]);
 /* "tokio-rt-worker", or "" */
 const char *recording_thread_name(const struct recording *rec, uint32_t thread);
 uint32_t recording_thread_tid(const struct recording *rec, uint32_t thread); /* 0: not known */
