@@ -47,8 +47,11 @@ struct patch_result {
 	uint32_t nr_hooked;
 	uint32_t nr_refused;	/* did not agree with memory */
 	uint32_t note;		/* enum wire_note */
-	const uint64_t *hooked; /* one of the slots */
+	const uint64_t *hooked; /* the slot of a task table that runs the task */
 };
+
+/* Is this word of a table a hook that runs tasks? */
+bool patch_is_run_hook(uint64_t word) HIDDEN;
 
 void patch_tables(const struct patch_object *o, const struct wire_table *tables, uint64_t nr,
 		  struct patch_result *result) HIDDEN;
@@ -60,6 +63,12 @@ void patch_tables_again(uint64_t base, const struct wire_table *tables, uint64_t
 void futrace_hook_poll(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_schedule(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_shutdown(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+/* hooks_async_task.c */
+uint64_t futrace_hook_run(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+void futrace_hook_drop_future(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+void futrace_hook_schedule_task(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+void futrace_hook_wake(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+void futrace_hook_wake_by_ref(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 /* The calling thread's slot, as its hooks shall find it. */
 void hook_set_slot(struct wire_thread *t) HIDDEN;
 typedef void (*hook_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);

@@ -139,7 +139,7 @@ static bool is_same_object(const struct known_object *k, const struct dl_phdr_in
 	       k->object.phdrs == info->dlpi_phdr &&
 	       strncmp(k->told.path, info->dlpi_name ? info->dlpi_name : "", WIRE_PATH_MAX - 1) ==
 		       0 &&
-	       (!k->hooked || *k->hooked == (uint64_t)futrace_hook_poll);
+	       (!k->hooked || patch_is_run_hook(*k->hooked));
 }
 
 static void announce(uint32_t i)

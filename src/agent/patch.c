@@ -5,8 +5,11 @@
  * moment, and read-only again.
  */
 #include "agent/agent.h"
+#include "agent/async_task.h"
 
 #include <sys/mman.h>
+
+#define ASYNC_CLONE_WAKER 6 /* slot of a task table of async-task */
 
 #define PAGE_MASK (~(uint64_t)(WIRE_PAGE - 1))
 
@@ -19,9 +22,10 @@ static bool is_sane(const struct wire_table *t)
 {
 	if (t->nr_words > WIRE_TABLE_WORDS || t->va % 8)
 		return false;
-	if (t->kind == WIRE_TABLE_TOKIO_WAKER)
+	if (!wire_is_task_table(t->kind))
 		return slot_is_sane(t, t->slot_wake) && slot_is_sane(t, t->slot_wake_by_ref);
-	return t->kind == WIRE_TABLE_TOKIO && t->vtable_off == 16 &&
+	return (t->kind != WIRE_TABLE_TOKIO || t->vtable_off == 16) &&
+	       (t->kind != WIRE_TABLE_ASYNC_TASK || t->nr_words > ASYNC_CLONE_WAKER) &&
 	       slot_is_sane(t, t->slot_poll) && slot_is_sane(t, t->slot_schedule) &&
 	       slot_is_sane(t, t->slot_dealloc) && slot_is_sane(t, t->slot_shutdown);
 }
@@ -89,9 +93,24 @@ static void write_slot(uint64_t *slot, const void *hook)
 	__atomic_store_n(slot, (uint64_t)hook, __ATOMIC_RELEASE);
 }
 
+/* What stands in the slots of task tables of each kind. */
+static const struct task_hooks {
+	const void *run, *schedule, *shutdown;
+} task_hooks[] = {
+	[WIRE_TABLE_TOKIO] = { futrace_hook_poll, futrace_hook_schedule, futrace_hook_shutdown },
+	[WIRE_TABLE_ASYNC_TASK] = { futrace_hook_run, futrace_hook_schedule_task,
+				    futrace_hook_drop_future },
+};
+
+bool patch_is_run_hook(uint64_t word)
+{
+	return word == (uint64_t)futrace_hook_poll || word == (uint64_t)futrace_hook_run;
+}
+
 static bool patch_task_table(const struct wire_table *t, uint64_t *words, uint64_t base)
 {
 	struct core_table *entry = core_table_find((uint64_t)words, true);
+	const struct task_hooks *hooks = &task_hooks[t->kind];
 
 	if (!entry)
 		return false;
@@ -103,10 +122,11 @@ static bool patch_task_table(const struct wire_table *t, uint64_t *words, uint64
 	entry->stage_off = t->stage_off;
 	entry->trailer_off = t->trailer_off;
 	entry->type_word = EVENT_WORD1(0, t->type);
+	entry->state_off = 0;
 	__atomic_store_n(&entry->addr, (uint64_t)words, __ATOMIC_RELEASE);
-	write_slot(words + t->slot_poll, futrace_hook_poll);
-	write_slot(words + t->slot_schedule, futrace_hook_schedule);
-	write_slot(words + t->slot_shutdown, futrace_hook_shutdown);
+	write_slot(words + t->slot_poll, hooks->run);
+	write_slot(words + t->slot_schedule, hooks->schedule);
+	write_slot(words + t->slot_shutdown, hooks->shutdown);
 	return true;
 }
 
@@ -128,6 +148,32 @@ static bool patch_waker_table(const struct wire_table *t, uint64_t *words, uint6
 	return false;
 }
 
+static bool patch_async_waker_table(const struct wire_table *t, uint64_t *words, uint64_t base)
+{
+	struct async_waker *w = async_waker_find(words[0], true);
+
+	if (!w || w->is_broken)
+		return false;
+	w->wake = planned(t, t->slot_wake, base);
+	w->wake_by_ref = planned(t, t->slot_wake_by_ref, base);
+	__atomic_store_n(&w->clone, words[0], __ATOMIC_RELEASE);
+	write_slot(words + t->slot_wake, futrace_hook_wake);
+	write_slot(words + t->slot_wake_by_ref, futrace_hook_wake_by_ref);
+	return true;
+}
+
+/* Its tasks would not be found by the hooks of their wakers. */
+static void leave_wakers_alone(const struct wire_table *t, uint64_t base)
+{
+	uint64_t clone = planned(t, ASYNC_CLONE_WAKER, base);
+	struct async_waker *w = async_waker_find(clone, true);
+
+	if (w) {
+		w->is_broken = true;
+		w->clone = clone;
+	}
+}
+
 /* The number of its type may be another in this recording. False: we never hooked it. */
 static bool update_type(const struct wire_table *t, uint64_t base)
 {
@@ -142,13 +188,16 @@ static bool update_type(const struct wire_table *t, uint64_t base)
 /* Is the table hooked already, as after a second announcement of the same object? */
 static bool is_hooked(const struct wire_table *t, const uint64_t *words, uint64_t base)
 {
-	if (t->kind != WIRE_TABLE_TOKIO || words[t->slot_poll] != (uint64_t)futrace_hook_poll)
-		return false;
-	return update_type(t, base);
+	if (t->kind == WIRE_TABLE_ASYNC_TASK_WAKER)
+		return words[t->slot_wake] == (uint64_t)futrace_hook_wake;
+	return wire_is_task_table(t->kind) && patch_is_run_hook(words[t->slot_poll]) &&
+	       update_type(t, base);
 }
 
 static void note_cell_size(const struct wire_table *t)
 {
+	if (t->kind != WIRE_TABLE_TOKIO) /* others tell of a spawn by themselves */
+		return;
 	/* A task is a Cell: trailer and all, rounded up to its alignment of 128. The trailer's size
 	 * differs between versions (about 32 to 64 bytes): both neighbours are let in. */
 	for (unsigned extra = 0; extra <= 1; extra++) {
@@ -173,8 +222,13 @@ static bool patch(const struct patch_object *o, const struct wire_table *t, uint
 		*note = WIRE_NOTE_PROTECT;
 		return false;
 	}
-	done = t->kind == WIRE_TABLE_TOKIO ? patch_task_table(t, words, o->base)
-					   : patch_waker_table(t, words, o->base);
+	if (wire_is_task_table(t->kind))
+		done = patch_task_table(t, words, o->base);
+	else if (t->kind == WIRE_TABLE_TOKIO_WAKER)
+		done = patch_waker_table(t, words, o->base);
+	else
+		done = t->kind == WIRE_TABLE_ASYNC_TASK_WAKER &&
+		       patch_async_waker_table(t, words, o->base);
 	protect_again(o, t);
 	return done;
 }
@@ -185,9 +239,11 @@ void patch_tables(const struct patch_object *o, const struct wire_table *tables,
 	for (const struct wire_table *t = tables; t < tables + nr; t++) {
 		bool done = patch(o, t, &result->note);
 
-		if (done && t->kind == WIRE_TABLE_TOKIO) {
+		if (done && wire_is_task_table(t->kind)) {
 			note_cell_size(t);
 			result->hooked = (const uint64_t *)(o->base + t->va) + t->slot_poll;
+		} else if (t->kind == WIRE_TABLE_ASYNC_TASK) {
+			leave_wakers_alone(t, o->base);
 		}
 		result->nr_hooked += done;
 		result->nr_refused += !done;
@@ -198,9 +254,9 @@ void patch_tables_again(uint64_t base, const struct wire_table *tables, uint64_t
 			struct patch_result *result)
 {
 	for (const struct wire_table *t = tables; t < tables + nr; t++) {
-		bool done = is_sane(t) && (t->kind != WIRE_TABLE_TOKIO || update_type(t, base));
+		bool done = is_sane(t) && (!wire_is_task_table(t->kind) || update_type(t, base));
 
-		if (done && t->kind == WIRE_TABLE_TOKIO)
+		if (done && wire_is_task_table(t->kind))
 			note_cell_size(t);
 		result->nr_hooked += done;
 		result->nr_refused += !done;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Slots and rings: where the events of a thread go. Part of the core, included by core.c alone.
+ * Slots and rings: where the events of a thread go. Part of the core, included by its files alone.
  *
  * Room: `limit` is how far head may grow. A run's start is written only if its end will fit as
  * well, and takes one word off the limit for it: a run is recorded whole or lost whole. When the
@@ -257,7 +257,7 @@ static uint64_t *reserve(struct core_page *p, struct wire_thread *t, unsigned ki
 	return word_at(t, t->head);
 }
 
-static void put1(struct core_page *p, struct wire_thread *t, unsigned kind, unsigned flags)
+static inline void put1(struct core_page *p, struct wire_thread *t, unsigned kind, unsigned flags)
 {
 	uint64_t limit, *at = reserve(p, t, kind, 1, 0, &limit);
 

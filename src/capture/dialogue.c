@@ -75,7 +75,7 @@ static uint32_t define_type(struct process *p, const struct found_table *t, uint
 		.size_bytes = t->size_bytes,
 	};
 
-	if (t->plan.kind == WIRE_TABLE_TOKIO_WAKER || p->nr_types >= EVENT_TYPE_NONE)
+	if (!wire_is_task_table(t->plan.kind) || p->nr_types >= EVENT_TYPE_NONE)
 		return EVENT_TYPE_NONE;
 	p->nr_types++;
 	return trace_writer_type(p->writer, &type);

@@ -126,7 +126,7 @@ static void count_types(const struct discovery *d, uint32_t runtime, struct strb
 		const struct found_table *t = &d->tables[i];
 		bool is_known = false;
 
-		if (t->runtime != runtime || t->plan.kind != WIRE_TABLE_TOKIO ||
+		if (t->runtime != runtime || !wire_is_task_table(t->plan.kind) ||
 		    (t->kind != TRACE_TASK && t->kind != TRACE_LOCAL))
 			continue;
 		if (!*t->name || t->nr_candidates > 1) {
@@ -159,7 +159,7 @@ static void runtime_text(const struct discovery *d, uint32_t index, struct strbu
 	const char *sep = ": ";
 
 	for (uint32_t i = 0; i < d->nr_tables; i++)
-		if (d->tables[i].runtime == index && d->tables[i].plan.kind == WIRE_TABLE_TOKIO)
+		if (d->tables[i].runtime == index && wire_is_task_table(d->tables[i].plan.kind))
 			nr[d->tables[i].kind]++;
 	strbuf_addf(out, "%s, ", *r->version ? r->version : "version unknown");
 	count_types(d, index, out);
@@ -223,7 +223,7 @@ static void name_counts(const struct discovery *d, struct strbuf *out)
 	uint32_t nr = 0, exact = 0, several = 0;
 
 	for (uint32_t i = 0; i < d->nr_tables; i++) {
-		if (d->tables[i].plan.kind != WIRE_TABLE_TOKIO)
+		if (!wire_is_task_table(d->tables[i].plan.kind))
 			continue;
 		nr++;
 		exact += d->tables[i].nr_candidates == 1;
@@ -252,7 +252,7 @@ static void list_tables(const struct discovery *d, struct strbuf *out)
 	for (uint32_t i = 0; i < d->nr_tables; i++) {
 		const struct found_table *t = &d->tables[i];
 
-		if (t->plan.kind != WIRE_TABLE_TOKIO)
+		if (!wire_is_task_table(t->plan.kind))
 			continue;
 		strbuf_addf(out, "  %-9s %-15s ", kind_name(t->kind),
 			    *t->scheduler ? t->scheduler : "?");
@@ -313,7 +313,7 @@ static void json_tables(const struct discovery *d, struct json *j)
 	for (uint32_t i = 0; i < d->nr_tables; i++) {
 		const struct found_table *t = &d->tables[i];
 
-		if (t->plan.kind != WIRE_TABLE_TOKIO)
+		if (!wire_is_task_table(t->plan.kind))
 			continue;
 		json_open_object(j, NULL);
 		json_uint(j, "va", t->plan.va);

@@ -78,6 +78,7 @@ struct task {
 	uint64_t shutdown_start, shutdown_loss; /* when, and model.loss then */
 	uint8_t shutdown_flags;
 	struct model_waker waker;
+	uint64_t life_addr; /* its address, where the runtime has no ids; 0: it has */
 };
 
 /*
@@ -126,6 +127,7 @@ struct type {
 	uint32_t runtime;
 	enum trace_task_kind kind;
 	bool is_named, is_helper;
+	bool is_by_addr; /* events name its tasks by their addresses */
 	uint8_t places;	      /* MODEL_IN_WORKER, MODEL_OUTSIDE: where its tasks ran */
 	uint64_t spawn_bytes; /* of its allocations, 0 when not known */
 };
@@ -180,6 +182,8 @@ struct model {
 	VEC(struct thread) threads;
 	VEC(struct type) types;
 
+	struct map lives; /* address -> task, where runtimes have no ids */
+	uint64_t nr_lives;
 	struct map spawn_by_addr; /* index into spawns */
 	VEC(struct spawn) spawns;
 	VEC(uint32_t) free_spawns;
@@ -213,6 +217,15 @@ void task_blocked(struct task *t, struct run_ref run, const struct model_sleep *
 void task_forget_past(struct model *m); /* all tasks begin to count now */
 void task_reap(struct model *m);	/* tell the sinks of those that ended long enough ago */
 void task_finish(struct model *m);	/* … and of all others */
+
+/* life.c: tasks without ids */
+struct task *life_find(const struct model *m, uint64_t addr); /* NULL: nobody lives there */
+/* Whose run begins. NULL: somebody's who is new there; key has the id then. */
+struct task *life_run(struct model *m, const struct event *ev, struct model_key *key);
+void life_begin(struct model *m, struct task *t, uint64_t addr);
+void life_end(struct model *m, struct task *t);
+/* A task was spawned there; false: no, who lives there was queued again. */
+bool life_spawned(struct model *m, uint64_t addr);
 
 /* spawn.c: allocations waiting to become tasks */
 void spawn_seen(struct model *m, const struct event *ev);

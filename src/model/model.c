@@ -30,6 +30,7 @@ void model_free(struct model *m)
 		vec_release(&thr->stack);
 	vec_release(&m->threads);
 	vec_release(&m->types);
+	map_release(&m->lives);
 	spawn_release(m);
 	task_table_release(m);
 	free(m);
@@ -114,14 +115,15 @@ void tell_task(struct model *m, const struct model_task *task)
 static void feed_wake(struct model *m, const struct thread *thr, const struct event *ev)
 {
 	struct model_key key = key_of(m, ev);
-	struct task *t = task_find(m, &key);
+	bool is_by_addr = ev->type < m->types.nr && m->types.v[ev->type].is_by_addr;
+	struct task *t = is_by_addr ? life_find(m, ev->task) : task_find(m, &key);
 	/* what looks like an abort may be the mark that a shutdown left */
 	uint8_t flags = t && t->saw_shutdown ? ev->flags & ~EF_WAKE_ABORT : ev->flags;
-	struct model_waker w = thread_waker(m, thr, &key, flags);
+	struct model_waker w = thread_waker(m, thr, t ? &t->pub.key : &key, flags);
 
 	if (!t) {
 		/* Such a wake is stamped late and may come when the task is over and forgotten. */
-		if (ev->flags & EF_WAKE_RUNNING)
+		if (ev->flags & (EF_WAKE_RUNNING | EF_WAKE_TRIED) || is_by_addr)
 			return;
 		t = task_new(m, &key);
 		if (is_told(m, t))

@@ -9,10 +9,13 @@
 void spawn_seen(struct model *m, const struct event *ev)
 {
 	struct thread *thr = thread_get(m, ev->thread);
-	bool was_there;
-	uint64_t *index = map_put(&m->spawn_by_addr, ev->a, &was_there);
 	struct spawn *sp;
+	uint64_t *index;
+	bool was_there;
 
+	if (!life_spawned(m, ev->a))
+		return;
+	index = map_put(&m->spawn_by_addr, ev->a, &was_there);
 	if (was_there) {
 		m->totals.nr_spawns_unmatched++;
 	} else if (m->free_spawns.nr) {

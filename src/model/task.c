@@ -90,11 +90,17 @@ static void supersede(struct model *m, struct task *t)
 		woken_unseen(m, t);
 }
 
+/* A shutdown that goes through all tasks, not through a queue. */
+static bool takes_idle(uint8_t flags)
+{
+	return (flags & (EF_RUN_SHUTDOWN | EF_RUN_DROP)) == EF_RUN_SHUTDOWN;
+}
+
 /* Time between runs, decided by the run that begins now. */
 static void settle_pending(struct model *m, struct task *t, uint8_t flags)
 {
-	/* A shutdown takes idle tasks as they are; nobody woke them. */
-	bool was_queued = t->is_run_woken || !(flags & EF_RUN_SHUTDOWN);
+	/* A shutdown takes idle tasks as they are, unless it says otherwise; nobody woke them. */
+	bool was_queued = t->is_run_woken || !takes_idle(flags);
 
 	if (was_queued && t->loss == m->loss)
 		woken_unseen(m, t);
@@ -289,7 +295,7 @@ void task_run_start(struct model *m, struct task *t, struct run_ref run, uint8_t
 		unend(m, t);
 	switch (t->state) {
 	case TASK_RUNNING:
-		if (flags & EF_RUN_SHUTDOWN) {
+		if (takes_idle(flags)) {
 			meet_shutdown(m, t, run, flags);
 			return;
 		}
@@ -320,10 +326,10 @@ static enum model_end end_reason(const struct task *t, uint8_t flags)
 {
 	if (flags & EF_END_PANICKED)
 		return MODEL_PANICKED;
-	if (t->run_flags & EF_RUN_DROP)
-		return MODEL_CANCELLED;
 	if (t->run_flags & EF_RUN_SHUTDOWN)
 		return MODEL_DROPPED;
+	if (t->run_flags & EF_RUN_DROP)
+		return MODEL_CANCELLED;
 	if (!(flags & EF_END_CANCELLED) || t->saw_finished)
 		return MODEL_COMPLETED;
 	return t->saw_shutdown ? MODEL_DROPPED : MODEL_CANCELLED;
@@ -355,6 +361,8 @@ static void end_task(struct model *m, struct task *t, uint8_t flags)
 	if (has_shutdown(t))
 		frame_at(m, t->shutdown)->task = NULL;
 	t->shutdown = RUN_REF_NONE;
+	if (t->life_addr)
+		life_end(m, t);
 	t->pub.end = end_reason(t, flags);
 	t->pub.end_ns = m->now;
 	t->pub.is_wanted = flags & EF_END_WANTED;
@@ -461,6 +469,14 @@ void task_run_vanished(struct model *m, struct task *t, struct run_ref run)
 
 void task_wake(struct model *m, struct task *t, const struct model_waker *w, uint8_t flags)
 {
+	if ((flags & EF_WAKE_TRIED) && t->loss == m->loss) {
+		/* Several may have found it idle at once. If it runs already, or still, by its
+		 * stamps, then whether this was the one shows by what comes next. */
+		if (t->state == TASK_SCHEDULED || t->state == TASK_ENDED)
+			return;
+		if (t->state == TASK_RUNNING)
+			flags |= EF_WAKE_RUNNING;
+	}
 	if (flags & EF_WAKE_RUNNING) {
 		/* Only the first one makes it runnable, and only if no proper transition follows.
 		 */

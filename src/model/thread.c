@@ -113,7 +113,8 @@ void thread_run_start(struct model *m, struct thread *thr, const struct event *e
 {
 	struct run_ref run = { thr->pub.thread, thr->stack.nr };
 	struct model_key key = key_of(m, ev);
-	struct task *t = task_find(m, &key);
+	bool is_by_addr = unlikely(ev->task == ev->addr && ev->addr);
+	struct task *t = is_by_addr ? life_run(m, ev, &key) : task_find(m, &key);
 	bool is_new = !t;
 	struct frame *f;
 
@@ -136,6 +137,8 @@ void thread_run_start(struct model *m, struct thread *thr, const struct event *e
 	}
 	if (is_new)
 		t = task_new(m, &key);
+	if (is_new && is_by_addr)
+		life_begin(m, t, ev->addr);
 	if (!t->is_addr_known)
 		spawn_match(m, t, ev->addr, is_new);
 	if (is_new && is_told(m, t))

@@ -14,6 +14,7 @@
 
 static const struct runtime *const runtimes[] = {
 	&runtime_tokio,
+	&runtime_async_task,
 };
 
 /* What discovery_free has to release besides the part that callers see. */

@@ -34,7 +34,7 @@ struct runtime {
 	void (*give_names)(struct finding *f);
 };
 
-extern const struct runtime runtime_tokio;
+extern const struct runtime runtime_tokio, runtime_async_task;
 
 /* A copy of the string that lives as long as the discovery; control bytes are made harmless. */
 const char *finding_string(struct finding *f, const char *s);

@@ -11,9 +11,8 @@
  * needed. Earlier releases have other tables; they are named, not hooked.
  */
 #include <stdio.h>
-#include <string.h>
 
-#include "runtime/runtime.h"
+#include "runtime/scan.h"
 #include "runtime/tokio.h"
 
 enum { WORD_TRAILER = 7, WORD_SCHEDULER, WORD_ID, NR_WORDS, WORD_LOCATION = 10 };
@@ -21,50 +20,43 @@ enum { WORD_TRAILER = 7, WORD_SCHEDULER, WORD_ID, NR_WORDS, WORD_LOCATION = 10 }
 #define HEADER_VTABLE_OFF 16
 #define OLDEST_MINOR	  23
 
-static uint64_t load(const uint8_t *p)
-{
-	uint64_t word;
-
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
-
 /*
  * Is there a task table at this word? In a relocatable file every address must be a relocated word.
  */
-static bool is_table(const struct image *img, const struct image_segment *s, uint64_t va,
-		     const uint8_t *p)
+static bool is_table(const struct finding *f, const struct scan_place *at)
 {
-	uint64_t trailer = load(p + 8 * WORD_TRAILER), scheduler = load(p + 8 * WORD_SCHEDULER),
-		 id = load(p + 8 * WORD_ID);
+	uint64_t trailer = scan_load(at->p + 8 * WORD_TRAILER),
+		 scheduler = scan_load(at->p + 8 * WORD_SCHEDULER),
+		 id = scan_load(at->p + 8 * WORD_ID);
 
 	if ((trailer | scheduler | id) % 8 || scheduler < 24 || scheduler > 4096 ||
 	    id < scheduler || id > scheduler + 128 || trailer <= id || trailer >= 1 << 26)
 		return false;
 	for (unsigned i = 0; i < NR_WORDS; i++) {
-		bool must = i < TOKIO_NR_CODE;
-
-		if (img->is_dyn && image_is_relocated(s, va + 8 * i) != must)
+		if (i < TOKIO_NR_CODE && !scan_is_code(f, at, i))
 			return false;
-		if (must && !image_is_code(img, load(p + 8 * i)))
+		if (i >= TOKIO_NR_CODE && f->img->is_dyn &&
+		    image_is_relocated(at->segment, at->va + 8 * i))
 			return false;
 	}
 	return true;
 }
 
-static void add_table(struct finding *f, const struct image_segment *s, uint64_t va,
-		      const uint8_t *p, uint64_t left)
+static bool add_table(struct finding *f, void *arg, const struct scan_place *at)
 {
 	struct found_table t = { .name = "", .scheduler = "", .file = "" };
 	struct wire_table *w = &t.plan;
 
-	w->va = va;
+	if (!is_table(f, at))
+		return false;
+	w->va = at->va;
 	w->nr_words = NR_WORDS;
 	for (unsigned i = 0; i < NR_WORDS; i++)
-		w->words[i] = load(p + 8 * i);
+		w->words[i] = scan_load(at->p + 8 * i);
 	/* The word behind the table; whether it belongs to it is decided when all are found. */
-	if (left >= 8 * (WORD_LOCATION + 1) && !image_is_relocated(s, va + 8 * WORD_LOCATION))
-		w->words[WORD_LOCATION] = load(p + 8 * WORD_LOCATION);
+	if (at->left >= 8 * (WORD_LOCATION + 1) &&
+	    !image_is_relocated(at->segment, at->va + 8 * WORD_LOCATION))
+		w->words[WORD_LOCATION] = scan_load(at->p + 8 * WORD_LOCATION);
 	w->code_mask = (1 << TOKIO_NR_CODE) - 1;
 	w->type = EVENT_TYPE_NONE;
 	w->kind = WIRE_TABLE_TOKIO;
@@ -85,30 +77,7 @@ static void add_table(struct finding *f, const struct image_segment *s, uint64_t
 	if (t.kind == TRACE_BLOCKING)
 		t.scheduler = "blocking";
 	vec_push(&f->tables, t);
-}
-
-static void scan_segment(struct finding *f, const struct image_segment *s)
-{
-	const uint8_t *data = f->img->data + s->off;
-	uint64_t at = (8 - s->va % 8) % 8;
-
-	while (at + 8 * NR_WORDS <= s->file_bytes) {
-		uint64_t word = at / 8;
-
-		/* Words without any relocation are skipped 64 at a time. */
-		if (f->img->is_dyn && s->va % 8 == 0 && word % 64 == 0 &&
-		    !s->relocated[word / 64]) {
-			at += 512;
-			continue;
-		}
-		if (image_is_code(f->img, load(data + at)) &&
-		    is_table(f->img, s, s->va + at, data + at)) {
-			add_table(f, s, s->va + at, data + at, s->file_bytes - at);
-			at += 8 * NR_WORDS;
-		} else {
-			at += 8;
-		}
-	}
+	return true;
 }
 
 /* tokio_unstable is a property of the build, so all tables have the eleventh word or none has. */
@@ -128,54 +97,6 @@ static bool settle_unstable(struct finding *f, size_t first)
 	for (size_t i = first; i < f->tables.nr; i++)
 		f->tables.v[i].plan.words[WORD_LOCATION] = 0;
 	return false;
-}
-
-/* "tokio-1.54.1/src/": returns the length of the version, 0 when there is none. */
-static size_t version_at(const char *s, size_t len)
-{
-	size_t n = 0;
-	unsigned dots = 0;
-
-	while (n < len && n < 32 && ((s[n] >= '0' && s[n] <= '9') || s[n] == '.'))
-		dots += s[n++] == '.';
-	return dots == 2 && len - n >= 5 && memcmp(s + n, "/src/", 5) == 0 ? n : 0;
-}
-
-/* Panic messages name their source file, and cargo's folders are named after the version. */
-static void scan_versions(const char *p, const char *end, struct strbuf *versions)
-{
-	static const char mark[] = "/tokio-1.";
-
-	while ((p = memmem(p, end - p, mark, sizeof(mark) - 1))) {
-		char version[40];
-		size_t n;
-
-		p += strlen("/tokio-");
-		n = version_at(p, end - p);
-		snprintf(version, sizeof(version), "%.*s", (int)n, p);
-		if (n && !strstr(versions->s, version))
-			strbuf_addf(versions, "%s%s", versions->len ? " + " : "", version);
-	}
-}
-
-/* .rodata, or without section headers whatever is not written to; older linkers put it beside code.
- */
-static void add_versions(struct finding *f, struct strbuf *versions)
-{
-	const struct image_section *rodata = image_section(f->img, ".rodata");
-	const char *p = (const char *)image_section_data(f->img, rodata);
-
-	if (p) {
-		scan_versions(p, p + rodata->size_bytes, versions);
-		return;
-	}
-	for (uint32_t i = 0; i < f->img->nr_segments; i++) {
-		const struct image_segment *s = &f->img->segments[i];
-
-		p = (const char *)f->img->data + s->off;
-		if (!s->write)
-			scan_versions(p, p + s->file_bytes, versions);
-	}
 }
 
 static bool is_too_old(const char *versions)
@@ -198,14 +119,8 @@ static void recognise(struct finding *f)
 	struct found_runtime r = { .name = "tokio", .note = "" };
 	struct strbuf versions = STRBUF_INIT;
 
-	for (uint32_t i = 0; i < f->img->nr_segments; i++) {
-		const struct image_segment *s = &f->img->segments[i];
-
-		/* Without relocations a table may be among constants, which may lie beside code. */
-		if (f->img->is_dyn ? s->relocated && !s->exec : true)
-			scan_segment(f, s);
-	}
-	add_versions(f, &versions);
+	scan_tables(f, NR_WORDS, add_table, NULL);
+	scan_versions(f, "tokio-1", &versions);
 	r.nr_tables = f->tables.nr - first;
 	r.version = finding_string(f, versions.s);
 	if (r.nr_tables)

@@ -107,9 +107,16 @@ struct wire_object {
 enum wire_table_kind {
 	WIRE_TABLE_TOKIO = 1,	/* a task table of Tokio >= 1.23 */
 	WIRE_TABLE_TOKIO_WAKER, /* RawWakerVTable of Tokio tasks, known by its symbol */
+	WIRE_TABLE_ASYNC_TASK,	/* TaskVTable of async-task 4 */
+	WIRE_TABLE_ASYNC_TASK_WAKER, /* RawWakerVTable of its tasks: begins with their clone_waker */
 };
 
 #define WIRE_NO_SLOT 0xff
+
+static inline int wire_is_task_table(unsigned kind)
+{
+	return kind == WIRE_TABLE_TOKIO || kind == WIRE_TABLE_ASYNC_TASK;
+}
 
 /* One static table to hook. Words are as in the file; those of code_mask are link-time addresses.
  */
@@ -124,7 +131,7 @@ struct wire_table {
 	uint8_t slot_wake, slot_wake_by_ref;
 	uint8_t pad;
 	uint16_t vtable_off;  /* in the task's header: the pointer back to this table */
-	uint32_t id_off;      /* in the task: its 64-bit id */
+	uint32_t id_off;      /* in the task: its 64-bit id; async-task: where the header ends */
 	uint32_t stage_off;   /* in the task: where future or output begin (after the id) */
 	uint32_t trailer_off; /* in the task: where they end */
 	uint32_t pad2;

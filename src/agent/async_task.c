@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The header of a task is searched for the pointer to its table: the order of its fields is the
+ * compiler's. Where the state is follows from that, and is believed only if it looks like the state
+ * of a runnable task; otherwise tasks of that table pass unrecorded.
+ */
+#include "agent/async_task.h"
+
+#include "agent/ring.h"
+
+/* The state word, the same in every 4.x. */
+#define SCHEDULED 1
+#define RUNNING	  2
+#define COMPLETED 4
+#define CLOSED	  8
+#define TASK	  16 /* somebody holds the Task, async-task's join handle */
+#define REFERENCE 256
+#define MAX_REFS  (UINT64_C(1) << 32)
+
+#define HEADER_WORDS	5  /* every task has that many: the recogniser saw to it */
+#define PROPAGATE_PANIC 32 /* where it is in a header of five words without metadata */
+#define CLONE_WAKER	6  /* slot of a task table */
+#define OUTPUT_SEARCH	1024
+
+/* core_table.state_off */
+#define STATE_UNKNOWN 0 /* not seen yet; else its offset + 1 */
+#define STATE_NONE    UINT32_MAX
+
+static struct async_waker wakers[CORE_MAX_ENTRIES];
+
+struct async_waker *async_waker_find(uint64_t clone, bool make)
+{
+	uint64_t i = clone >> 4;
+
+	for (unsigned tries = 0; tries < CORE_MAX_ENTRIES; tries++, i++) {
+		struct async_waker *w = &wakers[i % CORE_MAX_ENTRIES];
+
+		if (likely(w->clone == clone))
+			return w;
+		if (w->clone == 0)
+			return make ? w : 0;
+	}
+	return 0;
+}
+
+/* There always is one: the hooks stand in its slots, or in wakers of tasks that have one. */
+static struct core_table *find_table(uint64_t task, unsigned *word)
+{
+	struct core_table *table = 0;
+
+	for (*word = 0; *word < HEADER_WORDS && !table; ++*word) {
+		uint64_t addr = load(task + 8 * *word);
+
+		if (addr)
+			table = core_table_find(addr, false);
+	}
+	--*word;
+	return table;
+}
+
+/* Of a task that is queued, so that its state is known in the main. */
+static void learn_state(struct core_table *table, uint64_t task, unsigned vtable_word)
+{
+	uint32_t off = vtable_word ? 0 : 8;
+	uint64_t state = load(task + off);
+	bool is_sane = (state & (SCHEDULED | RUNNING | COMPLETED)) == SCHEDULED &&
+		       state >= REFERENCE && state / REFERENCE < MAX_REFS;
+
+	__atomic_store_n(&table->state_off, is_sane ? off + 1 : STATE_NONE, __ATOMIC_RELAXED);
+}
+
+/* Where the state of this task is, 0: not known. */
+static uint64_t state_of(const struct core_table *table, uint64_t task)
+{
+	uint32_t off = __atomic_load_n(&table->state_off, __ATOMIC_RELAXED);
+
+	return off == STATE_UNKNOWN || off == STATE_NONE ? 0 : task + off - 1;
+}
+
+static struct core_table *table_of_queued(uint64_t task)
+{
+	unsigned word;
+	struct core_table *table = find_table(task, &word);
+
+	if (unlikely(table && table->state_off == STATE_UNKNOWN))
+		learn_state(table, task, word);
+	return table;
+}
+
+/* ---- runs ---- */
+
+/* A reference for us, but to a task that will be dropped: of that no more need be known. */
+static uint64_t hold(struct async_run *r, uint64_t state_addr, bool is_drop)
+{
+	uint64_t state = load(state_addr);
+
+	r->is_held = !is_drop && !(state & CLOSED);
+	if (r->is_held)
+		state = __atomic_fetch_add((uint64_t *)state_addr, REFERENCE, __ATOMIC_RELAXED);
+	return state;
+}
+
+static unsigned start_flags_of(uint64_t state, bool is_drop)
+{
+	if (is_drop)
+		return EF_RUN_DROP | EF_RUN_SHUTDOWN;
+	return state & CLOSED ? EF_RUN_DROP : 0;
+}
+
+void async_enter(struct async_run *r, uint64_t task, bool is_drop)
+{
+	struct core_page *p = &core_page;
+	uint64_t state_addr, state, limit, *at;
+	struct wire_thread *t;
+
+	r->table = table_of_queued(task);
+	r->slot = 0;
+	r->is_held = r->has_returned = r->was_woken = false;
+	state_addr = state_of(r->table, task);
+	t = state_addr ? self(p, EV_RUN_START) : 0;
+	if (!t)
+		return;
+	state = hold(r, state_addr, is_drop);
+	r->slot = t;
+	r->run = (struct core_run){ (struct core_run *)t->run, task, 0, state };
+	at = reserve(p, t, EV_RUN_START, EVENT_WORDS_RUN_START, EVENT_WORDS_RUN_END, &limit);
+	t->run = (uint64_t)&r->run;
+	if (!at)
+		return;
+	r->run.bits = CORE_RECORDED;
+	at[1] = task | r->table->type_word;
+	at[2] = task;
+	at[0] = EVENT_WORD0(EV_RUN_START, start_flags_of(state, is_drop), ticks_now(p));
+	publish(t, t->head + EVENT_WORDS_RUN_START, limit - EVENT_WORDS_RUN_END);
+}
+
+/* Is a panic that was raised in the run the task's output, Err(payload)? */
+static bool holds_panic(const struct async_run *r)
+{
+	const struct wire_thread *t = r->slot;
+	uint64_t at = r->run.header + r->table->stage_off;
+	uint64_t end = r->run.header + r->table->trailer_off;
+
+	if (end > at + OUTPUT_SEARCH)
+		end = at + OUTPUT_SEARCH;
+	for (; at + 16 <= end; at += 8)
+		for (uint64_t i = 0; i < t->nr_panics && i < 3; i++)
+			if (load(at) == t->panics[i][0] && load(at + 8) == t->panics[i][1])
+				return true;
+	return false;
+}
+
+/*
+ * Did a panic leave the future of a run that returned? Only tasks that propagate panics have a
+ * catch of their own. The output, while nobody has taken it, has the last word.
+ */
+static bool has_panicked(const struct async_run *r, uint64_t state)
+{
+	bool propagates = r->table->id_off > PROPAGATE_PANIC &&
+			  *(uint8_t *)(r->run.header + PROPAGATE_PANIC);
+
+	if (!propagates || !(r->run.bits & CORE_ESCAPED))
+		return false;
+	return (state & (TASK | CLOSED)) != TASK || holds_panic(r);
+}
+
+static unsigned end_flags_of(const struct async_run *r, uint64_t state)
+{
+	unsigned wanted = state & TASK ? EF_END_WANTED : 0;
+
+	if (!r->is_held)
+		return EF_END_COMPLETE; /* the future was dropped */
+	if (!r->has_returned)
+		return EF_END_COMPLETE | EF_END_PANICKED | wanted;
+	if (r->was_woken)
+		return EF_END_NOTIFIED; /* what is complete now became so in a later run */
+	if (state & COMPLETED)
+		return EF_END_COMPLETE | wanted | (has_panicked(r, state) ? EF_END_PANICKED : 0);
+	/* Closed while it ran; closed later it would be queued once more. Or ours is the last
+	 * reference: nobody can ever wake it. */
+	if ((state & (CLOSED | SCHEDULED)) == CLOSED ||
+	    (state / REFERENCE == 1 && !(state & TASK)))
+		return EF_END_COMPLETE | EF_END_CANCELLED;
+	return wanted;
+}
+
+/*
+ * Gives our reference back, seen: the state right after the run. Whoever gives the last one back has
+ * duties. A run that ends destroys its task at once if nobody else knows it; but a waker or a Task
+ * that goes when it is the last one has a task that is not over queued once more, so that its
+ * future is dropped. If that happened while we held ours, the duty is ours.
+ */
+static enum async_last release(uint64_t state_addr, uint64_t seen)
+{
+	uint64_t state = load(state_addr), left;
+	bool is_last, had_others = seen / REFERENCE > 1 || seen & TASK, must_queue;
+
+	do {
+		left = state - REFERENCE;
+		is_last = left / REFERENCE == 0 && !(left & TASK);
+		must_queue = is_last && had_others && !(state & (COMPLETED | CLOSED));
+		if (must_queue)
+			left = SCHEDULED | CLOSED | REFERENCE;
+	} while (!__atomic_compare_exchange_n((uint64_t *)state_addr, &state, left, false,
+					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	return must_queue ? ASYNC_SCHEDULE : is_last ? ASYNC_DESTROY : ASYNC_NOT_LAST;
+}
+
+enum async_last async_leave(struct async_run *r)
+{
+	struct core_page *p = &core_page;
+	struct wire_thread *t = r->slot;
+	uint64_t state_addr, state = 0;
+	unsigned flags;
+
+	if (!t)
+		return ASYNC_NOT_LAST;
+	state_addr = state_of(r->table, r->run.header);
+	if (r->is_held)
+		state = __atomic_load_n((uint64_t *)state_addr, __ATOMIC_ACQUIRE);
+	if (is_current(p, t)) {
+		flags = end_flags_of(r, state);
+		/* The stamp after the look: an end that is a later run's must not seem to come
+		 * before that run began. */
+		__asm__ volatile("lfence" ::: "memory");
+		if (r->run.bits & CORE_RECORDED) {
+			write_end(t, &r->run, flags, ticks_now(p));
+		} else {
+			t->run = (uint64_t)r->run.outer;
+			count_lost(t, EV_RUN_END);
+		}
+	}
+	return r->is_held ? release(state_addr, state) : ASYNC_NOT_LAST;
+}
+
+/* ---- spawns and wakes ---- */
+
+const struct core_table *async_schedule(uint64_t task)
+{
+	struct core_table *table = table_of_queued(task);
+	uint64_t state_addr = state_of(table, task);
+	struct core_page *p = &core_page;
+	struct wire_thread *t;
+
+	if (!state_addr)
+		return table;
+	if (load(state_addr) & CLOSED) {
+		t = self(p, EV_WAKE);
+		if (t)
+			put2(p, t, EV_WAKE, EF_WAKE_ABORT, task | table->type_word);
+	} else {
+		t = self(p, EV_SPAWN);
+		if (t)
+			put3(p, t, EV_SPAWN, task, table->trailer_off);
+	}
+	return table;
+}
+
+const struct async_waker *async_wake(uint64_t task)
+{
+	unsigned word, flags = EF_WAKE_TRIED;
+	const struct core_table *table = find_table(task, &word);
+	const struct async_waker *w =
+		async_waker_find(load(table->addr + 8 * CLONE_WAKER), false);
+	uint64_t state_addr = state_of(table, task), state;
+	struct core_page *p = &core_page;
+	struct wire_thread *t;
+
+	if (!state_addr || !p->threads)
+		return w;
+	state = load(state_addr);
+	if (state & (SCHEDULED | COMPLETED | CLOSED))
+		return w;
+	t = self(p, EV_WAKE);
+	if (!t)
+		return w;
+	if (state & RUNNING) {
+		/* on its own thread it wakes itself, which shows by its next run */
+		if (t->run && ((struct core_run *)t->run)->header == task)
+			return w;
+		flags |= EF_WAKE_RUNNING;
+	}
+	put2(p, t, EV_WAKE, flags, task | table->type_word);
+	return w;
+}

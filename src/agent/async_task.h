@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Tasks of async-task 4: what happens on their events. Part of the core, as freestanding as the
+ * rest; hooks_async_task.c has the frames around the program's own functions.
+ *
+ * They have no id. Events name them by their address, which is used again when a task is gone: the
+ * reader tells the lives apart.
+ */
+#ifndef AGENT_ASYNC_TASK_H
+#define AGENT_ASYNC_TASK_H
+
+#include "agent/core.h"
+
+/* What a waker table held, by its first word, which tasks have in their own table as well. */
+struct async_waker {
+	uint64_t clone; /* 0: free entry */
+	uint64_t wake, wake_by_ref;
+	uint64_t is_broken; /* a task table with it could not be hooked: leave the wakers alone */
+};
+/* The entry; NULL: absent, or (make) no room. */
+struct async_waker *async_waker_find(uint64_t clone, bool make) HIDDEN;
+
+/* One run, on the stack of its hook. */
+struct async_run {
+	struct core_run run;
+	const struct core_table *table;
+	struct wire_thread *slot; /* NULL: nothing is recorded, no reference held */
+	bool is_held;		  /* a reference of ours keeps the task's memory */
+	bool has_returned;	  /* otherwise a panic unwinds through the hook */
+	bool was_woken;		  /* while it ran, so that it is queued again */
+};
+
+/* What is left to do for whoever gives the last reference back. */
+enum async_last { ASYNC_NOT_LAST, ASYNC_DESTROY, ASYNC_SCHEDULE };
+
+/* A runnable is run, or (is_drop) dropped. Sets run->table. */
+void async_enter(struct async_run *run, uint64_t task, bool is_drop) HIDDEN;
+enum async_last async_leave(struct async_run *run) HIDDEN;
+/* The schedule slot is called: a spawn, or an abort. Returns the table. */
+const struct core_table *async_schedule(uint64_t task) HIDDEN;
+/* A waker is used. Returns what its table held. */
+const struct async_waker *async_wake(uint64_t task) HIDDEN;
+
+#endif

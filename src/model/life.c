@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Runtimes without ids: their events name a task by its address, which is another's when the task is
+ * gone. A life begins with a run where nobody lives, and ends with the task; the memory is given
+ * back after that end was stamped, so no event of the next life comes before it. Ids are given
+ * here, 1, 2, 3 … in the order of first runs, which is the same in each pass.
+ */
+#include "model/internal.h"
+
+struct task *life_find(const struct model *m, uint64_t addr)
+{
+	const uint64_t *t = map_get(&m->lives, addr);
+
+	return t ? (struct task *)*t : NULL;
+}
+
+struct task *life_run(struct model *m, const struct event *ev, struct model_key *key)
+{
+	struct task *t = life_find(m, ev->addr);
+
+	if (key->type < m->types.nr)
+		m->types.v[key->type].is_by_addr = true;
+	if (t && t->pub.key.runtime == key->runtime)
+		return t;
+	if (t)
+		life_end(m, t); /* of another runtime: its end was not seen */
+	key->id = ++m->nr_lives;
+	return NULL;
+}
+
+void life_begin(struct model *m, struct task *t, uint64_t addr)
+{
+	*map_put(&m->lives, addr, NULL) = (uint64_t)t;
+	t->life_addr = addr;
+}
+
+void life_end(struct model *m, struct task *t)
+{
+	map_del(&m->lives, t->life_addr, NULL);
+	t->life_addr = 0;
+}
+
+bool life_spawned(struct model *m, uint64_t addr)
+{
+	struct task *t = m->lives.nr ? life_find(m, addr) : NULL;
+
+	/* A runtime may pass a task that is queued on to another queue. */
+	if (t && t->state == TASK_SCHEDULED && t->loss == m->loss)
+		return false;
+	if (t)
+		life_end(m, t); /* unseen */
+	return true;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * async-task 4, of which async-std, smol and everything else on async-executor are made. A task
+ * begins with a header that points to a static TaskVTable of its future type:
+ *
+ *	0 schedule  1 drop_future  2 get_output  3 drop_ref  4 destroy  5 run  6 clone_waker
+ *	7 layout_info -> { align, size, offset_s, offset_f, offset_r }
+ *
+ * offset_s is where the header ends, offset_f and offset_r, which are the same, where future or
+ * output begin. clone_waker is also the first word of a RawWakerVTable, which every type has: seven
+ * addresses of code, one of such a layout, and a second table that begins with the seventh address
+ * are met by nothing else.
+ *
+ * Wakes do not go through the task's table but through that second one. Nothing in a waker leads
+ * back to it, so what it held must be known by clone_waker: all tables that begin with one
+ * clone_waker must be equal, or the task tables with it are refused.
+ *
+ * The header has no fixed order of fields. Up to 40 bytes it is searched for the pointer at run
+ * time. A longer one holds metadata of the program's, whose place is not known: refused.
+ */
+#include "base/map.h"
+#include "runtime/async_task.h"
+#include "runtime/scan.h"
+
+enum { LAYOUT_ALIGN, LAYOUT_SIZE, LAYOUT_S, LAYOUT_F, LAYOUT_R, LAYOUT_WORDS };
+
+#define NR_CODE	      7
+#define MIN_HEADER    32 /* without std: no propagate_panic */
+#define MAX_HEADER    40
+#define MAX_METADATA  4096
+#define MAX_ALIGN     4096
+#define MAX_BYTES     (1u << 26)
+#define WAKER_WORDS   4
+
+struct search {
+	struct map wakers; /* clone_waker -> index + 1 of its first waker table; 0: none yet */
+	struct map broken; /* clone_waker whose tables differ, or that a refused task has */
+	uint32_t nr_metadata;
+	size_t first;
+};
+
+static bool read_layout(const struct finding *f, uint64_t va, uint64_t layout[LAYOUT_WORDS])
+{
+	for (unsigned i = 0; i < LAYOUT_WORDS; i++)
+		if (!image_word(f->img, va + 8 * i, &layout[i]))
+			return false;
+	return true;
+}
+
+static bool is_layout(const uint64_t l[LAYOUT_WORDS])
+{
+	uint64_t align = l[LAYOUT_ALIGN], size = l[LAYOUT_SIZE];
+
+	return align >= 8 && align <= MAX_ALIGN && !(align & (align - 1)) && size <= MAX_BYTES &&
+	       size % align == 0 && l[LAYOUT_S] >= MIN_HEADER && l[LAYOUT_S] <= MAX_METADATA &&
+	       l[LAYOUT_F] >= l[LAYOUT_S] && l[LAYOUT_F] == l[LAYOUT_R] && l[LAYOUT_R] <= size;
+}
+
+/* The layout of the task table at this place; false: there is none. */
+static bool is_table(const struct finding *f, const struct scan_place *at,
+		     uint64_t layout[LAYOUT_WORDS])
+{
+	uint64_t va = scan_load(at->p + 8 * ASYNC_TASK_LAYOUT);
+
+	for (unsigned i = 0; i < NR_CODE; i++)
+		if (!scan_is_code(f, at, i))
+			return false;
+	if (f->img->is_dyn && !image_is_relocated(at->segment, at->va + 8 * ASYNC_TASK_LAYOUT))
+		return false;
+	return va % 8 == 0 && read_layout(f, va, layout) && is_layout(layout);
+}
+
+static bool add_table(struct finding *f, void *arg, const struct scan_place *at)
+{
+	struct found_table t = { .name = "", .scheduler = "", .file = "", .kind = TRACE_TASK };
+	uint64_t layout[LAYOUT_WORDS];
+	struct search *s = arg;
+	struct wire_table *w = &t.plan;
+
+	if (!is_table(f, at, layout))
+		return false;
+	*w = (struct wire_table){
+		.va = at->va,
+		.nr_words = ASYNC_TASK_NR_WORDS,
+		.code_mask = (1 << ASYNC_TASK_NR_WORDS) - 1, /* the layout's address as well */
+		.type = EVENT_TYPE_NONE,
+		.kind = WIRE_TABLE_ASYNC_TASK,
+		.slot_poll = ASYNC_TASK_RUN,
+		.slot_schedule = ASYNC_TASK_SCHEDULE,
+		.slot_dealloc = ASYNC_TASK_DESTROY,
+		.slot_shutdown = ASYNC_TASK_DROP_FUTURE,
+		.slot_wake = WIRE_NO_SLOT,
+		.slot_wake_by_ref = WIRE_NO_SLOT,
+		.id_off = layout[LAYOUT_S],
+		.stage_off = layout[LAYOUT_R],
+		.trailer_off = layout[LAYOUT_SIZE],
+	};
+	for (unsigned i = 0; i < ASYNC_TASK_NR_WORDS; i++)
+		w->words[i] = scan_load(at->p + 8 * i);
+	if (layout[LAYOUT_S] > MAX_HEADER || layout[LAYOUT_SIZE] < MAX_HEADER) {
+		s->nr_metadata++;
+		map_put(&s->broken, w->words[ASYNC_TASK_CLONE_WAKER], NULL);
+	} else {
+		map_put(&s->wakers, w->words[ASYNC_TASK_CLONE_WAKER], NULL);
+		vec_push(&f->tables, t);
+	}
+	return true;
+}
+
+static bool add_waker(struct finding *f, void *arg, const struct scan_place *at)
+{
+	uint64_t *index, clone = scan_load(at->p);
+	struct found_table t = { .name = "", .scheduler = "", .file = "" };
+	struct search *s = arg;
+
+	index = map_get(&s->wakers, clone);
+	if (!index)
+		return false;
+	t.plan = (struct wire_table){
+		.va = at->va,
+		.nr_words = WAKER_WORDS,
+		.code_mask = (1 << WAKER_WORDS) - 1,
+		.type = EVENT_TYPE_NONE,
+		.kind = WIRE_TABLE_ASYNC_TASK_WAKER,
+		.slot_poll = WIRE_NO_SLOT,
+		.slot_schedule = WIRE_NO_SLOT,
+		.slot_dealloc = WIRE_NO_SLOT,
+		.slot_shutdown = WIRE_NO_SLOT,
+		.slot_wake = 1,
+		.slot_wake_by_ref = 2,
+	};
+	for (unsigned i = 0; i < WAKER_WORDS; i++) {
+		if (!scan_is_code(f, at, i)) /* the clone_waker of a task table: the layout follows */
+			return false;
+		t.plan.words[i] = scan_load(at->p + 8 * i);
+	}
+	if (*index && memcmp(f->tables.v[*index - 1].plan.words, t.plan.words, 8 * WAKER_WORDS))
+		map_put(&s->broken, clone, NULL);
+	vec_push(&f->tables, t);
+	if (!*index)
+		*index = f->tables.nr;
+	return true;
+}
+
+static uint64_t clone_of(const struct wire_table *w)
+{
+	return w->words[w->kind == WIRE_TABLE_ASYNC_TASK ? ASYNC_TASK_CLONE_WAKER : 0];
+}
+
+/* Only tables whose wakers are known, and wakers all of whose tasks are. Returns how many are not.
+ */
+static uint32_t refuse(struct finding *f, struct search *s)
+{
+	size_t kept = s->first;
+	uint32_t nr = 0;
+
+	for (size_t i = s->first; i < f->tables.nr; i++) {
+		const struct wire_table *w = &f->tables.v[i].plan;
+
+		if (*map_get(&s->wakers, clone_of(w)) && !map_get(&s->broken, clone_of(w)))
+			f->tables.v[kept++] = f->tables.v[i];
+		else
+			nr += w->kind == WIRE_TABLE_ASYNC_TASK;
+	}
+	f->tables.nr = kept;
+	return nr;
+}
+
+/* By what a program knows it; each is made of the next. */
+static const struct {
+	const char *crate, *name;
+} makers[] = {
+	{ "async-std-1", "async-std" },
+	{ "smol-2", "smol" },
+	{ "smol-1", "smol" },
+	{ "async-executor-1", "smol" },
+	{ "async-task-4", "async-task" },
+};
+
+static void name_runtime(struct finding *f, struct found_runtime *r)
+{
+	struct strbuf version = STRBUF_INIT;
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(makers) && !version.len)
+		scan_versions(f, makers[i++].crate, &version);
+	r->name = version.len ? makers[i - 1].name : "async-task";
+	/* async-executor has versions of its own */
+	r->version = finding_string(f, i - 1 == 3 ? "" : version.s);
+	strbuf_release(&version);
+}
+
+static void recognise(struct finding *f)
+{
+	struct found_runtime r = { .waker_known = true, .note = "" };
+	struct search s = { .wakers = MAP_INIT, .broken = MAP_INIT, .first = f->tables.nr };
+
+	scan_tables(f, ASYNC_TASK_NR_WORDS, add_table, &s);
+	if (s.wakers.nr)
+		scan_tables(f, WAKER_WORDS, add_waker, &s);
+	r.nr_refused = refuse(f, &s) + s.nr_metadata;
+	for (size_t i = s.first; i < f->tables.nr; i++) {
+		f->tables.v[i].runtime = f->runtimes.nr;
+		r.nr_tables += f->tables.v[i].plan.kind == WIRE_TABLE_ASYNC_TASK;
+	}
+	if (s.nr_metadata)
+		r.note = "tasks with metadata of the program's own are not recorded";
+	if (r.nr_tables || r.nr_refused) {
+		name_runtime(f, &r);
+		vec_push(&f->runtimes, r);
+	}
+	map_release(&s.wakers);
+	map_release(&s.broken);
+}
+
+const struct runtime runtime_async_task = {
+	.name = "async-task",
+	.recognise = recognise,
+	.give_names = async_task_give_names,
+};

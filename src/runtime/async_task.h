@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Shared by async_task.c (tables, by structure) and async_task_names.c (their types). */
+#ifndef RUNTIME_ASYNC_TASK_H
+#define RUNTIME_ASYNC_TASK_H
+
+#include "runtime/runtime.h"
+
+enum {
+	ASYNC_TASK_SCHEDULE,
+	ASYNC_TASK_DROP_FUTURE,
+	ASYNC_TASK_GET_OUTPUT,
+	ASYNC_TASK_DROP_REF,
+	ASYNC_TASK_DESTROY,
+	ASYNC_TASK_RUN,
+	ASYNC_TASK_CLONE_WAKER,
+	ASYNC_TASK_LAYOUT,
+	ASYNC_TASK_NR_WORDS
+};
+
+void async_task_give_names(struct finding *f);
+
+#endif

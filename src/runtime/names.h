@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The functions in a table's slots are instances of one future type and of other types that say who
+ * schedules it. Debug info and v0 symbols spell them out. Compiler and linker merge equal functions,
+ * though, and then only one of their names may survive. So a name is believed only where the
+ * function serves one table.
+ */
+#ifndef RUNTIME_NAMES_H
+#define RUNTIME_NAMES_H
+
+#include "base/map.h"
+#include "runtime/runtime.h"
+#include "symbol/demangle.h"
+
+#define NAMES_MAX_ARGS 4
+
+/* What a runtime's tables are like. */
+struct naming {
+	enum wire_table_kind kind;
+	/* slots whose function depends on the future's type, the most telling first */
+	const uint8_t *slots;
+	size_t nr_slots;
+	size_t nr_args; /* type arguments that such a function has; the first is the future */
+	/* The text of a v0 symbol from the name on whose arguments these are; NULL: another's. */
+	const char *(*v0_holder)(const char *text);
+	/* Sets name, kind and scheduler of a table from its arguments. */
+	void (*set)(struct finding *f, struct found_table *t, const struct span *args);
+	/* Of a future whose type is not certain: what room its table shows; 0 unknown. */
+	uint64_t (*room)(const struct found_table *t);
+	/* Told of all functions that debug info knows, sorted by address; may be NULL. */
+	void (*found)(struct finding *f, struct dwarf_function *fns, size_t nr);
+};
+
+void names_by_dwarf(struct finding *f, const struct naming *n);
+void names_by_v0(struct finding *f, const struct naming *n);
+
+/* Among functions sorted by address; NULL when it is not among them. */
+struct dwarf_function *names_find(struct dwarf_function *fns, size_t nr, uint64_t va);
+
+/* All tables of one kind. */
+#define names_each(t, f, of) vec_each (t, &(f)->tables) if (t->plan.kind == (of))
+
+#endif
