@@ -9,13 +9,13 @@
 #include "agent/ring.h"
 
 /* The state word, the same in every 4.x. */
-#define SCHEDULED 1
-#define RUNNING	  2
-#define COMPLETED 4
-#define CLOSED	  8
-#define TASK	  16 /* somebody holds the Task, async-task's join handle */
-#define REFERENCE 256
-#define MAX_REFS  (UINT64_C(1) << 32)
+#define SCHEDULED	1
+#define RUNNING		2
+#define COMPLETED	4
+#define CLOSED		8
+#define TASK		16 /* somebody holds the Task, async-task's join handle */
+#define REFERENCE	256
+#define MAX_REFS	(UINT64_C(1) << 32)
 
 #define HEADER_WORDS	5  /* every task has that many: the recogniser saw to it */
 #define PROPAGATE_PANIC 32 /* where it is in a header of five words without metadata */
@@ -156,8 +156,8 @@ static bool holds_panic(const struct async_run *r)
  */
 static bool has_panicked(const struct async_run *r, uint64_t state)
 {
-	bool propagates = r->table->id_off > PROPAGATE_PANIC &&
-			  *(uint8_t *)(r->run.header + PROPAGATE_PANIC);
+	bool propagates =
+		r->table->id_off > PROPAGATE_PANIC && *(uint8_t *)(r->run.header + PROPAGATE_PANIC);
 
 	if (!propagates || !(r->run.bits & CORE_ESCAPED))
 		return false;
@@ -178,16 +178,15 @@ static unsigned end_flags_of(const struct async_run *r, uint64_t state)
 		return EF_END_COMPLETE | wanted | (has_panicked(r, state) ? EF_END_PANICKED : 0);
 	/* Closed while it ran; closed later it would be queued once more. Or ours is the last
 	 * reference: nobody can ever wake it. */
-	if ((state & (CLOSED | SCHEDULED)) == CLOSED ||
-	    (state / REFERENCE == 1 && !(state & TASK)))
+	if ((state & (CLOSED | SCHEDULED)) == CLOSED || (state / REFERENCE == 1 && !(state & TASK)))
 		return EF_END_COMPLETE | EF_END_CANCELLED;
 	return wanted;
 }
 
 /*
- * Gives our reference back, seen: the state right after the run. Whoever gives the last one back has
- * duties. A run that ends destroys its task at once if nobody else knows it; but a waker or a Task
- * that goes when it is the last one has a task that is not over queued once more, so that its
+ * Gives our reference back, seen: the state right after the run. Whoever gives the last one back
+ * has duties. A run that ends destroys its task at once if nobody else knows it; but a waker or a
+ * Task that goes when it is the last one has a task that is not over queued once more, so that its
  * future is dropped. If that happened while we held ours, the duty is ours.
  */
 static enum async_last release(uint64_t state_addr, uint64_t seen)
@@ -260,8 +259,7 @@ const struct async_waker *async_wake(uint64_t task)
 {
 	unsigned word, flags = EF_WAKE_TRIED;
 	const struct core_table *table = find_table(task, &word);
-	const struct async_waker *w =
-		async_waker_find(load(table->addr + 8 * CLONE_WAKER), false);
+	const struct async_waker *w = async_waker_find(load(table->addr + 8 * CLONE_WAKER), false);
 	uint64_t state_addr = state_of(table, task), state;
 	struct core_page *p = &core_page;
 	struct wire_thread *t;

@@ -25,7 +25,7 @@
 struct core_table {
 	uint64_t addr; /* 0: free entry; stored last, with release */
 	uint64_t poll, schedule, dealloc, shutdown;
-	uint64_t type_word; /* the type where events have it */
+	uint64_t type_word;			 /* the type where events have it */
 	uint32_t id_off, stage_off, trailer_off; /* id_off of async-task: where its header ends */
 	uint32_t state_off;			 /* async-task: learnt from its first task */
 };

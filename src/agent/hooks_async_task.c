@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The functions that stand in slots of async-task's tables; see hooks.c for what holds for all hooks.
- * A panic unwinds through a run as a rule, unless the task was made to keep its panics.
+ * The functions that stand in slots of async-task's tables; see hooks.c for what holds for all
+ * hooks. A panic unwinds through a run as a rule, unless the task was made to keep its panics.
  */
 #include "agent/agent.h"
 #include "agent/async_task.h"

@@ -11,7 +11,7 @@
 
 #define ASYNC_CLONE_WAKER 6 /* slot of a task table of async-task */
 
-#define PAGE_MASK (~(uint64_t)(WIRE_PAGE - 1))
+#define PAGE_MASK	  (~(uint64_t)(WIRE_PAGE - 1))
 
 static bool slot_is_sane(const struct wire_table *t, unsigned slot)
 {

@@ -127,7 +127,7 @@ struct type {
 	uint32_t runtime;
 	enum trace_task_kind kind;
 	bool is_named, is_helper;
-	bool is_by_addr; /* events name its tasks by their addresses */
+	bool is_by_addr;      /* events name its tasks by their addresses */
 	uint8_t places;	      /* MODEL_IN_WORKER, MODEL_OUTSIDE: where its tasks ran */
 	uint64_t spawn_bytes; /* of its allocations, 0 when not known */
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Runtimes without ids: their events name a task by its address, which is another's when the task is
- * gone. A life begins with a run where nobody lives, and ends with the task; the memory is given
+ * Runtimes without ids: their events name a task by its address, which is another's when the task
+ * is gone. A life begins with a run where nobody lives, and ends with the task; the memory is given
  * back after that end was stamped, so no event of the next life comes before it. Ids are given
  * here, 1, 2, 3 … in the order of first runs, which is the same in each pass.
  */

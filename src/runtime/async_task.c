@@ -13,7 +13,7 @@
  *
  * Wakes do not go through the task's table but through that second one. Nothing in a waker leads
  * back to it, so what it held must be known by clone_waker: all tables that begin with one
- * clone_waker must be equal, or the task tables with it are refused.
+ * clone_waker must wake by the same functions, or the task tables with it are refused.
  *
  * The header has no fixed order of fields. Up to 40 bytes it is searched for the pointer at run
  * time. A longer one holds metadata of the program's, whose place is not known: refused.
@@ -24,13 +24,14 @@
 
 enum { LAYOUT_ALIGN, LAYOUT_SIZE, LAYOUT_S, LAYOUT_F, LAYOUT_R, LAYOUT_WORDS };
 
-#define NR_CODE	      7
-#define MIN_HEADER    32 /* without std: no propagate_panic */
-#define MAX_HEADER    40
-#define MAX_METADATA  4096
-#define MAX_ALIGN     4096
-#define MAX_BYTES     (1u << 26)
-#define WAKER_WORDS   4
+#define NR_CODE	     7
+#define MIN_HEADER   32 /* without std: no propagate_panic */
+#define MAX_HEADER   40
+#define MAX_METADATA 4096
+#define MAX_ALIGN    4096
+#define MAX_BYTES    (1u << 26)
+#define WAKER_WORDS  4
+#define HOOKED_WORDS 3 /* clone, wake, wake_by_ref */
 
 struct search {
 	struct map wakers; /* clone_waker -> index + 1 of its first waker table; 0: none yet */
@@ -107,6 +108,14 @@ static bool add_table(struct finding *f, void *arg, const struct scan_place *at)
 	return true;
 }
 
+/* The linker's own list of addresses, in which any may follow any. */
+static bool is_in_got(const struct finding *f, uint64_t va)
+{
+	const struct image_section *got = image_section(f->img, ".got");
+
+	return got && va >= got->va && va < got->va + got->size_bytes;
+}
+
 static bool add_waker(struct finding *f, void *arg, const struct scan_place *at)
 {
 	uint64_t *index, clone = scan_load(at->p);
@@ -114,7 +123,7 @@ static bool add_waker(struct finding *f, void *arg, const struct scan_place *at)
 	struct search *s = arg;
 
 	index = map_get(&s->wakers, clone);
-	if (!index)
+	if (!index || is_in_got(f, at->va))
 		return false;
 	t.plan = (struct wire_table){
 		.va = at->va,
@@ -130,11 +139,13 @@ static bool add_waker(struct finding *f, void *arg, const struct scan_place *at)
 		.slot_wake_by_ref = 2,
 	};
 	for (unsigned i = 0; i < WAKER_WORDS; i++) {
-		if (!scan_is_code(f, at, i)) /* the clone_waker of a task table: the layout follows */
+		if (!scan_is_code(f, at,
+				  i)) /* the clone_waker of a task table: the layout follows */
 			return false;
 		t.plan.words[i] = scan_load(at->p + 8 * i);
 	}
-	if (*index && memcmp(f->tables.v[*index - 1].plan.words, t.plan.words, 8 * WAKER_WORDS))
+	/* drop_waker is inline: each part of a program that was compiled alone may have its own */
+	if (*index && memcmp(f->tables.v[*index - 1].plan.words, t.plan.words, 8 * HOOKED_WORDS))
 		map_put(&s->broken, clone, NULL);
 	vec_push(&f->tables, t);
 	if (!*index)

@@ -1,6 +1,250 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Slots of an async-task table are methods of RawTask<F, T, S, M>: future, output, function that
+ * schedules, metadata. Debug info and v0 symbols spell that out. Legacy symbols do not, but `run`
+ * has a guard against panics, and the drop glue of that is mangled with all four:
+ *
+ *	core::ptr::drop_in_place<async_task::raw::RawTask<F,T,S,M>::run::Guard<…>>
+ *
+ * F is what the executor made of the future: its wrappers are taken off. Tasks of a LocalExecutor
+ * are of the same types as those of an Executor: they cannot be told apart.
+ */
+#include <string.h>
+
 #include "runtime/async_task.h"
+#include "runtime/calls.h"
+#include "runtime/names.h"
+
+static const uint8_t typed_slots[] = {
+	ASYNC_TASK_RUN,	    ASYNC_TASK_DROP_FUTURE, ASYNC_TASK_SCHEDULE,
+	ASYNC_TASK_DESTROY, ASYNC_TASK_DROP_REF,    ASYNC_TASK_GET_OUTPUT,
+};
+
+/* What executors put around a future; the future is the first argument. */
+static const char *const wrappers[] = {
+	"core::pin::Pin<alloc::boxed::Box<",
+	"alloc::boxed::Box<",
+	"async_executor::AsyncCallOnDrop<",
+	"async_std::task::builder::SupportTaskLocals<",
+};
+
+static bool starts_with(const struct span *t, const char *prefix)
+{
+	return t->len >= strlen(prefix) && strncmp(t->s, prefix, strlen(prefix)) == 0;
+}
+
+static bool has(const struct span *t, const char *part)
+{
+	return memmem(t->s, t->len, part, strlen(part)) != NULL;
+}
+
+static bool is_wrapper(const struct span *t)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wrappers); i++)
+		if (starts_with(t, wrappers[i]))
+			return true;
+	return false;
+}
+
+/* async_task::spawn_local makes sure that a task stays on its thread. */
+static bool is_checked(const struct span *t)
+{
+	size_t head = strcspn(t->s, "<");
+
+	return head < t->len &&
+	       (starts_with(t, "async_task::") || starts_with(t, "<async_task::")) &&
+	       has(t, "spawn_local::Checked<");
+}
+
+static void unwrap(struct span *type, bool *is_local)
+{
+	for (;;) {
+		struct span t = *type;
+
+		if (is_checked(&t)) {
+			const char *at = memmem(t.s, t.len, "Checked<", 8);
+
+			*is_local = true;
+			t.len -= at - t.s;
+			t.s = at;
+		} else if (!is_wrapper(&t)) {
+			return;
+		}
+		if (!type_args(t.s, t.len, type, 1))
+			return;
+	}
+}
+
+/* blocking::unblock<T, F>: the closure that a thread of the pool calls. */
+static bool unwrap_closure(struct span *type)
+{
+	struct span args[2];
+
+	if (!starts_with(type, "blocking::unblock") || type_args(type->s, type->len, args, 2) != 2)
+		return false;
+	*type = args[1];
+	return true;
+}
+
+static void set_types(struct finding *f, struct found_table *t, const struct span *args)
+{
+	struct span type = args[0];
+	bool is_local = has(&args[2], "LocalExecutor"), is_closure;
+	char *name;
+
+	unwrap(&type, &is_local);
+	is_closure = unwrap_closure(&type);
+	name = readable_type(type.s, type.len, is_closure);
+	t->name = finding_string(f, name);
+	t->nr_candidates = 1;
+	free(name);
+	if (has(&args[2], "blocking::Executor") || has(&args[2], "blocking::{impl")) {
+		t->kind = TRACE_BLOCKING;
+		t->scheduler = "blocking";
+	} else if (is_local) {
+		t->kind = TRACE_LOCAL;
+		t->scheduler = "local";
+	} else if (has(&args[2], "async_executor::")) {
+		t->scheduler = "executor";
+	}
+}
+
+/* <async_task::raw::RawTask<F, T, S, M>>::run */
+static const char *v0_holder(const char *text)
+{
+	return str_has_prefix(text, "<async_task::raw::RawTask<") ? text + 1 : NULL;
+}
+
+/* Of a boxed future nothing is known. */
+static uint64_t room_bytes(const struct found_table *t)
+{
+	uint64_t room = t->plan.trailer_off - t->plan.stage_off;
+
+	return room > NAMES_MAX_BOX_ROOM ? room : 0;
+}
+
+static bool is_executors(const char *env_path)
+{
+	static const char *const crates[] = { "async_executor::", "async_task::", "async_std::",
+					      "async_global_executor::", "blocking::" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(crates); i++)
+		if (str_has_prefix(env_path, crates[i]))
+			return true;
+	return false;
+}
+
+static const struct naming naming = {
+	.kind = WIRE_TABLE_ASYNC_TASK,
+	.slots = typed_slots,
+	.nr_slots = ARRAY_SIZE(typed_slots),
+	.nr_args = 4,
+	.v0_holder = v0_holder,
+	.set = set_types,
+	.room = room_bytes,
+	.is_executors = is_executors,
+};
+
+/* ---- legacy symbols ---- */
+
+struct guard {
+	const struct symbol *symbols; /* all names of the glue */
+	size_t nr;
+};
+
+/* The arguments of the guard, NULL: it is none. */
+static const char *guard_of(const char *text)
+{
+	const char *at = strstr(text, "::run::Guard<");
+
+	return str_has_prefix(text, "core::ptr::drop_in_place<async_task::raw::RawTask<") && at
+		       ? at + strlen("::run::")
+		       : NULL;
+}
+
+static void note_guard(struct finding *f, void *ctx, const struct symbol *s, size_t nr)
+{
+	struct guard *g = ctx;
+
+	for (size_t i = 0; i < nr; i++)
+		if (!g->nr && strstr(s[i].name, "10async_task3raw") == NULL &&
+		    strstr(s[i].name, "drop_in_place$LT$async_task..raw..RawTask"))
+			*g = (struct guard){ s, nr };
+}
+
+/* Takes over the types of all guards that share the glue. Returns how many there are. */
+static uint32_t name_by_guard(struct finding *f, struct found_table *t, const struct guard *g)
+{
+	struct strbuf names = STRBUF_INIT;
+	uint32_t nr = 0;
+
+	for (size_t i = 0; i < g->nr; i++) {
+		char *text = demangle(g->symbols[i].name);
+		const char *holder = text ? guard_of(text) : NULL;
+		struct span args[NAMES_MAX_ARGS];
+
+		if (holder && type_args(holder, strlen(holder), args, NAMES_MAX_ARGS) == 4) {
+			set_types(f, t, args);
+			strbuf_addf(&names, "%s%s", nr++ ? " | " : "", t->name);
+		}
+		free(text);
+	}
+	if (nr) {
+		t->name = finding_string(f, names.s);
+		t->nr_candidates = nr;
+	}
+	strbuf_release(&names);
+	return nr;
+}
+
+/* The glue of several guards may be one function, with the name of only one of them. */
+static void names_by_guards(struct finding *f)
+{
+	struct guard *guards = xcalloc(f->tables.nr + 1, sizeof(*guards));
+	struct map users = MAP_INIT;
+
+	names_each(t, f, WIRE_TABLE_ASYNC_TASK)
+	{
+		struct guard *g = &guards[t - f->tables.v];
+
+		calls_each(f, t->plan.words[ASYNC_TASK_RUN], note_guard, g);
+		if (g->nr)
+			++*map_put(&users, g->symbols->va, NULL);
+	}
+	names_each(t, f, WIRE_TABLE_ASYNC_TASK)
+	{
+		const struct guard *g = &guards[t - f->tables.v];
+		uint64_t nr_users = g->nr ? *map_get(&users, g->symbols->va) : 0;
+
+		if (t->name[0] || !g->nr)
+			continue;
+		if (name_by_guard(f, t, g) && nr_users > t->nr_candidates) {
+			char *name = xasprintf("%s | ?", t->name);
+
+			t->name = finding_string(f, name);
+			t->nr_candidates = nr_users;
+			free(name);
+		}
+	}
+	map_release(&users);
+	free(guards);
+}
 
 void async_task_give_names(struct finding *f)
 {
+	size_t nr = 0;
+
+	names_each(t, f, WIRE_TABLE_ASYNC_TASK)
+	{
+		t->size_bytes = room_bytes(t);
+		nr++;
+	}
+	if (!nr)
+		return;
+	if (f->dwarf)
+		names_by_dwarf(f, &naming);
+	if (f->syms && f->syms->nr) {
+		names_by_v0(f, &naming);
+		names_by_guards(f);
+	}
 }

@@ -13,8 +13,7 @@ struct functions {
 static void count_users(struct finding *f, const struct naming *n, unsigned slot, struct map *users)
 {
 	map_clear(users);
-	names_each (t, f, n->kind)
-		++*map_put(users, t->plan.words[slot], NULL);
+	names_each(t, f, n->kind)++ *map_put(users, t->plan.words[slot], NULL);
 }
 
 static int by_va(const void *a, const void *b)
@@ -76,7 +75,7 @@ static bool name_by_dwarf(struct finding *f, const struct naming *n, struct foun
 		t->size_bytes = fn->type_bytes;
 	f->has_functions = true;
 	f->has_types |= fn->has_type;
-	if (fn->file) {
+	if (fn->file && !(n->is_executors && fn->env_path && n->is_executors(fn->env_path))) {
 		t->file = finding_string(f, fn->file);
 		t->line = fn->line;
 	}
@@ -102,9 +101,8 @@ static void collect(struct finding *f, const struct naming *n, struct functions 
 {
 	size_t kept = 0;
 
-	names_each (t, f, n->kind)
-		for (size_t i = 0; i < n->nr_slots; i++)
-			vec_push(fns, (struct dwarf_function){ .va = t->plan.words[n->slots[i]] });
+	names_each(t, f, n->kind) for (size_t i = 0; i < n->nr_slots; i++)
+		vec_push(fns, (struct dwarf_function){ .va = t->plan.words[n->slots[i]] });
 	if (fns->nr)
 		qsort(fns->v, fns->nr, sizeof(*fns->v), by_va);
 	for (size_t i = 0; i < fns->nr; i++)
@@ -127,15 +125,16 @@ void names_by_dwarf(struct finding *f, const struct naming *n)
 		unsigned slot = n->slots[i];
 
 		count_users(f, n, slot, &users);
-		names_each (t, f, n->kind)
-			if (!t->name[0] && *map_get(&users, t->plan.words[slot]) == 1)
-				name_by_dwarf(f, n, t, names_find(fns.v, fns.nr, t->plan.words[slot]));
+		names_each(t, f,
+			   n->kind) if (!t->name[0] && *map_get(&users, t->plan.words[slot]) == 1)
+			name_by_dwarf(f, n, t, names_find(fns.v, fns.nr, t->plan.words[slot]));
 	}
 	count_users(f, n, first, &users);
-	names_each (t, f, n->kind)
-		if (!t->name[0] &&
-		    name_by_dwarf(f, n, t, names_find(fns.v, fns.nr, t->plan.words[first])))
-			name_merged(f, n, t, *map_get(&users, t->plan.words[first]));
+	names_each(t, f,
+		   n->kind) if (!t->name[0] &&
+				name_by_dwarf(f, n, t,
+					      names_find(fns.v, fns.nr, t->plan.words[first])))
+		name_merged(f, n, t, *map_get(&users, t->plan.words[first]));
 	map_release(&users);
 	vec_release(&fns);
 }
@@ -177,13 +176,14 @@ void names_by_v0(struct finding *f, const struct naming *n)
 		size_t nr;
 
 		count_users(f, n, slot, &users);
-		names_each (t, f, n->kind)
-			if (!t->name[0] && *map_get(&users, t->plan.words[slot]) == 1 &&
-			    symtab_at(f->syms, t->plan.words[slot], &nr) && nr == 1)
-				name_by_v0(f, n, t, t->plan.words[slot]);
+		names_each(t, f, n->kind) if (!t->name[0] &&
+					      *map_get(&users, t->plan.words[slot]) == 1 &&
+					      symtab_at(f->syms, t->plan.words[slot], &nr) &&
+					      nr == 1) name_by_v0(f, n, t, t->plan.words[slot]);
 	}
 	count_users(f, n, first, &users);
-	names_each (t, f, n->kind) {
+	names_each(t, f, n->kind)
+	{
 		if (t->name[0])
 			continue;
 		name_by_v0(f, n, t, t->plan.words[first]);

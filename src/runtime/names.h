@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * The functions in a table's slots are instances of one future type and of other types that say who
- * schedules it. Debug info and v0 symbols spell them out. Compiler and linker merge equal functions,
- * though, and then only one of their names may survive. So a name is believed only where the
- * function serves one table.
+ * schedules it. Debug info and v0 symbols spell them out. Compiler and linker merge equal
+ * functions, though, and then only one of their names may survive. So a name is believed only where
+ * the function serves one table.
  */
 #ifndef RUNTIME_NAMES_H
 #define RUNTIME_NAMES_H
@@ -13,6 +13,8 @@
 #include "symbol/demangle.h"
 
 #define NAMES_MAX_ARGS 4
+/* A task of a boxed future has room for this much at most, if its output is not large. */
+#define NAMES_MAX_BOX_ROOM 64
 
 /* What a runtime's tables are like. */
 struct naming {
@@ -27,6 +29,9 @@ struct naming {
 	void (*set)(struct finding *f, struct found_table *t, const struct span *args);
 	/* Of a future whose type is not certain: what room its table shows; 0 unknown. */
 	uint64_t (*room)(const struct found_table *t);
+	/* Is the coroutine or closure that was found inside of the future the executor's own, so
+	 * that its place says nothing? May be NULL. */
+	bool (*is_executors)(const char *env_path);
 	/* Told of all functions that debug info knows, sorted by address; may be NULL. */
 	void (*found)(struct finding *f, struct dwarf_function *fns, size_t nr);
 };
@@ -38,6 +43,8 @@ void names_by_v0(struct finding *f, const struct naming *n);
 struct dwarf_function *names_find(struct dwarf_function *fns, size_t nr, uint64_t va);
 
 /* All tables of one kind. */
-#define names_each(t, f, of) vec_each (t, &(f)->tables) if (t->plan.kind == (of))
+#define names_each(t, f, of)       \
+	vec_each (t, &(f)->tables) \
+		if (t->plan.kind == (of))
 
 #endif

@@ -21,8 +21,7 @@ static void scan_segment(struct finding *f, const struct image_segment *s, unsig
 		struct scan_place place = { s, s->va + at, s->file_bytes - at, data + at };
 
 		/* Words without any relocation are skipped 64 at a time. */
-		if (f->img->is_dyn && s->va % 8 == 0 && word % 64 == 0 &&
-		    !s->relocated[word / 64])
+		if (f->img->is_dyn && s->va % 8 == 0 && word % 64 == 0 && !s->relocated[word / 64])
 			at += 512;
 		else if (image_is_code(f->img, scan_load(data + at)) && fn(f, arg, &place))
 			at += 8 * nr_words;

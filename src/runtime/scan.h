@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* What all recognisers do: walk through a file's data word by word, and look for versions in its texts. */
+/* What all recognisers do: walk through a file's data word by word, and look for versions in its
+ * texts. */
 #ifndef RUNTIME_SCAN_H
 #define RUNTIME_SCAN_H
 

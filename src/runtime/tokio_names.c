@@ -11,9 +11,6 @@
 /* Slots whose function depends on T, the most telling first. schedule depends on S alone. */
 static const uint8_t typed_slots[] = { 0, 2, 3, 4, 5, 6 };
 
-/* A task of a boxed future has room for this much at most, if its output is not large. */
-#define MAX_BOX_ROOM 64
-
 /*
  * What the table itself tells of the future's size: the room in the task for it or its output,
  * whichever is larger. Little room may hold the box of a large future, which says nothing: 0.
@@ -23,7 +20,7 @@ static uint64_t room_bytes(const struct found_table *t)
 	const struct wire_table *w = &t->plan;
 	uint64_t room = w->trailer_off > w->stage_off ? w->trailer_off - w->stage_off : 0;
 
-	return room > MAX_BOX_ROOM ? room : 0;
+	return room > NAMES_MAX_BOX_ROOM ? room : 0;
 }
 
 bool tokio_is_helper(const char *name)
@@ -102,7 +99,8 @@ static void split_copies(struct finding *f, struct dwarf_function *fns, size_t n
 	VEC(const char *) copies = { 0 };
 	uint32_t first = 0, more = f->runtimes.nr;
 
-	names_each (t, f, WIRE_TABLE_TOKIO) {
+	names_each(t, f, WIRE_TABLE_TOKIO)
+	{
 		const char *copy = copy_of(f, names_find(fns, nr, t->plan.words[TOKIO_POLL]));
 
 		if (copy_number(copies.v, copies.nr, copy) == copies.nr)
@@ -117,8 +115,10 @@ static void split_copies(struct finding *f, struct dwarf_function *fns, size_t n
 		f->runtimes.v[number].version =
 			version ? finding_string(f, version + strlen("/tokio-")) : "";
 		f->runtimes.v[number].nr_tables = 0;
-		names_each (t, f, WIRE_TABLE_TOKIO) {
-			const char *copy = copy_of(f, names_find(fns, nr, t->plan.words[TOKIO_POLL]));
+		names_each(t, f, WIRE_TABLE_TOKIO)
+		{
+			const char *copy =
+				copy_of(f, names_find(fns, nr, t->plan.words[TOKIO_POLL]));
 
 			if (strcmp(copy, copies.v[i]) != 0)
 				continue;
@@ -155,14 +155,15 @@ static const struct naming naming = {
 /* schedule depends on S alone: a table without a known scheduler shares it with one that has. */
 static void spread_schedulers(struct finding *f)
 {
-	names_each (t, f, WIRE_TABLE_TOKIO)
-		names_each (from, f, WIRE_TABLE_TOKIO)
-			if (!t->scheduler[0] && from->scheduler[0] &&
-			    t->plan.words[TOKIO_SCHEDULE] == from->plan.words[TOKIO_SCHEDULE]) {
-				t->scheduler = from->scheduler;
-				if (from->kind == TRACE_LOCAL)
-					t->kind = TRACE_LOCAL;
-			}
+	names_each(t, f, WIRE_TABLE_TOKIO)
+		names_each(from, f, WIRE_TABLE_TOKIO) if (!t->scheduler[0] && from->scheduler[0] &&
+							  t->plan.words[TOKIO_SCHEDULE] ==
+								  from->plan.words[TOKIO_SCHEDULE])
+	{
+		t->scheduler = from->scheduler;
+		if (from->kind == TRACE_LOCAL)
+			t->kind = TRACE_LOCAL;
+	}
 }
 
 /*
@@ -218,7 +219,8 @@ void tokio_give_names(struct finding *f)
 {
 	size_t nr = 0;
 
-	names_each (t, f, WIRE_TABLE_TOKIO) {
+	names_each(t, f, WIRE_TABLE_TOKIO)
+	{
 		t->size_bytes = room_bytes(t);
 		nr++;
 	}

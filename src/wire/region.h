@@ -105,10 +105,11 @@ struct wire_object {
 };
 
 enum wire_table_kind {
-	WIRE_TABLE_TOKIO = 1,	/* a task table of Tokio >= 1.23 */
-	WIRE_TABLE_TOKIO_WAKER, /* RawWakerVTable of Tokio tasks, known by its symbol */
-	WIRE_TABLE_ASYNC_TASK,	/* TaskVTable of async-task 4 */
-	WIRE_TABLE_ASYNC_TASK_WAKER, /* RawWakerVTable of its tasks: begins with their clone_waker */
+	WIRE_TABLE_TOKIO = 1,	     /* a task table of Tokio >= 1.23 */
+	WIRE_TABLE_TOKIO_WAKER,	     /* RawWakerVTable of Tokio tasks, known by its symbol */
+	WIRE_TABLE_ASYNC_TASK,	     /* TaskVTable of async-task 4 */
+	WIRE_TABLE_ASYNC_TASK_WAKER, /* RawWakerVTable of its tasks: begins with their clone_waker
+				      */
 };
 
 #define WIRE_NO_SLOT 0xff
