@@ -37,6 +37,13 @@ VARIANTS = {
     "relr-v0": "-C link-arg=-Wl,-z,pack-relative-relocs -C symbol-mangling-version=v0",
     "unstable": "--cfg tokio_unstable",
 }
+# The programs of async-task: profile and RUSTFLAGS of each build.
+ASYNC_TASK = {
+    "async-task-dev": ("dev", None),
+    "async-task-release": ("release", None),
+    "async-task-lto": ("lto", None),
+    "async-task-v0": ("release", "-C symbol-mangling-version=v0"),
+}
 OLD = ("1.24.2", "1.38.0")
 OLD_SLOW = ("1.30.0", "1.47.0")
 
@@ -47,6 +54,11 @@ def cargo(target_dir, *args, cwd=PROGRAMS, flags=None):
                    check=True)
 
 
+def async_task_dir(target_dir, name):
+    """Builds with the same flags share what they depend on."""
+    return os.path.join(target_dir, name if ASYNC_TASK[name][1] else "async-task")
+
+
 def build_programs(target_dir, slow):
     for profile, (what, _) in BUILDS.items():
         cargo(target_dir, "--profile", profile, *what)
@@ -54,6 +66,9 @@ def build_programs(target_dir, slow):
         cargo(os.path.join(target_dir, name), "--release", "--bin", "exact", flags=flags)
     for version in OLD + (OLD_SLOW if slow else ()):
         cargo(os.path.join(target_dir, "old-" + version), "--release", cwd=os.path.join(PROGRAMS, "old", version))
+    for name, (profile, flags) in ASYNC_TASK.items():
+        cargo(async_task_dir(target_dir, name), "--profile", profile, cwd=os.path.join(PROGRAMS, "async-task"),
+              flags=flags)
     cargo(os.path.join(target_dir, "demo"), "--release", cwd=DEMO)
 
 
@@ -77,6 +92,9 @@ def stage_programs(target_dir, stage):
         folder = os.path.join(target_dir, name, "release")
         if os.path.exists(folder):
             copy_programs(folder, os.path.join(stage, "programs", name))
+    for name, (profile, _) in ASYNC_TASK.items():
+        folder = os.path.join(async_task_dir(target_dir, name), "debug" if profile == "dev" else profile)
+        copy_programs(folder, os.path.join(stage, "programs", name))
     for profile in ("dev", "release"):
         to = os.path.join(stage, "programs", profile)
         compile_c(os.path.join(to, "plugin-host"), os.path.join(PROGRAMS, "plugin", "host.c"),

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Runs published test suites with and without `futrace record`: each test must end the same way.
 
-The crates of Tokio, mini-redis and axum carry their own tests. Their sources, as cargo keeps them, are
-copied into one workspace in which all of them use that very Tokio; its lock file is suites/workspace.lock.
+The crates of Tokio, mini-redis, axum, async-task, async-executor and async-std carry their own tests. Their
+sources, as cargo keeps them, are copied into one workspace in which all of them use that very Tokio and that very
+async-task; its lock file is suites/workspace.lock.
 Every test binary is run alone and recorded. A test that fails, alone or recorded, is run again both ways:
 only one that passes alone and keeps failing when recorded counts against futrace.
 """
@@ -22,6 +23,9 @@ CRATES = {
     "tokio": ["--features", "full"],
     "mini-redis": [],
     "axum": ["--all-features"],
+    "async-task": [],
+    "async-executor": ["--all-features"],
+    "async-std": [],
 }
 # A few binaries that between them use every part of the runtime that is hooked.
 SMOKE = {
@@ -30,9 +34,13 @@ SMOKE = {
               "signal_twice", "time_sleep", "tcp_stream"],
     "mini-redis": ["server", "client", "buffer"],
     "axum": [],
+    "async-task": ["basic", "cancel", "join", "panic", "ready", "waker_panic", "waker_pending", "waker_ready"],
+    "async-executor": ["drop", "panic_prop", "spawn_many"],
+    "async-std": [],
 }
 # What a crate's tests need that publishing took out of its manifest: there, a path beside the crate.
 ADDED = {"axum": '\n[dev-dependencies.axum-macros]\nversion = "0.5"\nfeatures = ["__private"]\n'}
+PATCHED = ("tokio", "async-task", "async-executor")  # what others are built on
 RETRIES = 3
 TIMEOUT_S = 300
 
@@ -41,7 +49,7 @@ resolver = "2"
 members = [{members}]
 
 [patch.crates-io]
-tokio = {{ path = "{tokio}" }}
+{patches}
 
 [profile.dev]
 debug = 0
@@ -70,7 +78,8 @@ def make_workspace(folder):
         if os.path.exists(lock):
             os.unlink(lock)
     with open(os.path.join(folder, "Cargo.toml"), "w", encoding="utf-8") as f:
-        f.write(WORKSPACE.format(members=", ".join(f'"{n}"' for n in names.values()), tokio=names["tokio"]))
+        f.write(WORKSPACE.format(members=", ".join(f'"{n}"' for n in names.values()),
+                                 patches="\n".join(f'{n} = {{ path = "{names[n]}" }}' for n in PATCHED)))
     shutil.copy(os.path.join(HERE, "suites", "workspace.lock"), os.path.join(folder, "Cargo.lock"))
 
 

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""async-std, smol and bare async-task: the same exactness as for Tokio.
+
+Their tasks have no ids, so truth and report are compared as heaps of tasks: each is what it did, and what
+the task did that spawned it.
+"""
+import collections
+
+from live import Failed, check, nr_lost, same, test, truth, total, user_tasks
+
+BUILDS = ("dev", "release", "lto", "v0")
+ENDS_WITH_A_DROP = ("cancelled", "dropped")
+
+
+def deed(t):
+    return t["polls"], t["end"]
+
+
+def wakes_of(t):
+    return {k: v for k, v in (t["wakes_by"] if "wakes_by" in t else t["wakes"]).items() if v}
+
+
+def heap(tasks, key):
+    """What there is of each task, and how often."""
+    by_key = {t[key]: t for t in tasks}
+    found = collections.Counter()
+    for t in tasks:
+        parent = by_key.get(t.get("parent"))
+        found[deed(t), deed(parent) if parent else None] += 1
+    return found
+
+
+def compare(what, got, want, nr_own):
+    """All that the program counted is there; the runtime may have tasks of its own, as many as the program knows."""
+    more = got - want
+    if want - got or sum(more.values()) > nr_own:
+        raise Failed(f"{what}: missing {dict(want - got)}, too many {dict(more)}, of which {nr_own} may be the runtime's")
+
+
+def no_closures(tasks):
+    return [t for t in tasks if t["kind"] != "blocking"]
+
+
+def check_wakes(rep, want):
+    """A poll but the first comes after one wake; and what the program knows of causes is so."""
+    for t in user_tasks(rep):
+        runs = t["polls"] + (t["end"] in ENDS_WITH_A_DROP)
+        same(f"wakes of {t}", t["wakes"], max(runs - 1, 0) if t["end"] != "alive" else t["wakes"])
+    known = collections.Counter((deed(w), tuple(sorted(wakes_of(w).items()))) for w in want if w["wakes"])
+    got = collections.Counter((deed(t), tuple(sorted(wakes_of(t).items()))) for t in user_tasks(rep))
+    missing = known - got
+    check(not missing, f"no tasks woken like this: {dict(missing)}")
+
+
+def closures_may_run_still(rep):
+    """Whoever awaits a closure goes on before the pool's thread is out of its run; the program may be over by then."""
+    for t in rep["tasks"]:
+        if t["kind"] == "blocking" and t["end"] == "alive" and t["polls"] == 1:
+            t["end"] = "completed"
+
+
+def check_all(t, program, build, env, parents):
+    for _ in range(t.runs):
+        r = t.record(t.program(program, "async-task-" + build), env=env).ok()
+        rep, want, nr_own = t.report(), truth(r.out, "task"), total(r.out)["own"]
+        same("lost", nr_lost(rep), 0)
+        closures_may_run_still(rep)
+        got = user_tasks(rep)
+        compare("tasks", collections.Counter((x["kind"], deed(x)) for x in got),
+                collections.Counter((x["kind"], deed(x)) for x in want), nr_own)
+        check_wakes(rep, want)
+        if parents:
+            first_seen = [x["type"] for x in no_closures(got) if x["spawn"] != "exact"]
+            same("tasks whose spawn was not seen", first_seen, [])
+            compare("parents", heap(no_closures(got), "id"), heap(no_closures(want), "nr"), nr_own)
+        same("ids", sorted(x["id"] for x in got), list(range(1, len(got) + 1)))
+
+
+@test(cases=[(b, n) for b in BUILDS for n in ("1", "3")])
+def smol(t, build, threads):
+    """Tasks, polls, ends, parents and wakes of a smol program are what it counted itself."""
+    check_all(t, "smol", build, {"SMOL_THREADS": threads}, parents=True)
+
+
+@test(cases=[(b, n) for b in BUILDS for n in ("1", "3")])
+def asyncstd(t, build, threads):
+    """The same for async-std."""
+    check_all(t, "asyncstd", build, {"ASYNC_STD_THREAD_COUNT": threads}, parents=True)
+
+
+@test(cases=[(b,) for b in BUILDS])
+def raw(t, build):
+    """The same for async-task alone, whose panics unwind through the hook; there, inlining may hide spawns."""
+    check_all(t, "raw", build, {}, parents=build == "dev")
+
+
+@test(cases=[(b,) for b in BUILDS])
+def two_runtimes(t, build):
+    """A program with Tokio and smol shows the tasks of both, each with its runtime, and who spawned whom."""
+    r = t.record(t.program("mixed", "async-task-" + build)).ok()
+    rep = t.report()
+    same("lost", nr_lost(rep), 0)
+    counts = collections.Counter()
+    for w in truth(r.out, "task"):
+        counts[{"of_smol": "smol", "of_tokio": "tokio"}[w["label"]]] += w["polls"]
+    got = collections.Counter()
+    for x in user_tasks(rep):
+        got[x["runtime"]] += x["polls"] if x["end"] != "alive" else 0
+    same("polls by runtime", dict(got), dict(counts))
+    names = {x["id"]: x["runtime"] for x in user_tasks(rep) if x["runtime"] == "smol"}
+    children = [x for x in user_tasks(rep) if x["runtime"] == "tokio" and x.get("parent") in names]
+    check(children, "no task of Tokio has a parent")
+
+
+@test(cases=[(b,) for b in BUILDS])
+def types(t, build):
+    """Types are those of the program, without what executors wrap around them; closures of the pool are blocking."""
+    t.record(t.program("smol", "async-task-" + build)).ok()
+    rep = t.report()
+    names = {x["type"] for x in user_tasks(rep)}
+    for name in ("truth::Counted<smol::receiver>", "truth::Counted<smol::locker>"):
+        check(any(name in n for n in names), f"no {name} among {sorted(names)}")
+    wrapped = [n for n in names if "AsyncCallOnDrop" in n or "RawTask" in n]
+    same("wrapped names", wrapped, [])
+    same("blocking tasks", sum(x["kind"] == "blocking" for x in rep["tasks"]), 7)
+
+
+@test()
+def stripped(t):
+    """Without symbols all is recorded as with them, but for names."""
+    program = t.path("raw")
+    t.run("strip", "-o", program, t.program("raw", "async-task-release")).ok()
+    r = t.record(program).ok()
+    rep = t.report()
+    same("tasks", collections.Counter(map(deed, user_tasks(rep))),
+         collections.Counter(map(deed, truth(r.out, "task"))))
