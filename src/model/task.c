@@ -278,7 +278,7 @@ static bool overlap(struct model *m, struct task *t, struct run_ref run, uint8_t
 	/* it was queued again since, so the poll before was one */
 	if (t->rival)
 		believe_rival(m, t);
-	if (!(t->run_flags & EF_RUN_SHUTDOWN)) {
+	if (!takes_idle(t->run_flags)) {
 		supersede(m, t);
 		if (!has_shutdown(t))
 			return false;
@@ -367,7 +367,7 @@ static void end_task(struct model *m, struct task *t, uint8_t flags)
 	t->pub.end_ns = m->now;
 	t->pub.is_wanted = flags & EF_END_WANTED;
 	t->state = TASK_ENDED;
-	t->is_taken = (t->run_flags & EF_RUN_SHUTDOWN) && did_take(flags);
+	t->is_taken = takes_idle(t->run_flags) && did_take(flags);
 	t->is_shutdown_blind &= !t->is_notified;
 	t->is_late = t->is_taken && t->is_shutdown_blind;
 	task_move(&m->live, list_of(m, t), t);
@@ -430,7 +430,7 @@ void task_run_end(struct model *m, struct task *t, struct run_ref run, uint8_t f
 	if (unlikely(t->rival)) {
 		if (decide_rival(m, t, run, flags))
 			return;
-	} else if (unlikely(has_shutdown(t)) && !(t->run_flags & EF_RUN_SHUTDOWN)) {
+	} else if (unlikely(has_shutdown(t)) && !takes_idle(t->run_flags)) {
 		if (decide_poll(m, t, run, flags))
 			return;
 	}

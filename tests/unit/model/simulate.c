@@ -23,6 +23,8 @@ static uint64_t rnd(uint64_t below)
 	return (random_state >> 11) % below;
 }
 
+#define BY_ADDR OTHER_COPY /* of a runtime without ids */
+
 struct simulation {
 	struct trace_writer *w;
 	struct trace_stream *streams[NR_THREADS];
@@ -70,7 +72,10 @@ static struct event sensible(const struct simulation *s, unsigned thread)
 
 	if (s->contested && rnd(2))
 		ev.task = s->contested;
-	ev.type = ev.task % 7 == 0 ? STRIPPED : ev.task % 5 == 0 ? LOCAL : ASYNC;
+	ev.type = ev.task % 7 == 0   ? STRIPPED
+		  : ev.task % 5 == 0 ? LOCAL
+		  : ev.task % 3 == 0 ? BY_ADDR
+				     : ASYNC;
 	if (s->is_asleep[thread])
 		ev.kind = EV_AWAKE;
 	else if (s->depth[thread] && rnd(3))
@@ -89,12 +94,13 @@ static struct event sensible(const struct simulation *s, unsigned thread)
 		case 5:
 			ev.kind = EV_WAKE;
 			ev.flags = rnd(6) ? 0 : EF_WAKE_RUNNING;
+			ev.flags |= rnd(3) ? 0 : EF_WAKE_TRIED;
 			break;
 		}
 	if (ev.kind == EV_RUN_END)
 		ev.flags = rnd(2) ? 0 : end_flags();
 	if (ev.kind == EV_RUN_START)
-		ev.flags = rnd(8) ? 0 : 1 << rnd(3);
+		ev.flags = rnd(8) ? 0 : rnd(4) ? 1 << rnd(3) : EF_RUN_DROP | EF_RUN_SHUTDOWN;
 	return ev;
 }
 
@@ -105,8 +111,12 @@ static void step(struct simulation *s, bool is_absurd)
 
 	s->time += rnd(100) ? rnd(1000) : rnd(2000000);
 	ev.time = s->time;
+	bool is_by_addr = !is_absurd && ev.type == BY_ADDR;
+
+	if (is_by_addr && (ev.kind == EV_RUN_START || ev.kind == EV_WAKE))
+		ev.task = 128 * (1 + ev.task % 32);
 	if (ev.kind == EV_RUN_START)
-		ev.addr = 128 * (1 + ev.task % 32);
+		ev.addr = is_by_addr ? ev.task : 128 * (1 + ev.task % 32);
 	else if (ev.kind == EV_SPAWN)
 		ev.a = 128 * (1 + ++s->next_id % 32);
 	else if (ev.kind == EV_LOST)
@@ -115,7 +125,7 @@ static void step(struct simulation *s, bool is_absurd)
 		ev.b = rnd(8) ? 128 : 256;
 	else if (ev.kind == EV_LOST)
 		ev.b = rnd(3);
-	if (ev.kind == EV_RUN_START && ev.flags & EF_RUN_SHUTDOWN)
+	if (ev.kind == EV_RUN_START && ev.flags & EF_RUN_SHUTDOWN && !is_by_addr)
 		s->contested = ev.task;
 	else if (!rnd(8))
 		s->contested = 0;

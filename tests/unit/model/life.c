@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Proves that tasks without ids, named by their addresses, are told apart and get numbers. */
+#include "unit.h"
+
+#include "script.h"
+
+#define RUN(t, th, ad, fl) START_AT(t, th, ad, OTHER_COPY, ad, fl)
+#define USE(t, th, ad, fl) WAKE_TYPE(t, th, ad, OTHER_COPY, fl)
+#define TRIED		   EF_WAKE_TRIED
+
+static enum model_end end_of(struct told *told, uint64_t id)
+{
+	const struct model_task *t = told_find(told, id);
+
+	assert_non_null(t);
+	return t->end;
+}
+
+/* An address is used three times: after an end, a cancellation, and by a run that says nothing. */
+static void test_address_comes_again(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, RUN(10, 0, 0x80, 0), END(20, 0, COMPLETE), RUN(21, 1, 0x80, EF_RUN_DROP),
+	     END(22, 1, COMPLETE), SPAWN(30, 0, 0x80), RUN(40, 0, 0x80, 0), END(50, 0, 0),
+	     RUN(60, 0, 0x90, 0), END(61, 0, COMPLETE));
+	assert_int_equal(told.tasks.nr, 4);
+	assert_int_equal(end_of(&told, 1), MODEL_COMPLETED);
+	assert_int_equal(end_of(&told, 2), MODEL_CANCELLED);
+	assert_int_equal(end_of(&told, 3), MODEL_ALIVE);
+	assert_int_equal(end_of(&told, 4), MODEL_COMPLETED);
+	assert_false(told_find(&told, 2)->spawn_exact);
+	assert_true(told_find(&told, 3)->spawn_exact);
+	told_release(&told);
+}
+
+/* A parent is named by its number, and so is whoever wakes. */
+static void test_numbers_everywhere(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, RUN(1, 0, 0x70, 0), END(2, 0, COMPLETE), RUN(10, 0, 0x80, 0),
+	     SPAWN(12, 0, 0x90), END(20, 0, 0), RUN(30, 1, 0x90, 0), USE(35, 1, 0x80, TRIED),
+	     END(40, 1, COMPLETE), RUN(50, 0, 0x80, 0), END(60, 0, COMPLETE));
+	t = told_find(&told, 3);
+	assert_true(t->has_parent);
+	assert_int_equal(t->parent.id, 2);
+	assert_int_equal(told_find(&told, 2)->wakes[MODEL_BY_TASK], 1);
+	assert_int_equal(told.wakers.v[0].key.id, 3);
+	assert_int_equal(told.woken.v[0].id, 2);
+	told_release(&told);
+}
+
+/* Of wakers that try at once one counts; one that comes too late is none, and no life either. */
+static void test_tries(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, RUN(10, 0, 0x80, 0), END(20, 0, 0), USE(30, 1, 0x80, TRIED),
+	     USE(31, 2, 0x80, TRIED), RUN(40, 0, 0x80, 0), USE(41, 2, 0x80, TRIED), END(50, 0, 0),
+	     USE(60, 1, 0x80, TRIED), RUN(70, 0, 0x80, 0), END(80, 0, COMPLETE),
+	     USE(90, 1, 0x80, TRIED));
+	assert_int_equal(told.tasks.nr, 1);
+	t = told_find(&told, 1);
+	assert_int_equal(t->wakes[MODEL_BY_THREAD], 2);
+	assert_int_equal(t->ns[MODEL_IDLE], 10 + 10);
+	assert_int_equal(told.wakes.nr, 2);
+	told_release(&told);
+
+	/* stamped before the end of the run that let the task go: the run that follows is its */
+	PLAY(&told, 1000, RUN(10, 0, 0x80, 0), USE(19, 1, 0x80, TRIED), END(20, 0, 0),
+	     RUN(30, 0, 0x80, 0), END(40, 0, COMPLETE));
+	t = told_find(&told, 1);
+	assert_int_equal(t->wakes[MODEL_BY_THREAD], 1);
+	assert_int_equal(t->wakes[MODEL_BY_SELF], 0);
+	told_release(&told);
+}
+
+/* Dropped from a queue: what woke itself before was queued; and it counts as dropped. */
+static void test_dropped_from_queue(void **state)
+{
+	struct told told;
+	const struct model_task *t;
+
+	PLAY(&told, 1000, RUN(10, 0, 0x80, 0), END(20, 0, EF_END_NOTIFIED),
+	     RUN(50, 0, 0x80, EF_RUN_DROP | EF_RUN_SHUTDOWN), END(60, 0, COMPLETE));
+	t = told_find(&told, 1);
+	assert_int_equal(t->end, MODEL_DROPPED);
+	assert_int_equal(t->polls, 1);
+	assert_int_equal(t->wakes[MODEL_BY_SELF], 1);
+	assert_int_equal(t->ns[MODEL_SCHEDULED], 30);
+	told_release(&told);
+}
+
+/* A task that is queued may be put into another queue: no new life. After a loss it may be one. */
+static void test_queued_again(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, RUN(10, 0, 0x80, 0), END(20, 0, 0), USE(30, 1, 0x80, TRIED),
+	     SPAWN(31, 1, 0x80), RUN(40, 0, 0x80, 0), END(50, 0, COMPLETE));
+	assert_int_equal(told.tasks.nr, 1);
+	told_release(&told);
+
+	PLAY(&told, 1000, RUN(10, 0, 0x80, 0), END(20, 0, 0), LOST(25, 0, RUN_START, 1),
+	     SPAWN(31, 1, 0x80), RUN(40, 0, 0x80, 0), END(50, 0, COMPLETE));
+	assert_int_equal(told.tasks.nr, 2);
+	assert_true(told_find(&told, 2)->spawn_exact);
+	told_release(&told);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_address_comes_again),
+		cmocka_unit_test(test_numbers_everywhere),
+		cmocka_unit_test(test_tries),
+		cmocka_unit_test(test_dropped_from_queue),
+		cmocka_unit_test(test_queued_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
