@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Tasks of async-task in the agent's core: how the header is read, what is written, and who has which
+ * duty when our reference is given back.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/async_task.h"
+
+#define TYPE	  3
+#define SCHEDULED 1
+#define RUNNING	  2
+#define COMPLETED 4
+#define CLOSED	  8
+#define TASK	  16
+#define REF	  256
+#define NR_WORDS  512
+#define HEADER	  40
+#define SIZE	  96
+
+static struct wire_lobby lobby;
+static struct wire_region *region;
+static struct wire_thread *mine;
+static uint64_t fake_table[8];
+
+/* The header as today's compiler makes it, or in the order of the source (is_old). */
+struct fake_task {
+	uint64_t words[SIZE / 8];
+	bool is_old;
+};
+
+static uint64_t *state_of(struct fake_task *t)
+{
+	return &t->words[t->is_old ? 0 : 1];
+}
+
+static struct fake_task make_task(uint64_t state, bool is_old)
+{
+	struct fake_task t = { .is_old = is_old };
+
+	t.words[is_old ? 3 : 0] = (uint64_t)fake_table;
+	*state_of(&t) = state;
+	return t;
+}
+
+static uint64_t find_tid_off(void)
+{
+	uint32_t tid = syscall(SYS_gettid);
+	uint64_t tp;
+
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	for (uint64_t off = 0; off < 2048; off += 4)
+		if (*(uint32_t *)(tp + off) == tid)
+			return off;
+	return 0;
+}
+
+static void claimed(struct wire_thread *t)
+{
+	mine = t;
+}
+
+static int set_up(void **state)
+{
+	struct core_table *table;
+	struct async_waker *w;
+
+	lobby = (struct wire_lobby){ .ring_words = NR_WORDS,
+				     .small_words = NR_WORDS,
+				     .stale_ticks = INT64_MAX };
+	region = mmap(NULL, wire_region_size(&lobby), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	core_page = (struct core_page){ .threads = region->threads,
+					.tid_off = find_tid_off(),
+					.clock = WIRE_CLOCK_TSC,
+					.claimed = claimed,
+					.region = region,
+					.lobby = &lobby };
+	memset(core_tables, 0, sizeof(core_tables));
+	table = core_table_find((uint64_t)fake_table, true);
+	*table = (struct core_table){ .id_off = HEADER,
+				      .stage_off = 48,
+				      .trailer_off = SIZE,
+				      .type_word = EVENT_WORD1(0, TYPE),
+				      .addr = (uint64_t)fake_table };
+	fake_table[6] = 0x4711;
+	w = async_waker_find(0x4711, true);
+	*w = (struct async_waker){ .clone = 0x4711, .wake = 1, .wake_by_ref = 2 };
+	core_awake(core_sleep(0));
+	mine->tail = mine->head;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	munmap(region, wire_region_size(&lobby));
+	core_page = (struct core_page){ 0 };
+	return 0;
+}
+
+/* The next event: kind and flags, and its task where it has one. */
+static unsigned take(unsigned *flags, uint64_t *task)
+{
+	const uint64_t *at = (uint64_t *)(mine->bias + mine->tail * 8);
+	unsigned kind = at[0] & 31;
+
+	if (mine->tail == mine->head)
+		return 0;
+	*flags = at[0] >> EVENT_KIND_BITS & 31;
+	*task = kind == EV_RUN_END ? 0 : at[1];
+	mine->tail += kind == EV_RUN_END ? 1 : kind == EV_WAKE ? 2 : 3;
+	return kind;
+}
+
+#define assert_event(kind, wanted_flags, wanted_task)              \
+	do {                                                       \
+		unsigned flags_;                                   \
+		uint64_t task_;                                    \
+		assert_int_equal(take(&flags_, &task_), EV_##kind); \
+		assert_int_equal(flags_, wanted_flags);            \
+		assert_int_equal(task_, wanted_task);              \
+	} while (0)
+
+static uint64_t named(const struct fake_task *t)
+{
+	return (uint64_t)t | EVENT_WORD1(0, TYPE);
+}
+
+/* A run, after which the state is `after`. */
+static enum async_last run(struct fake_task *t, uint64_t after, bool was_woken)
+{
+	struct async_run r;
+
+	async_enter(&r, (uint64_t)t, false);
+	*state_of(t) = after;
+	r.has_returned = true;
+	r.was_woken = was_woken;
+	return async_leave(&r);
+}
+
+/* The state is found in either order of fields, and a poll leaves it as it was. */
+static void test_poll(void **state)
+{
+	for (int is_old = 0; is_old <= 1; is_old++) {
+		struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, is_old);
+
+		core_table_find((uint64_t)fake_table, false)->state_off = 0;
+		assert_int_equal(run(&t, TASK | 2 * REF, false), ASYNC_NOT_LAST);
+		assert_int_equal(*state_of(&t), TASK | REF);
+		assert_event(RUN_START, 0, named(&t));
+		assert_event(RUN_END, EF_END_WANTED, 0);
+	}
+}
+
+/* What does not look like the state of a queued task is never touched. */
+static void test_doubtful_state(void **state)
+{
+	struct fake_task t = make_task(0x7fff12345678, false);
+	struct async_run r;
+
+	async_enter(&r, (uint64_t)&t, false);
+	assert_null(r.slot);
+	assert_int_equal(*state_of(&t), 0x7fff12345678);
+	assert_int_equal(async_leave(&r), ASYNC_NOT_LAST);
+	assert_int_equal(mine->tail, mine->head);
+}
+
+static void test_ends(void **state)
+{
+	struct fake_task t = make_task(SCHEDULED | TASK | REF, false);
+
+	/* completed, wanted; then nobody wants it, and ours is the last reference */
+	assert_int_equal(run(&t, COMPLETED | TASK | REF, false), ASYNC_NOT_LAST);
+	assert_event(RUN_START, 0, named(&t));
+	assert_event(RUN_END, EF_END_COMPLETE | EF_END_WANTED, 0);
+	t = make_task(SCHEDULED | REF, false);
+	assert_int_equal(run(&t, COMPLETED | CLOSED | REF, false), ASYNC_DESTROY);
+	assert_event(RUN_START, 0, named(&t));
+	assert_event(RUN_END, EF_END_COMPLETE, 0);
+	/* closed while it ran; but one that is queued again because it is closed goes on */
+	t = make_task(SCHEDULED | TASK | 2 * REF, false);
+	run(&t, CLOSED | TASK | 2 * REF, false);
+	assert_event(RUN_START, 0, named(&t));
+	assert_event(RUN_END, EF_END_COMPLETE | EF_END_CANCELLED, 0);
+	t = make_task(SCHEDULED | TASK | 2 * REF, false);
+	run(&t, SCHEDULED | CLOSED | TASK | 3 * REF, false);
+	assert_event(RUN_START, 0, named(&t));
+	assert_event(RUN_END, EF_END_WANTED, 0);
+	/* woken while it ran: what is complete now became so in a later run */
+	t = make_task(SCHEDULED | TASK | 2 * REF, false);
+	run(&t, COMPLETED | TASK | 2 * REF, true);
+	assert_event(RUN_START, 0, named(&t));
+	assert_event(RUN_END, EF_END_NOTIFIED, 0);
+}
+
+/* Closed before: its future is dropped, and no reference is held. */
+static void test_drop(void **state)
+{
+	struct fake_task t = make_task(SCHEDULED | CLOSED | 2 * REF, false);
+	struct async_run r;
+
+	async_enter(&r, (uint64_t)&t, false);
+	assert_int_equal(*state_of(&t), SCHEDULED | CLOSED | 2 * REF);
+	r.has_returned = true;
+	assert_int_equal(async_leave(&r), ASYNC_NOT_LAST);
+	assert_event(RUN_START, EF_RUN_DROP, named(&t));
+	assert_event(RUN_END, EF_END_COMPLETE, 0);
+	async_enter(&r, (uint64_t)&t, true);
+	r.has_returned = true;
+	async_leave(&r);
+	assert_event(RUN_START, EF_RUN_DROP | EF_RUN_SHUTDOWN, named(&t));
+	assert_event(RUN_END, EF_END_COMPLETE, 0);
+}
+
+/* A panic unwinds: the hook's cleanup ends the run. */
+static void test_panic(void **state)
+{
+	struct fake_task t = make_task(SCHEDULED | 2 * REF, false);
+	struct async_run r;
+
+	async_enter(&r, (uint64_t)&t, false);
+	*state_of(&t) = CLOSED | 2 * REF;
+	async_leave(&r);
+	assert_int_equal(*state_of(&t), CLOSED | REF);
+	assert_event(RUN_START, 0, named(&t));
+	assert_event(RUN_END, EF_END_COMPLETE | EF_END_PANICKED, 0);
+}
+
+/*
+ * Nobody else knows a task that waits: async-task destroys it at once, and so do we, since our
+ * reference kept it from that.
+ */
+static void test_unreachable(void **state)
+{
+	struct fake_task t = make_task(SCHEDULED | REF, false);
+
+	assert_int_equal(run(&t, REF, false), ASYNC_DESTROY);
+	assert_event(RUN_START, 0, named(&t));
+	assert_event(RUN_END, EF_END_COMPLETE | EF_END_CANCELLED, 0);
+}
+
+/* A runnable that is scheduled for the first time, and one that is to be dropped. */
+static void test_schedule(void **state)
+{
+	struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, false);
+
+	assert_ptr_equal(async_schedule((uint64_t)&t), core_table_find((uint64_t)fake_table, false));
+	assert_event(SPAWN, 0, (uint64_t)&t);
+	*state_of(&t) |= CLOSED;
+	async_schedule((uint64_t)&t);
+	assert_event(WAKE, EF_WAKE_ABORT, named(&t));
+}
+
+static void test_wake(void **state)
+{
+	struct fake_task t = make_task(SCHEDULED | TASK | REF, false);
+	struct async_run r;
+
+	/* before the first run nothing is known of the header; the wake goes on all the same */
+	assert_int_equal(async_wake((uint64_t)&t)->wake, 1);
+	async_schedule((uint64_t)&t);
+	assert_event(SPAWN, 0, (uint64_t)&t);
+	assert_int_equal(async_wake((uint64_t)&t)->wake_by_ref, 2); /* it is queued */
+	*state_of(&t) = COMPLETED | TASK | REF;
+	async_wake((uint64_t)&t);
+	*state_of(&t) = CLOSED | TASK | REF;
+	async_wake((uint64_t)&t);
+	assert_int_equal(mine->tail, mine->head);
+	*state_of(&t) = TASK | REF;
+	async_wake((uint64_t)&t);
+	assert_event(WAKE, EF_WAKE_TRIED, named(&t));
+	*state_of(&t) = RUNNING | TASK | REF;
+	async_wake((uint64_t)&t);
+	assert_event(WAKE, EF_WAKE_TRIED | EF_WAKE_RUNNING, named(&t));
+	/* by itself */
+	*state_of(&t) = SCHEDULED | TASK | REF;
+	async_enter(&r, (uint64_t)&t, false);
+	assert_event(RUN_START, 0, named(&t));
+	*state_of(&t) = RUNNING | TASK | 2 * REF;
+	async_wake((uint64_t)&t);
+	assert_int_equal(mine->tail, mine->head);
+	r.has_returned = true;
+	async_leave(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_poll, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_doubtful_state, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_drop, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_panic, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_unreachable, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_schedule, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_wake, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
