@@ -221,7 +221,8 @@ enum async_last async_leave(struct async_run *r)
 		flags = end_flags_of(r, state);
 		/* The stamp after the look: an end that is a later run's must not seem to come
 		 * before that run began. */
-		__asm__ volatile("lfence" ::: "memory");
+		if (flags & EF_END_COMPLETE)
+			__asm__ volatile("lfence" ::: "memory");
 		if (r->run.bits & CORE_RECORDED) {
 			write_end(t, &r->run, flags, ticks_now(p));
 		} else {
