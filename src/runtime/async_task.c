@@ -188,6 +188,11 @@ static const struct {
 	{ "async-task-4", "async-task" },
 };
 
+/* polling makes its system calls by itself, not by libc's functions that the agent stands in front
+ * of. */
+static const char waits_note[] =
+	"threads that wait for I/O or timers show as neither busy nor asleep";
+
 static void name_runtime(struct finding *f, struct found_runtime *r)
 {
 	struct strbuf version = STRBUF_INIT;
@@ -214,10 +219,11 @@ static void recognise(struct finding *f)
 		f->tables.v[i].runtime = f->runtimes.nr;
 		r.nr_tables += f->tables.v[i].plan.kind == WIRE_TABLE_ASYNC_TASK;
 	}
-	if (s.nr_metadata)
-		r.note = "tasks with metadata of the program's own are not recorded";
 	if (r.nr_tables || r.nr_refused) {
 		name_runtime(f, &r);
+		r.note = s.nr_metadata ? "tasks with metadata of the program's own are not recorded"
+			 : strcmp(r.name, "async-task") != 0 ? waits_note
+							     : "";
 		vec_push(&f->runtimes, r);
 	}
 	map_release(&s.wakers);

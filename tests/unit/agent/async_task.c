@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Tasks of async-task in the agent's core: how the header is read, what is written, and who has which
- * duty when our reference is given back.
+ * Tasks of async-task in the agent's core: how the header is read, what is written, and who has
+ * which duty when our reference is given back.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -121,13 +121,13 @@ static unsigned take(unsigned *flags, uint64_t *task)
 	return kind;
 }
 
-#define assert_event(kind, wanted_flags, wanted_task)              \
-	do {                                                       \
-		unsigned flags_;                                   \
-		uint64_t task_;                                    \
+#define assert_event(kind, wanted_flags, wanted_task)               \
+	do {                                                        \
+		unsigned flags_;                                    \
+		uint64_t task_;                                     \
 		assert_int_equal(take(&flags_, &task_), EV_##kind); \
-		assert_int_equal(flags_, wanted_flags);            \
-		assert_int_equal(task_, wanted_task);              \
+		assert_int_equal(flags_, wanted_flags);             \
+		assert_int_equal(task_, wanted_task);               \
 	} while (0)
 
 static uint64_t named(const struct fake_task *t)
@@ -253,7 +253,8 @@ static void test_schedule(void **state)
 {
 	struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, false);
 
-	assert_ptr_equal(async_schedule((uint64_t)&t), core_table_find((uint64_t)fake_table, false));
+	assert_ptr_equal(async_schedule((uint64_t)&t),
+			 core_table_find((uint64_t)fake_table, false));
 	assert_event(SPAWN, 0, (uint64_t)&t);
 	*state_of(&t) |= CLOSED;
 	async_schedule((uint64_t)&t);
