@@ -95,25 +95,50 @@ static const char *obstacle(const struct subject *s, const char **todo)
 	return NULL;
 }
 
+/* "tokio 1.54.1 and smol 2.0.2": those that have tables, or the first. Returns how many have. */
+static uint32_t name_runtimes(const struct discovery *d, struct strbuf *out)
+{
+	uint32_t nr = 0, first = 0;
+
+	for (uint32_t i = d->nr_runtimes; i-- > 0;) {
+		nr += !!d->runtimes[i].nr_tables;
+		if (d->runtimes[i].nr_tables)
+			first = i;
+	}
+	for (uint32_t i = first; i < d->nr_runtimes; i++) {
+		const struct found_runtime *r = &d->runtimes[i];
+
+		if (i != first && !r->nr_tables)
+			continue;
+		strbuf_addf(out, "%s%s%s%s", i == first ? "" : " and ", r->name,
+			    *r->version ? " " : "", r->version);
+		if (!nr)
+			break;
+	}
+	return nr;
+}
+
 /* The first thing that a reader wants to know. Returns whether something can be recorded. */
 static bool verdict(const struct subject *s, struct strbuf *out)
 {
 	const struct discovery *d = s->d;
 	const char *todo, *why = obstacle(s, &todo);
-	const struct found_runtime *r = d->nr_runtimes ? &d->runtimes[0] : NULL;
+	uint32_t nr;
 
-	if (!r) {
+	if (!d->nr_runtimes) {
 		strbuf_addstr(out, "no async runtime inside that futrace knows: nothing to record");
 		return false;
 	}
-	strbuf_addf(out, "%s%s%s ", r->name, *r->version ? " " : "", r->version);
-	if (!r->nr_tables || why) {
-		strbuf_addf(out, "cannot be recorded%s", r->nr_tables ? " yet" : "");
+	nr = name_runtimes(d, out);
+	if (!nr || why) {
+		strbuf_addf(out, " cannot be recorded%s", nr ? " yet" : "");
 		return false;
 	}
-	strbuf_addstr(out, d->link == ELF_SHARED_OBJECT
-				   ? "is recorded when a recorded program loads it"
-				   : "can be recorded");
+	if (d->link == ELF_SHARED_OBJECT)
+		strbuf_addf(out, " %s recorded when a recorded program loads it",
+			    nr == 1 ? "is" : "are");
+	else
+		strbuf_addstr(out, " can be recorded");
 	return true;
 }
 
