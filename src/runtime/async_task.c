@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * async-task 4, of which async-std, smol and everything else on async-executor are made. A task
- * begins with a header that points to a static TaskVTable of its future type:
+ * async-task 4.3 and later, of which async-std, smol and everything else on async-executor are
+ *made. A task begins with a header that points to a static TaskVTable of its future type:
  *
  *	0 schedule  1 drop_future  2 get_output  3 drop_ref  4 destroy  5 run  6 clone_waker
  *	7 layout_info -> { align, size, offset_s, offset_f, offset_r }
@@ -18,12 +18,15 @@
  * The header has no fixed order of fields. Up to 40 bytes it is searched for the pointer at run
  * time. A longer one holds metadata of the program's, whose place is not known: refused.
  */
+#include <stdio.h>
+
 #include "base/map.h"
 #include "runtime/async_task.h"
 #include "runtime/scan.h"
 
 enum { LAYOUT_ALIGN, LAYOUT_SIZE, LAYOUT_S, LAYOUT_F, LAYOUT_R, LAYOUT_WORDS };
 
+#define OLDEST_MINOR 3
 #define NR_CODE	     7
 #define MIN_HEADER   32 /* without std: no propagate_panic */
 #define MAX_HEADER   40
@@ -206,6 +209,27 @@ static void name_runtime(struct finding *f, struct found_runtime *r)
 	strbuf_release(&version);
 }
 
+/* Its code, but none of its tables. */
+static void note_absence(struct finding *f, struct found_runtime *r)
+{
+	struct strbuf version = STRBUF_INIT;
+	unsigned minor;
+
+	scan_versions(f, "async-task-4", &version);
+	if (version.len) {
+		r->name = "async-task";
+		r->version = finding_string(f, version.s);
+		r->note = sscanf(version.s, "4.%u.", &minor) == 1 && minor < OLDEST_MINOR
+				  ? "its task tables have another shape; async-task 4.3 and later "
+				    "can be recorded"
+				  : "async-task's code is inside, but no task is ever spawned with "
+				    "it";
+		r->waker_known = false;
+		vec_push(&f->runtimes, *r);
+	}
+	strbuf_release(&version);
+}
+
 static void recognise(struct finding *f)
 {
 	struct found_runtime r = { .waker_known = true, .note = "" };
@@ -225,6 +249,8 @@ static void recognise(struct finding *f)
 			 : strcmp(r.name, "async-task") != 0 ? waits_note
 							     : "";
 		vec_push(&f->runtimes, r);
+	} else {
+		note_absence(f, &r);
 	}
 	map_release(&s.wakers);
 	map_release(&s.broken);
