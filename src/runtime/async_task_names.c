@@ -147,43 +147,69 @@ static const struct naming naming = {
 
 /* ---- legacy symbols ---- */
 
-struct guard {
-	const struct symbol *symbols; /* all names of the glue */
-	size_t nr;
-};
-
-/* The arguments of the guard, NULL: it is none. */
-static const char *guard_of(const char *text)
+/* core::ptr::drop_in_place<async_task::raw::RawTask<F,T,S,M>::run::Guard<…>>: all four. */
+static bool args_of_guard(const char *text, struct span args[NAMES_MAX_ARGS])
 {
 	const char *at = strstr(text, "::run::Guard<");
 
-	return str_has_prefix(text, "core::ptr::drop_in_place<async_task::raw::RawTask<") && at
-		       ? at + strlen("::run::")
-		       : NULL;
+	return at && type_args(at, strlen(at), args, NAMES_MAX_ARGS) == 4;
 }
 
-static void note_guard(struct finding *f, void *ctx, const struct symbol *s, size_t nr)
+/* core::ptr::drop_in_place<async_executor::AsyncCallOnDrop<…>>: the future, and who schedules it.
+ */
+static bool args_of_future(const char *text, struct span args[NAMES_MAX_ARGS])
 {
-	struct guard *g = ctx;
+	static const char executor[] = "async_executor::";
 
-	for (size_t i = 0; i < nr; i++)
-		if (!g->nr && strstr(s[i].name, "10async_task3raw") == NULL &&
-		    strstr(s[i].name, "drop_in_place$LT$async_task..raw..RawTask"))
-			*g = (struct guard){ s, nr };
+	if (type_args(text, strlen(text), args, 1) != 1)
+		return false;
+	args[2] = (struct span){ executor, sizeof(executor) - 1 };
+	return true;
 }
 
-/* Takes over the types of all guards that share the glue. Returns how many there are. */
-static uint32_t name_by_guard(struct finding *f, struct found_table *t, const struct guard *g)
+/* Which slot calls drop glue that tells types, the better first. */
+static const struct glue {
+	uint8_t slot;
+	const char *mangled; /* part of its symbol */
+	bool (*args)(const char *text, struct span args[NAMES_MAX_ARGS]);
+} glues[] = {
+	{ ASYNC_TASK_RUN, "drop_in_place$LT$async_task..raw..RawTask", args_of_guard },
+	/* where panics abort there are no guards */
+	{ ASYNC_TASK_DROP_FUTURE, "drop_in_place$LT$async_executor..AsyncCallOnDrop$LT$",
+	  args_of_future },
+};
+
+/* The glue that a table calls, under all its names. */
+struct found_glue {
+	const struct glue *glue;
+	const struct symbol *symbols;
+	size_t nr;
+};
+
+static void note_glue(struct finding *f, void *ctx, const struct symbol *s, size_t nr)
+{
+	struct found_glue *g = ctx;
+
+	for (size_t i = 0; i < nr && !g->nr; i++)
+		if (strstr(s[i].name, g->glue->mangled)) {
+			g->symbols = s;
+			g->nr = nr;
+		}
+}
+
+/* Takes over the types of all that share the glue. */
+static void name_by_glue(struct finding *f, struct found_table *t, const struct found_glue *g)
 {
 	struct strbuf names = STRBUF_INIT;
 	uint32_t nr = 0;
 
 	for (size_t i = 0; i < g->nr; i++) {
-		char *text = demangle(g->symbols[i].name);
-		const char *holder = text ? guard_of(text) : NULL;
+		char *text = strstr(g->symbols[i].name, g->glue->mangled)
+				     ? demangle(g->symbols[i].name)
+				     : NULL;
 		struct span args[NAMES_MAX_ARGS];
 
-		if (holder && type_args(holder, strlen(holder), args, NAMES_MAX_ARGS) == 4) {
+		if (text && g->glue->args(text, args)) {
 			set_types(f, t, args);
 			strbuf_addf(&names, "%s%s", nr++ ? " | " : "", t->name);
 		}
@@ -194,40 +220,34 @@ static uint32_t name_by_guard(struct finding *f, struct found_table *t, const st
 		t->nr_candidates = nr;
 	}
 	strbuf_release(&names);
-	return nr;
 }
 
-/* The glue of several guards may be one function, with the name of only one of them. */
-static void names_by_guards(struct finding *f)
+/* Glue of several types may be one function, with the name of only one of them. */
+static void names_by_glue(struct finding *f, const struct glue *glue)
 {
-	struct guard *guards = xcalloc(f->tables.nr + 1, sizeof(*guards));
+	struct found_glue *found = xcalloc(f->tables.nr + 1, sizeof(*found));
 	struct map users = MAP_INIT;
 
 	names_each(t, f, WIRE_TABLE_ASYNC_TASK)
 	{
-		struct guard *g = &guards[t - f->tables.v];
+		struct found_glue *g = &found[t - f->tables.v];
 
-		calls_each(f, t->plan.words[ASYNC_TASK_RUN], note_guard, g);
+		g->glue = glue;
+		calls_each(f, t->plan.words[glue->slot], note_glue, g);
 		if (g->nr)
 			++*map_put(&users, g->symbols->va, NULL);
 	}
 	names_each(t, f, WIRE_TABLE_ASYNC_TASK)
 	{
-		const struct guard *g = &guards[t - f->tables.v];
-		uint64_t nr_users = g->nr ? *map_get(&users, g->symbols->va) : 0;
+		const struct found_glue *g = &found[t - f->tables.v];
 
 		if (t->name[0] || !g->nr)
 			continue;
-		if (name_by_guard(f, t, g) && nr_users > t->nr_candidates) {
-			char *name = xasprintf("%s | ?", t->name);
-
-			t->name = finding_string(f, name);
-			t->nr_candidates = nr_users;
-			free(name);
-		}
+		name_by_glue(f, t, g);
+		names_are_merged(f, &naming, t, *map_get(&users, g->symbols->va));
 	}
 	map_release(&users);
-	free(guards);
+	free(found);
 }
 
 void async_task_give_names(struct finding *f)
@@ -245,6 +265,7 @@ void async_task_give_names(struct finding *f)
 		names_by_dwarf(f, &naming);
 	if (f->syms && f->syms->nr) {
 		names_by_v0(f, &naming);
-		names_by_guards(f);
+		for (size_t i = 0; i < ARRAY_SIZE(glues); i++)
+			names_by_glue(f, &glues[i]);
 	}
 }

@@ -82,9 +82,8 @@ static bool name_by_dwarf(struct finding *f, const struct naming *n, struct foun
 	return true;
 }
 
-/* A table whose functions all serve other tables too: every name that they have is possible. */
-static void name_merged(struct finding *f, const struct naming *n, struct found_table *t,
-			uint32_t nr_users)
+void names_are_merged(struct finding *f, const struct naming *n, struct found_table *t,
+		      uint32_t nr_users)
 {
 	if (t->name[0] && t->nr_candidates < nr_users) {
 		char *name = xasprintf("%s | ?", t->name);
@@ -134,7 +133,7 @@ void names_by_dwarf(struct finding *f, const struct naming *n)
 		   n->kind) if (!t->name[0] &&
 				name_by_dwarf(f, n, t,
 					      names_find(fns.v, fns.nr, t->plan.words[first])))
-		name_merged(f, n, t, *map_get(&users, t->plan.words[first]));
+		names_are_merged(f, n, t, *map_get(&users, t->plan.words[first]));
 	map_release(&users);
 	vec_release(&fns);
 }
@@ -187,7 +186,7 @@ void names_by_v0(struct finding *f, const struct naming *n)
 		if (t->name[0])
 			continue;
 		name_by_v0(f, n, t, t->plan.words[first]);
-		name_merged(f, n, t, *map_get(&users, t->plan.words[first]));
+		names_are_merged(f, n, t, *map_get(&users, t->plan.words[first]));
 	}
 	map_release(&users);
 }

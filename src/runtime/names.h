@@ -39,6 +39,10 @@ struct naming {
 void names_by_dwarf(struct finding *f, const struct naming *n);
 void names_by_v0(struct finding *f, const struct naming *n);
 
+/* A table whose functions all serve other tables too: every name that they have is possible. */
+void names_are_merged(struct finding *f, const struct naming *n, struct found_table *t,
+		      uint32_t nr_users);
+
 /* Among functions sorted by address; NULL when it is not among them. */
 struct dwarf_function *names_find(struct dwarf_function *fns, size_t nr, uint64_t va);
 
