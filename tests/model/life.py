@@ -77,6 +77,11 @@ def lost_between(losses, a, b):
     return i < len(losses) and losses[i] < b
 
 
+def takes_idle(flags):
+    """A shutdown that goes through all tasks, not through a queue."""
+    return "shutdown" in flags and "drop" not in flags
+
+
 def took_it(flags):
     """Of the end of a shutdown."""
     return "panicked" in flags or {"complete", "notified"} <= flags
@@ -162,7 +167,7 @@ class Life:
         self.first_start = self.first_start or (seq, addr)
         if self.ended is not None:
             self.revive(seq)
-        if self.owner and "shutdown" in run.flags:
+        if self.owner and takes_idle(run.flags):
             self.shutdown, self.saw_shutdown = run, True
         elif self.owner:
             self.start_over(seq, run)
@@ -173,7 +178,7 @@ class Life:
         lost = lost_between(self.s.loss, self.mark_seq, seq)
         unseen = False
         if self.state == "pending":
-            queued = self.hint or "shutdown" not in run.flags
+            queued = self.hint or not takes_idle(run.flags)
             if queued:
                 self.infer_wake(lost)
             self.spend("sched" if queued else "idle", seq)
@@ -188,7 +193,7 @@ class Life:
         """A poll begins although another run is open."""
         if self.rival:  # both cannot have come from one place in the queue: that one was real
             self.rival_was_real()
-        if "shutdown" not in self.owner_flags:
+        if not takes_idle(self.owner_flags):
             lost = lost_between(self.s.loss, self.mark_seq, seq)
             self.close_run(seq)
             if not self.notified:
@@ -252,7 +257,7 @@ class Life:
             else:
                 self.rival_was_real()
                 self.over_flags = flags & {"complete", "cancelled", "panicked"}
-        elif self.owner and self.shutdown and "shutdown" not in self.owner_flags:
+        elif self.owner and self.shutdown and not takes_idle(self.owner_flags):
             if run is self.shutdown and took_it(flags) and not woken and "panicked" not in flags:
                 self.owner_was_void()
             elif run is self.owner and found_taken(flags) and not woken:
@@ -289,22 +294,29 @@ class Life:
     def finish(self, flags, seq):
         self.ended, self.state, self.shutdown = self.time(seq), "ended", None
         self.changes.append((seq, -1))
-        self.taken = "shutdown" in self.owner_flags and took_it(flags)
+        self.taken = takes_idle(self.owner_flags) and took_it(flags)
         self.queue_unseen = self.queue_unseen and not self.notified
         self.grace = LATE_GRACE_NS if self.taken and self.queue_unseen else GRACE_NS
         self.wanted = "wanted" in flags
         if "panicked" in flags:
             self.reason = "panicked"
-        elif "drop" in self.owner_flags:
-            self.reason = "cancelled"
         elif "shutdown" in self.owner_flags:
             self.reason = "dropped"
+        elif "drop" in self.owner_flags:
+            self.reason = "cancelled"
         elif "cancelled" not in flags or self.saw_finished:
             self.reason = "completed"
         else:
             self.reason = "dropped" if self.saw_shutdown else "cancelled"
 
-    def ev_wake(self, seq, waker, running):
+    def is_queued(self, seq):
+        return self.state == "sched" and not self.owner and not lost_between(self.s.loss, self.mark_seq, seq)
+
+    def ev_wake(self, seq, waker, running, tried):
+        if tried and not lost_between(self.s.loss, self.mark_seq, seq):
+            if self.is_queued(seq) or self.ended is not None:
+                return
+            running = running or self.owner
         if running:
             if (self.owner or self.state == "pending") and not self.hint:
                 self.hint = waker

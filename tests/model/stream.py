@@ -35,6 +35,7 @@ class Stream:
         self.threads, self.lives, self.reaped, self.ever = {}, {}, [], []
         self.places = collections.defaultdict(set)  # of the tasks of a runtime, "in" a worker or "out"
         self.spawns = collections.defaultdict(list)  # by address
+        self.by_addr, self.residents, self.nr_residents = set(), {}, 0
         self.loss, self.spawn_loss = [], []
         self.lost = collections.Counter()
         self.stray = 0
@@ -55,6 +56,25 @@ class Stream:
 
     def key(self, ev):
         return ev.id, self.rec.type_of(ev.type)["runtime_id"]
+
+    # Runtimes without ids: a task is named by its address, which comes again.
+    def resident(self, addr):
+        """The key of the task that lives there."""
+        life = self.lives.get(self.residents.get(addr))
+        return life.key if life and life.ended is None else None
+
+    def key_of_run(self, ev):
+        """The number of the task in place of its address, if that names it."""
+        if ev.id != ev.addr or not ev.addr:
+            return self.key(ev)
+        runtime = self.rec.type_of(ev.type)["runtime_id"]
+        self.by_addr.add(ev.type)
+        key = self.resident(ev.addr)
+        if key and key[1] == runtime:
+            return key
+        self.residents.pop(ev.addr, None)
+        self.nr_residents += 1
+        return self.nr_residents, runtime
 
     def is_helper(self, type_, seq):
         return self.learnt.get(type_, seq + 1) <= seq
@@ -120,7 +140,7 @@ class Stream:
                 self.note_kind(thr, outer.key, outer.type, ev.seq)
 
     def on_run_start(self, ev, thr):
-        key = self.key(ev)
+        key = self.key_of_run(ev)
         thr.sleep_from = None
         # one task, one type: that of its first sighting in this life
         life = self.live(key, ev)
@@ -134,7 +154,10 @@ class Stream:
             if life:
                 life.add(ev.seq, "finished", run)
             return
-        self.life(key, ev).add(ev.seq, "start", run, ev.addr)
+        life = self.life(key, ev)
+        if ev.id == ev.addr:
+            self.residents[ev.addr] = key
+        life.add(ev.seq, "start", run, ev.addr)
 
     def note_place(self, ev, thr, key, type_):
         if type_ is None or self.rec.type_of(type_)["kind"] != "task":
@@ -171,13 +194,19 @@ class Stream:
         return Waker(cause, ev.tid, top.type if by_task else None, by_task)
 
     def on_wake(self, ev, thr):
-        key = self.key(ev)
+        key = self.resident(ev.id) if ev.type in self.by_addr else self.key(ev)
+        if not key:
+            return
         life = self.live(key, ev)
         waker = self.waker(ev, thr, key, life)
-        if life or "running" not in ev.flags:
-            self.life(key, ev).add(ev.seq, "wake", waker, "running" in ev.flags)
+        if life or not ev.flags & {"running", "tried"}:
+            self.life(key, ev).add(ev.seq, "wake", waker, "running" in ev.flags, "tried" in ev.flags)
 
     def on_spawn(self, ev, thr):
+        key = self.resident(ev.addr)
+        if key and self.lives[key].is_queued(ev.seq):
+            return
+        self.residents.pop(ev.addr, None)
         parent = next((r for r in reversed(thr.stack) if not self.is_helper(r.type, ev.seq)), None)
         self.spawns[ev.addr].append((ev.seq, ev, parent))
 
