@@ -164,18 +164,25 @@ static bool has_panicked(const struct async_run *r, uint64_t state)
 	return (state & (TASK | CLOSED)) != TASK || holds_panic(r);
 }
 
+static unsigned wanted_flag(uint64_t state)
+{
+	return state & TASK ? EF_END_WANTED : 0;
+}
+
 static unsigned end_flags_of(const struct async_run *r, uint64_t state)
 {
-	unsigned wanted = state & TASK ? EF_END_WANTED : 0;
+	/* Who awaits the task may have taken the panic already, and let go of the handle. */
+	unsigned panicked = EF_END_PANICKED | wanted_flag(r->run.state);
+	unsigned wanted = wanted_flag(state);
 
 	if (!r->is_held)
 		return EF_END_COMPLETE; /* the future was dropped */
 	if (!r->has_returned)
-		return EF_END_COMPLETE | EF_END_PANICKED | wanted;
+		return EF_END_COMPLETE | panicked | wanted;
 	if (r->was_woken)
 		return EF_END_NOTIFIED; /* what is complete now became so in a later run */
 	if (state & COMPLETED)
-		return EF_END_COMPLETE | wanted | (has_panicked(r, state) ? EF_END_PANICKED : 0);
+		return EF_END_COMPLETE | wanted | (has_panicked(r, state) ? panicked : 0);
 	/* Closed while it ran; closed later it would be queued once more. Or ours is the last
 	 * reference: nobody can ever wake it. */
 	if ((state & (CLOSED | SCHEDULED)) == CLOSED || (state / REFERENCE == 1 && !(state & TASK)))
