@@ -16,7 +16,9 @@ fn main() {
 			let h = inner.clone();
 			let (_, f) = counted("of_smol", async move {
 				Countdown(n).await;
-				h.spawn(counted("of_tokio", Countdown(n)).1).await.expect("task");
+				h.spawn(counted("of_tokio", Countdown(n)).1)
+					.await
+					.expect("task");
 			});
 			let t = smol::spawn(f);
 			handle.spawn(counted("of_tokio", t).1).await.expect("task");

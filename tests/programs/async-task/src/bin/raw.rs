@@ -70,7 +70,13 @@ fn main() {
 	assert_eq!(run(), 7);
 	for n in 0..7 {
 		let slot = Slot::default();
-		let (rec, t) = spawn("woken_by_thread", Sleeps { slot: slot.clone(), left: n });
+		let (rec, t) = spawn(
+			"woken_by_thread",
+			Sleeps {
+				slot: slot.clone(),
+				left: n,
+			},
+		);
 		rec.knows_wakes(0);
 		rec.by_thread.store(n, SeqCst);
 		t.detach();

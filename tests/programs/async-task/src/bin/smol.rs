@@ -140,7 +140,13 @@ async fn ticks(rec: Arc<Rec>) {
 async fn local(ex: &LocalExecutor<'static>) {
 	for n in 1..8 {
 		let slot = Slot::default();
-		let (rec, f) = counted("woken_by_task", Sleeps { slot: slot.clone(), left: n });
+		let (rec, f) = counted(
+			"woken_by_task",
+			Sleeps {
+				slot: slot.clone(),
+				left: n,
+			},
+		);
 		rec.knows_wakes(0);
 		let t = ex.spawn(f);
 		let (_, w) = counted("wakes_another", wakes_another(rec, slot, n));
@@ -150,7 +156,13 @@ async fn local(ex: &LocalExecutor<'static>) {
 	}
 	for n in 1..6 {
 		let slot = Slot::default();
-		let (rec, f) = counted("woken_by_thread", Sleeps { slot: slot.clone(), left: n });
+		let (rec, f) = counted(
+			"woken_by_thread",
+			Sleeps {
+				slot: slot.clone(),
+				left: n,
+			},
+		);
 		rec.knows_wakes(0);
 		let t = ex.spawn(f);
 		let (_, ticker) = counted("ticks", ticks(rec.clone()));
@@ -190,7 +202,9 @@ fn dropped() {
 		})
 		.collect();
 	while ex.try_tick() {}
-	let queued: Vec<_> = (0..3).map(|_| ex.spawn(counted("queued", Countdown(1)).1)).collect();
+	let queued: Vec<_> = (0..3)
+		.map(|_| ex.spawn(counted("queued", Countdown(1)).1))
+		.collect();
 	tasks.into_iter().chain(queued).for_each(Task::detach);
 	drop(ex);
 }
