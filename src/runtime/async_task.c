@@ -183,11 +183,12 @@ static uint32_t refuse(struct finding *f, struct search *s)
 /* By what a program knows it; each is made of the next. */
 static const struct {
 	const char *crate, *name;
+	bool is_other; /* than its name says, so its version is not */
 } makers[] = {
 	{ "async-std-1", "async-std" },
 	{ "smol-2", "smol" },
 	{ "smol-1", "smol" },
-	{ "async-executor-1", "smol" },
+	{ "async-executor-1", "smol", .is_other = true },
 	{ "async-task-4", "async-task" },
 };
 
@@ -199,13 +200,16 @@ static const char waits_note[] =
 static void name_runtime(struct finding *f, struct found_runtime *r)
 {
 	struct strbuf version = STRBUF_INIT;
-	size_t i = 0;
 
-	while (i < ARRAY_SIZE(makers) && !version.len)
-		scan_versions(f, makers[i++].crate, &version);
-	r->name = version.len ? makers[i - 1].name : "async-task";
-	/* async-executor has versions of its own */
-	r->version = finding_string(f, i - 1 == 3 ? "" : version.s);
+	r->name = "async-task";
+	r->version = "";
+	for (size_t i = 0; i < ARRAY_SIZE(makers) && !version.len; i++) {
+		scan_versions(f, makers[i].crate, &version);
+		if (!version.len)
+			continue;
+		r->name = makers[i].name;
+		r->version = makers[i].is_other ? "" : finding_string(f, version.s);
+	}
 	strbuf_release(&version);
 }
 

@@ -56,11 +56,26 @@ static bool is_checked(const struct span *t)
 	       has(t, "spawn_local::Checked<");
 }
 
+/* Executor::spawn<T, F>::{async block}, which async-executor had before AsyncCallOnDrop. */
+static bool unwrap_spawn(struct span *type)
+{
+	struct span t = *type, args[2];
+	const char *at = memmem(t.s, t.len, "::spawn", 7);
+
+	if (!at || !(starts_with(&t, "async_executor::") || starts_with(&t, "<async_executor::")) ||
+	    type_args(at, t.s + t.len - at, args, 2) != 2)
+		return false;
+	*type = args[1];
+	return true;
+}
+
 static void unwrap(struct span *type, bool *is_local)
 {
 	for (;;) {
 		struct span t = *type;
 
+		if (unwrap_spawn(type))
+			continue;
 		if (is_checked(&t)) {
 			const char *at = memmem(t.s, t.len, "Checked<", 8);
 
