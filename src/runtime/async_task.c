@@ -43,14 +43,6 @@ struct search {
 	size_t first;
 };
 
-static bool read_layout(const struct finding *f, uint64_t va, uint64_t layout[LAYOUT_WORDS])
-{
-	for (unsigned i = 0; i < LAYOUT_WORDS; i++)
-		if (!image_word(f->img, va + 8 * i, &layout[i]))
-			return false;
-	return true;
-}
-
 static bool is_layout(const uint64_t l[LAYOUT_WORDS])
 {
 	uint64_t align = l[LAYOUT_ALIGN], size = l[LAYOUT_SIZE];
@@ -58,6 +50,22 @@ static bool is_layout(const uint64_t l[LAYOUT_WORDS])
 	return align >= 8 && align <= MAX_ALIGN && !(align & (align - 1)) && size <= MAX_BYTES &&
 	       size % align == 0 && l[LAYOUT_S] >= MIN_HEADER && l[LAYOUT_S] <= MAX_METADATA &&
 	       l[LAYOUT_F] >= l[LAYOUT_S] && l[LAYOUT_F] == l[LAYOUT_R] && l[LAYOUT_R] <= size;
+}
+
+/* Which of size and alignment comes first is the compiler's choice. */
+static bool read_layout(const struct finding *f, uint64_t va, uint64_t layout[LAYOUT_WORDS])
+{
+	uint64_t first;
+
+	for (unsigned i = 0; i < LAYOUT_WORDS; i++)
+		if (!image_word(f->img, va + 8 * i, &layout[i]))
+			return false;
+	if (is_layout(layout))
+		return true;
+	first = layout[LAYOUT_ALIGN];
+	layout[LAYOUT_ALIGN] = layout[LAYOUT_SIZE];
+	layout[LAYOUT_SIZE] = first;
+	return is_layout(layout);
 }
 
 /* The layout of the task table at this place; false: there is none. */
@@ -71,7 +79,7 @@ static bool is_table(const struct finding *f, const struct scan_place *at,
 			return false;
 	if (f->img->is_dyn && !image_is_relocated(at->segment, at->va + 8 * ASYNC_TASK_LAYOUT))
 		return false;
-	return va % 8 == 0 && read_layout(f, va, layout) && is_layout(layout);
+	return va % 8 == 0 && read_layout(f, va, layout);
 }
 
 static bool add_table(struct finding *f, void *arg, const struct scan_place *at)
