@@ -109,13 +109,10 @@ static bool add_table(struct finding *f, void *arg, const struct scan_place *at)
 	};
 	for (unsigned i = 0; i < ASYNC_TASK_NR_WORDS; i++)
 		w->words[i] = scan_load(at->p + 8 * i);
-	if (layout[LAYOUT_S] > MAX_HEADER || layout[LAYOUT_SIZE] < MAX_HEADER) {
-		s->nr_metadata++;
+	map_put(&s->wakers, w->words[ASYNC_TASK_CLONE_WAKER], NULL);
+	if (layout[LAYOUT_S] > MAX_HEADER || layout[LAYOUT_SIZE] < MAX_HEADER)
 		map_put(&s->broken, w->words[ASYNC_TASK_CLONE_WAKER], NULL);
-	} else {
-		map_put(&s->wakers, w->words[ASYNC_TASK_CLONE_WAKER], NULL);
-		vec_push(&f->tables, t);
-	}
+	vec_push(&f->tables, t);
 	return true;
 }
 
@@ -169,7 +166,9 @@ static uint64_t clone_of(const struct wire_table *w)
 	return w->words[w->kind == WIRE_TABLE_ASYNC_TASK ? ASYNC_TASK_CLONE_WAKER : 0];
 }
 
-/* Only tables whose wakers are known, and wakers all of whose tasks are. Returns how many are not.
+/*
+ * Keeps tables whose wakers are known, and wakers all of whose tasks are. What has no waker table
+ * is no task table; the others are counted. Returns how many.
  */
 static uint32_t refuse(struct finding *f, struct search *s)
 {
@@ -178,11 +177,14 @@ static uint32_t refuse(struct finding *f, struct search *s)
 
 	for (size_t i = s->first; i < f->tables.nr; i++) {
 		const struct wire_table *w = &f->tables.v[i].plan;
+		bool has_waker = *map_get(&s->wakers, clone_of(w));
 
-		if (*map_get(&s->wakers, clone_of(w)) && !map_get(&s->broken, clone_of(w)))
+		if (has_waker && !map_get(&s->broken, clone_of(w))) {
 			f->tables.v[kept++] = f->tables.v[i];
-		else
-			nr += w->kind == WIRE_TABLE_ASYNC_TASK;
+		} else if (has_waker && w->kind == WIRE_TABLE_ASYNC_TASK) {
+			s->nr_metadata += w->id_off > MAX_HEADER;
+			nr++;
+		}
 	}
 	f->tables.nr = kept;
 	return nr;
@@ -250,7 +252,7 @@ static void recognise(struct finding *f)
 	scan_tables(f, ASYNC_TASK_NR_WORDS, add_table, &s);
 	if (s.wakers.nr)
 		scan_tables(f, WAKER_WORDS, add_waker, &s);
-	r.nr_refused = refuse(f, &s) + s.nr_metadata;
+	r.nr_refused = refuse(f, &s);
 	for (size_t i = s.first; i < f->tables.nr; i++) {
 		f->tables.v[i].runtime = f->runtimes.nr;
 		r.nr_tables += f->tables.v[i].plan.kind == WIRE_TABLE_ASYNC_TASK;
