@@ -170,11 +170,18 @@ ALWAYS_INLINE bool core_leave(struct core_run *run, struct core_entry e,
 			      const struct wire_thread *mine)
 {
 	struct wire_thread *t = e.slot;
-	uint64_t header = run->header;
+	uint64_t header = run->header, state;
 
 	if (unlikely(!t || t != mine || !core_page.fast_threads || run->bits != CORE_RECORDED))
 		return core_leave_slowly(run, e);
-	write_end(t, run, end_flags(load(header + TOKIO_STATE)), fast_ticks());
+	/*
+	 * The state before the clock: a thread that loses its CPU between the two stamps late, and
+	 * runs that follow began before. The other way round it would find what they did to the
+	 * task, COMPLETE long before they ran.
+	 */
+	state = load(header + TOKIO_STATE);
+	__asm__ volatile("" : "+r"(state));
+	write_end(t, run, end_flags(state), fast_ticks());
 	return drop_reference(header);
 }
 

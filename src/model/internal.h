@@ -8,10 +8,10 @@
 #include "model/model.h"
 
 /*
- * How long an ended task is kept, in ns of the recording. The clock may be read a little before the
- * state word is looked at; if another worker runs the task in between, the COMPLETE seen was that
- * later run's, which then shows up some nanoseconds behind the end. Longer keeps more memory warm
- * for nothing.
+ * How long an ended task is kept, in ns of the recording. The processor may read the clock a little
+ * before it looks at the state word; if another worker runs the task in between, the COMPLETE seen
+ * was that later run's, which then shows up some nanoseconds behind the end. Longer keeps more
+ * memory warm for nothing.
  */
 #define MODEL_GRACE_NS UINT64_C(1000000)
 /*
