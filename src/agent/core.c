@@ -86,17 +86,26 @@ static bool holds_payload(uint64_t header, const struct core_table *table,
  * Did a panic leave the future? When it was raised, the stack said whether the runtime would be the
  * one to catch it; but a catch of the program's that was inlined beside the runtime's looks the
  * same. Where the output is still in its place (nobody took it, and somebody wants it) it has the
- * last word.
+ * last word. Who awaits the task may be taking it at this very moment, word by word: so it must
+ * stay in its place for a while without the panic.
  */
 static bool has_panicked(const struct core_run *run, const struct core_table *table,
 			 const struct wire_thread *t, uint64_t state)
 {
-	uint32_t stage = load(run->header + table->stage_off);
+	enum { NR_LOOKS = 32 };
 
 	if (!(state & TOKIO_COMPLETE) || !(run->bits & CORE_ESCAPED))
 		return false;
-	return !(state & TOKIO_JOIN_INTEREST && stage == TOKIO_STAGE_FINISHED) ||
-	       holds_payload(run->header, table, t);
+	if (!(state & TOKIO_JOIN_INTEREST))
+		return true;
+	for (unsigned i = 0; i < NR_LOOKS; i++) {
+		uint32_t stage = load(run->header + table->stage_off);
+
+		if (stage != TOKIO_STAGE_FINISHED || holds_payload(run->header, table, t))
+			return true;
+		__builtin_ia32_pause();
+	}
+	return false;
 }
 
 bool core_leave_slowly(struct core_run *run, struct core_entry e)
