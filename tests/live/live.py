@@ -15,6 +15,7 @@ import subprocess
 import time
 
 TIMEOUT_S = 60
+USER_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Failed(Exception):
@@ -186,8 +187,7 @@ class Settings:
 
     def env(self):
         return {
-            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-            "HOME": self.home, "TMPDIR": self.home, "LANG": "C.UTF-8", "RUST_BACKTRACE": "0",
+            "PATH": USER_PATH, "HOME": self.home, "TMPDIR": self.home, "LANG": "C.UTF-8", "RUST_BACKTRACE": "0",
         }
 
 

@@ -18,102 +18,20 @@ import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import builds  # noqa: E402
 import live  # noqa: E402
 
-PROGRAMS = os.path.join(os.path.dirname(HERE), "programs")
-DEMO = os.path.join(HERE, "../../examples/demo")
 ORDINARY_UID = 12345
-# What each profile is needed for; building less saves a minute of every run.
-BUILDS = {
-    "dev": (["--workspace"], "debug"),
-    "release": (["--workspace"], "release"),
-    "profiling": (["--bin", "findings"], "profiling"),
-    "lto": (["--bin", "exact", "--bin", "wakes", "--bin", "race"], "lto"),
-    "stripped": (["--bin", "exact", "--bin", "life", "--bin", "wakes"], "stripped"),
-}
-# Other ways to build and link the same program: RUSTFLAGS of each.
-VARIANTS = {
-    "non-pie": "-C relocation-model=static",
-    "relr-v0": "-C link-arg=-Wl,-z,pack-relative-relocs -C symbol-mangling-version=v0",
-    "unstable": "--cfg tokio_unstable",
-}
-# The programs of async-task: profile and RUSTFLAGS of each build.
-ASYNC_TASK = {
-    "async-task-dev": ("dev", None),
-    "async-task-release": ("release", None),
-    "async-task-lto": ("lto", None),
-    "async-task-v0": ("release", "-C symbol-mangling-version=v0"),
-}
-OLD = ("1.24.2", "1.38.0")
-OLD_SLOW = ("1.30.0", "1.47.0")
 
 
-def cargo(target_dir, *args, cwd=PROGRAMS, flags=None):
-    env = dict(os.environ, **({"RUSTFLAGS": flags} if flags else {}))
-    subprocess.run(["cargo", "build", "--quiet", "--locked", "--target-dir", target_dir, *args], cwd=cwd, env=env,
-                   check=True)
-
-
-def async_task_dir(target_dir, name):
-    """Builds with the same flags share what they depend on."""
-    return os.path.join(target_dir, name if ASYNC_TASK[name][1] else "async-task")
-
-
-def build_programs(target_dir, slow):
-    for profile, (what, _) in BUILDS.items():
-        cargo(target_dir, "--profile", profile, *what)
-    for name, flags in VARIANTS.items():
-        cargo(os.path.join(target_dir, name), "--release", "--bin", "exact", flags=flags)
-    for version in OLD + (OLD_SLOW if slow else ()):
-        cargo(os.path.join(target_dir, "old-" + version), "--release", cwd=os.path.join(PROGRAMS, "old", version))
-    for name, (profile, flags) in ASYNC_TASK.items():
-        cargo(async_task_dir(target_dir, name), "--profile", profile, cwd=os.path.join(PROGRAMS, "async-task"),
-              flags=flags)
-    cargo(os.path.join(target_dir, "demo"), "--release", cwd=DEMO)
-
-
-def compile_c(out, source, *flags):
-    subprocess.run([os.environ.get("CC", "cc"), "-O1", "-o", out, source, *flags], check=True)
-
-
-def copy_programs(from_dir, to):
-    os.makedirs(to)
-    for f in os.listdir(from_dir):
-        path = os.path.join(from_dir, f)
-        is_program = os.path.isfile(path) and os.access(path, os.X_OK) and "." not in f
-        if is_program or f == "libplugin.so":
-            shutil.copy(path, os.path.join(to, f))
-
-
-def stage_programs(target_dir, stage):
-    for profile, (_, folder) in BUILDS.items():
-        copy_programs(os.path.join(target_dir, folder), os.path.join(stage, "programs", profile))
-    for name in ["demo", *VARIANTS, *("old-" + v for v in OLD + OLD_SLOW)]:
-        folder = os.path.join(target_dir, name, "release")
-        if os.path.exists(folder):
-            copy_programs(folder, os.path.join(stage, "programs", name))
-    for name, (profile, _) in ASYNC_TASK.items():
-        folder = os.path.join(async_task_dir(target_dir, name), "debug" if profile == "dev" else profile)
-        copy_programs(folder, os.path.join(stage, "programs", name))
-    for profile in ("dev", "release"):
-        to = os.path.join(stage, "programs", profile)
-        compile_c(os.path.join(to, "plugin-host"), os.path.join(PROGRAMS, "plugin", "host.c"),
-                  "-Wl,-rpath,$ORIGIN", "-ldl")
-    plain = os.path.join(HERE, "plain.c")
-    to = os.path.join(stage, "programs", "release")
-    compile_c(os.path.join(to, "plain"), plain)
-    compile_c(os.path.join(to, "plain-static"), plain, "-static")
-    compile_c(os.path.join(to, "plain-static-pie"), plain, "-static-pie")
-
-
-def stage_all(args):
+def stage_all(args, matrix):
     stage = tempfile.mkdtemp(prefix="futrace-live-")
     bin_dir = os.path.join(stage, "bin")
     os.makedirs(bin_dir)
     shutil.copy(args.futrace, os.path.join(bin_dir, "futrace"))
     agent_dir = args.agent_dir or os.path.dirname(os.path.abspath(args.futrace))
     shutil.copy(os.path.join(agent_dir, "libfutrace-agent.so"), bin_dir)
-    stage_programs(args.target_dir, stage)
+    builds.stage_programs(args.target_dir, stage, matrix)
     subprocess.run(["chmod", "-R", "u+rwX,go+rX,go-w", stage], check=True)
     return stage
 
@@ -191,7 +109,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--futrace", default=os.path.join(HERE, "../../build/futrace"), help="the tool to test")
     p.add_argument("--agent-dir", help="where libfutrace-agent.so is; default: beside the tool")
-    p.add_argument("--target-dir", default=os.path.join(PROGRAMS, "target"), help="where cargo builds")
+    p.add_argument("--target-dir", default=os.path.join(builds.PROGRAMS, "target"), help="where cargo builds")
     p.add_argument("--no-build", action="store_true", help="the programs are built already")
     p.add_argument("--runs", type=int, default=2, help="how often to repeat what depends on luck")
     p.add_argument("--seed", default=str(time.time_ns()), help="of all random moments and flips")
@@ -209,9 +127,10 @@ def main():
             print(f"{t.name}: {t.proves}")
         return 0
     began = time.monotonic()
+    matrix = any(t.slow and t.name.startswith("matrix") and wanted(t, "user", args) for t in tests)
     if not args.no_build:
-        build_programs(args.target_dir, args.slow)
-    stage = stage_all(args)
+        builds.build_programs(args.target_dir, matrix)
+    stage = stage_all(args, matrix)
     print(f"programs ready after {time.monotonic() - began:.0f} s; seed {args.seed}", flush=True)
     os.chmod(stage, 0o755)
     count = run_all(tests, stage, args)

@@ -11,6 +11,11 @@ use tokio::task::JoinHandle;
 
 static TASKS: AtomicU64 = AtomicU64::new(0);
 static POLLS: AtomicU64 = AtomicU64::new(0);
+static SELF_WAKES: AtomicU64 = AtomicU64::new(0);
+
+const CANCELLED: u64 = 7;
+const PANICKED: u64 = 3;
+const DROPPED: u64 = 5;
 
 struct Counted<F>(F);
 
@@ -38,6 +43,27 @@ async fn yielder(n: u64) {
 	}
 }
 
+/// Wakes itself in every poll but the last.
+struct Countdown(u64);
+
+impl Future for Countdown {
+	type Output = ();
+	fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+		if self.0 == 0 {
+			return Poll::Ready(());
+		}
+		self.0 -= 1;
+		SELF_WAKES.fetch_add(1, SeqCst);
+		cx.waker().wake_by_ref();
+		Poll::Pending
+	}
+}
+
+async fn panics() {
+	yielder(2).await;
+	panic!("as planned");
+}
+
 async fn parent(n: u64) {
 	for i in 0..n {
 		spawn(yielder(i)).await.expect("child");
@@ -57,8 +83,13 @@ async fn root() {
 	v.extend((0..31).map(|n| spawn(yielder(n))));
 	v.extend((0..11).map(|n| spawn(tokio::time::sleep(Duration::from_millis(n % 3)))));
 	v.extend((0..5).map(|n| spawn(parent(n))));
+	v.extend((0..13).map(|n| spawn(Countdown(n))));
 	v.push(spawn(closures()));
-	let idle: Vec<_> = (0..7).map(|_| spawn(pending::<()>())).collect();
+	for _ in 0..PANICKED {
+		assert!(spawn(panics()).await.expect_err("panics").is_panic());
+	}
+	let idle: Vec<_> = (0..CANCELLED).map(|_| spawn(pending::<()>())).collect();
+	(0..DROPPED).for_each(|_| drop(spawn(pending::<()>())));
 	for h in v {
 		h.await.expect("task");
 	}
@@ -77,12 +108,20 @@ fn main() {
 	if let Some(n) = args.get(1) {
 		b.worker_threads(n.parse().expect("number of workers"));
 	}
+	std::panic::set_hook(Box::new(|_| ()));
 	let rt = b.enable_all().build().expect("runtime");
 	rt.block_on(root());
 	drop(rt);
 	println!(
-		r#"{{"truth":"total","tasks":{},"polls":{}}}"#,
+		concat!(
+			r#"{{"truth":"total","tasks":{},"polls":{},"self_wakes":{},"#,
+			r#""cancelled":{},"panicked":{},"dropped":{}}}"#
+		),
 		TASKS.load(SeqCst),
-		POLLS.load(SeqCst)
+		POLLS.load(SeqCst),
+		SELF_WAKES.load(SeqCst),
+		CANCELLED,
+		PANICKED,
+		DROPPED
 	);
 }

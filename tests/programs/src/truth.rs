@@ -15,13 +15,21 @@ use std::task::{Context, Poll};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::{AbortHandle, Id, JoinError, JoinHandle};
 
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOC: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOC: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// One task. `end` follows from the flags: nothing here is asked of the runtime but the id.
 pub struct Rec {
 	id: AtomicU64,
 	seen_id: AtomicU64,
 	pub label: &'static str,
 	ty: &'static str,
-	kind: &'static str,
+	pub kind: &'static str,
 	parent: Option<u64>,
 	pub polls: AtomicU64,
 	in_poll: AtomicBool,
@@ -63,6 +71,11 @@ fn step() -> (Arc<AtomicU64>, u64) {
 		let steps = s.get_or_init(|| Arc::new(AtomicU64::new(0)));
 		(steps.clone(), steps.fetch_add(1, SeqCst) + 1)
 	})
+}
+
+/// This thread runs none of its tasks at this moment: it is about to park, or polls a root.
+pub fn note_step() {
+	drop(step());
 }
 
 pub fn number(id: Id) -> u64 {
@@ -231,6 +244,21 @@ where
 	spawn_on(&Handle::current(), label, inner)
 }
 
+/// On the LocalSet or LocalRuntime that we are in.
+pub fn spawn_local<F>(label: &'static str, inner: F) -> Task<F::Output>
+where
+	F: Future + 'static,
+	F::Output: 'static,
+{
+	let rec = Rec::new(label, std::any::type_name::<Counted<F>>(), "local");
+	let handle = tokio::task::spawn_local(Counted {
+		inner,
+		rec: rec.clone(),
+	});
+	rec.id.store(number(handle.id()), SeqCst);
+	Task { rec, handle }
+}
+
 /// A wrapped future for those who spawn by other means; its id is noted by the first poll, or by hand.
 pub fn counted<F: Future>(label: &'static str, inner: F) -> (Arc<Rec>, Counted<F>) {
 	let rec = Rec::new(label, std::any::type_name::<Counted<F>>(), "task");
@@ -301,9 +329,14 @@ pub fn runtime(args: &[String]) -> Runtime {
 	};
 	b.enable_all()
 		.max_blocking_threads(3)
-		.on_thread_park(|| drop(step()))
+		.on_thread_park(note_step)
 		.build()
 		.expect("runtime")
+}
+
+/// For truths that are known only when all is over.
+pub fn for_each(f: impl Fn(&Rec)) {
+	ALL.lock().unwrap().iter().for_each(|r| f(r));
 }
 
 pub fn nr_tasks() -> usize {

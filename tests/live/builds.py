@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Builds the programs of the live tests in all their ways, and stages them.
+
+A build has a name, under which a test asks for its programs: `t.program("exact", "jemalloc")`. Those of the slow part
+of the matrix are made only when that is to be run.
+"""
+import json
+import os
+import shutil
+import subprocess
+
+import vendors
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAMS = os.path.join(os.path.dirname(HERE), "programs")
+DEMO = os.path.join(HERE, "../../examples/demo")
+# What the matrix runs in every build: between them tasks, polls, parents, ends, kinds, and wakes by cause.
+MATRIX = ["--bin", "exact", "--bin", "wakes"]
+# What each profile is needed for; building less saves a minute of every run.
+PROFILES = {
+    "dev": (["--workspace"], "debug"),
+    "release": (["--workspace"], "release"),
+    "profiling": (["--bin", "findings"], "profiling"),
+    "lto": ([*MATRIX, "--bin", "race", "--bin", "flavours"], "lto"),
+    "stripped": ([*MATRIX, "--bin", "life", "--bin", "flavours"], "stripped"),
+}
+PROFILES_SLOW = {name: (MATRIX, name) for name in ("thin", "small", "strip-debuginfo")}
+# Other ways to build and link the same programs: RUSTFLAGS and a feature of each.
+VARIANTS = {
+    "non-pie": ("-C relocation-model=static", None),
+    "relr-v0": ("-C link-arg=-Wl,-z,pack-relative-relocs -C symbol-mangling-version=v0", None),
+    "unstable": ("--cfg tokio_unstable", None),
+    "jemalloc": (None, "jemalloc"),
+}
+VARIANTS_SLOW = {
+    "mimalloc": (None, "mimalloc"),
+    "relr": ("-C link-arg=-Wl,-z,pack-relative-relocs", None),
+    "v0": ("-C symbol-mangling-version=v0", None),
+    "unstable-tracing": ("--cfg tokio_unstable", "tracing"),
+    # Its libstd lies beside it, where every user can read it.
+    "prefer-dynamic": ("-C prefer-dynamic -C link-arg=-Wl,-rpath,$ORIGIN", None),
+}
+# The programs of async-task: profile and RUSTFLAGS of each build.
+ASYNC_TASK = {
+    "async-task-dev": ("dev", None),
+    "async-task-release": ("release", None),
+    "async-task-lto": ("lto", None),
+    "async-task-v0": ("release", "-C symbol-mangling-version=v0"),
+}
+OLD = ("1.24.2", "1.38.0")
+OLD_SLOW = ("1.30.0", "1.44.2", "1.47.0")
+# The second Tokio of the program `two`: a copy by path, as Cargo refuses two 1.x of the registry.
+SECOND_TOKIO = "1.38.0"
+
+
+def cargo(target_dir, *args, cwd=PROGRAMS, flags=None):
+    env = dict(os.environ, **({"RUSTFLAGS": flags} if flags else {}))
+    subprocess.run(["cargo", "build", "--quiet", "--locked", "--target-dir", target_dir, *args], cwd=cwd, env=env,
+                   check=True)
+
+
+def old_folder(version):
+    return os.path.join(PROGRAMS, "old", version)
+
+
+def source_of_tokio(version):
+    """Where cargo keeps the source of an older release."""
+    out = subprocess.run(["cargo", "metadata", "--locked", "--format-version", "1"], check=True,
+                         cwd=old_folder(version), stdout=subprocess.PIPE).stdout
+    found = [p for p in json.loads(out)["packages"] if p["name"] == "tokio"]
+    return os.path.dirname(found[0]["manifest_path"])
+
+
+def async_task_dir(target_dir, name):
+    """Builds with the same flags share what they depend on."""
+    return os.path.join(target_dir, name if ASYNC_TASK[name][1] else "async-task")
+
+
+def build_two(target_dir):
+    """The sources with the second Tokio beside them, so that the path in the manifest is right."""
+    folder = os.path.join(target_dir, "two", "source")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(os.path.join(PROGRAMS, "two"), folder)
+    shutil.copytree(source_of_tokio(SECOND_TOKIO), os.path.join(folder, "tokio-" + SECOND_TOKIO))
+    for profile in ("dev", "release"):
+        cargo(os.path.join(target_dir, "two"), "--profile", profile, cwd=folder)
+
+
+def build_programs(target_dir, matrix):
+    for profile, (what, _) in {**PROFILES, **(PROFILES_SLOW if matrix else {})}.items():
+        cargo(target_dir, "--profile", profile, *what)
+    for name, (flags, feature) in {**VARIANTS, **(VARIANTS_SLOW if matrix else {})}.items():
+        more = ["--features", feature] if feature else []
+        cargo(os.path.join(target_dir, name), "--release", *MATRIX, *more, flags=flags)
+    for version in OLD + (OLD_SLOW if matrix else ()):
+        cargo(os.path.join(target_dir, "old-" + version), "--release", cwd=old_folder(version))
+    for name, (profile, flags) in ASYNC_TASK.items():
+        cargo(async_task_dir(target_dir, name), "--profile", profile, cwd=os.path.join(PROGRAMS, "async-task"),
+              flags=flags)
+    build_two(target_dir)
+    if matrix:
+        vendors.fetch(os.path.join(target_dir, "vendors"))
+    cargo(os.path.join(target_dir, "demo"), "--release", cwd=DEMO)
+
+
+def compile_c(out, source, *flags):
+    subprocess.run([os.environ.get("CC", "cc"), "-O1", "-o", out, source, *flags], check=True)
+
+
+def copy_programs(from_dir, to):
+    if not os.path.exists(from_dir):
+        return  # not wanted this time: a test that asks for it says so
+    os.makedirs(to)
+    for f in os.listdir(from_dir):
+        path = os.path.join(from_dir, f)
+        is_program = os.path.isfile(path) and os.access(path, os.X_OK) and "." not in f
+        if is_program or f == "libplugin.so":
+            shutil.copy(path, os.path.join(to, f))
+
+
+def copy_libstd(to):
+    """The standard library as a shared one, for programs that were linked with it."""
+    out = subprocess.run(["rustc", "--print", "sysroot"], check=True, stdout=subprocess.PIPE).stdout
+    folder = os.path.join(out.decode().strip(), "lib")
+    for f in os.listdir(folder):
+        if f.startswith("libstd-") and f.endswith(".so"):
+            shutil.copy(os.path.join(folder, f), to)
+
+
+def stage_programs(target_dir, stage, matrix):
+    programs = os.path.join(stage, "programs")
+    for profile, (_, folder) in {**PROFILES, **PROFILES_SLOW}.items():
+        copy_programs(os.path.join(target_dir, folder), os.path.join(programs, profile))
+    for name in ["demo", *VARIANTS, *VARIANTS_SLOW, *("old-" + v for v in OLD + OLD_SLOW), "two"]:
+        copy_programs(os.path.join(target_dir, name, "release"), os.path.join(programs, name))
+    for name, (profile, _) in ASYNC_TASK.items():
+        folder = os.path.join(async_task_dir(target_dir, name), "debug" if profile == "dev" else profile)
+        copy_programs(folder, os.path.join(programs, name))
+    copy_programs(os.path.join(target_dir, "two", "debug"), os.path.join(programs, "two-dev"))
+    if os.path.exists(os.path.join(programs, "prefer-dynamic")):
+        copy_libstd(os.path.join(programs, "prefer-dynamic"))
+    if matrix:
+        vendors.stage(os.path.join(target_dir, "vendors"), os.path.join(stage, "vendors"))
+    for profile in ("dev", "release"):
+        compile_c(os.path.join(programs, profile, "plugin-host"), os.path.join(PROGRAMS, "plugin", "host.c"),
+                  "-Wl,-rpath,$ORIGIN", "-ldl")
+    plain = os.path.join(HERE, "plain.c")
+    compile_c(os.path.join(programs, "release", "plain"), plain)
+    compile_c(os.path.join(programs, "release", "plain-static"), plain, "-static")
+    compile_c(os.path.join(programs, "release", "plain-static-pie"), plain, "-static-pie")

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Every release, flavour and build of Tokio that is likely to be met, compared with the truth of its program.
+
+A broad part runs each time; `make test-matrix` runs all of it.
+"""
+from collections import Counter
+
+import test_exact
+import test_wakes
+from builds import OLD, OLD_SLOW, PROFILES_SLOW, VARIANTS_SLOW
+from live import Failed, check, nr_lost, same, test, total, truth, user_tasks
+
+BOTH = ("ct", "mt 2")
+BUILDS = ("dev", "release", "lto", "stripped", "relr-v0", "unstable", "jemalloc")
+BUILDS_SLOW = ("non-pie", *PROFILES_SLOW, *VARIANTS_SLOW)
+NO_SPAWN = ("jemalloc", "mimalloc")  # they do not get a task's memory from libc
+NO_SYMBOLS = ("stripped",)
+NR_RACES = 300
+
+
+class Queue:
+    """How often one task was put into a run queue, and taken out of it to run."""
+
+    def __init__(self):
+        self.runs = self.wakes = self.requeues = 0
+        self.is_shut_down = False
+
+    def left(self):
+        return (self.runs > 0) + self.wakes + self.requeues - self.runs
+
+
+def queues_of(dump, ids):
+    """One for each (id, type). A wake that falls into a run is the requeue at that run's end."""
+    queues, stacks = {}, {}
+    for line in dump.split("\n"):
+        words = line.split()
+        if len(words) < 4:
+            continue
+        tid, kind = words[1], words[3]
+        named = dict(w.split("=", 1) for w in words[4:] if "=" in w)
+        flags = named.get("flags", "").split(",")
+        stack = stacks.setdefault(tid, [])
+        if kind == "run-start":
+            q = queues.setdefault((int(named["task"]), named["type"]), Queue())
+            is_drop = "shutdown" in flags
+            q.is_shut_down |= is_drop
+            q.runs += not is_drop
+            stack.append((q, is_drop))
+        elif kind == "run-end" and stack:
+            q, is_drop = stack.pop()
+            q.requeues += "notified" in flags and "complete" not in flags and not is_drop
+        elif kind == "wake" and "running" not in flags:
+            queues.setdefault((int(named["task"]), named["type"]), Queue()).wakes += 1
+    return {k: q for k, q in queues.items() if k[0] in ids}
+
+
+def check_balance(t, rep):
+    """Polls + drop runs = tasks polled + schedules + re-queues; only a shutdown leaves a task in its queue."""
+    queues = queues_of(t.dump(), {x["id"] for x in user_tasks(rep)})
+    check(queues, "no runs")
+    for (task, _), q in queues.items():
+        left = q.left()
+        check(left == 0 or (left == 1 and q.is_shut_down),
+              f"task {task}: {q.runs} runs, but {q.wakes} schedules and {q.requeues} re-queues")
+
+
+def check_ends(rep, want):
+    """Each end as often as the program says; for programs that print sums."""
+    got = Counter(x["end"] for x in user_tasks(rep))
+    for end in ("cancelled", "panicked", "dropped"):
+        same(end, got[end], want.get(end, 0))
+    same("completed", got["completed"], want["tasks"] - sum(want.get(e, 0) for e in ("cancelled", "panicked", "dropped")))
+
+
+def check_sums(tasks, want):
+    same("tasks", len(tasks), want["tasks"])
+    same("polls", sum(x["polls"] for x in tasks), want["polls"])
+    same("self-wakes", sum(x["self_wakes"] for x in tasks), want["self_wakes"])
+    same("cancelled", sum(x["end"] == "cancelled" for x in tasks), want["cancelled"])
+
+
+def compare(rep, want, keys):
+    """These of each task; the rest of what a recording tells is not known here."""
+    got, wrong = {x["id"]: x for x in user_tasks(rep)}, []
+    same("ids", sorted(got), sorted(w["id"] for w in want))
+    for w in want:
+        g = got[w["id"]]
+        wrong += [f"{w['label']} {w['id']}: {k} {g[k]}, should be {w[k]}" for k in keys if g[k] != w[k]]
+    if wrong:
+        raise Failed(f"{len(wrong)} differences in {len(want)} tasks:\n       " + "\n       ".join(wrong[:25]))
+
+
+def old_tokio(t, version, mode):
+    """Older releases of Tokio are recorded as exactly: tasks, polls, ends, self-wakes, and which version it is."""
+    r = t.record(t.program("count", "old-" + version), *mode.split()).ok()
+    rep, want = t.report(), total(r.out)
+    same("lost", nr_lost(rep), 0)
+    same("version", {x["version"] for x in rep["runtimes"]}, {version})
+    check_sums(user_tasks(rep), want)
+    check_ends(rep, want)
+    check_balance(t, rep)
+    for x in user_tasks(rep):
+        parts = x["busy_ns"] + x["sched_ns"] + x["idle_ns"] + x["unknown_ns"]
+        same(f"life of {x}", parts, x["end_ns"] - x["spawn_ns"])
+
+
+test(cases=[(v, m) for v in OLD for m in BOTH])(old_tokio)
+test(cases=[(v, m) for v in OLD_SLOW for m in BOTH], slow=True)(old_tokio)
+
+
+def build(t, name, mode):
+    """However Tokio 1.54.1 was built: tasks, polls, ends and kinds are exact, runs balance, nothing is lost."""
+    r = t.record(t.program("exact", name), *mode.split()).ok()
+    rep = t.report()
+    if name in NO_SPAWN:
+        same("lost", nr_lost(rep), 0)
+        compare(rep, truth(r.out, "task"), ("polls", "end", "kind"))
+        check(any(x["spawn"] == "first_seen" for x in user_tasks(rep)), "no task is said to be first seen")
+    else:
+        test_exact.check_report(rep, r.out)
+    test_exact.check_runtimes(rep, mode, name in NO_SYMBOLS)
+    check_balance(t, rep)
+
+
+test(cases=[(b, m) for b in BUILDS for m in BOTH])(build)
+test(cases=[(b, m) for b in BUILDS_SLOW for m in BOTH], slow=True)(build)
+
+
+def wakes(t, name, mode):
+    """However Tokio 1.54.1 was built: wakes and self-wakes of each task are exact, each with its cause."""
+    r = t.record(t.program("wakes", name), *mode.split()).ok()
+    rep, want = t.report(), truth(r.out, "task")
+    same("lost", nr_lost(rep), 0)
+    test_wakes.check_report(rep, want)
+    check_balance(t, rep)
+
+
+test(cases=[(b, m) for b in BUILDS for m in BOTH])(wakes)
+test(cases=[(b, m) for b in BUILDS_SLOW for m in BOTH], slow=True)(wakes)
+
+FLAVOURS = ("localset ct", "localset mt 2", "localruntime", "joinset ct", "joinset mt 2", "blocking ct", "blocking mt 2",
+            "block_in_place mt 2", "two ct", "two mt 2")
+
+
+@test(cases=[(b, f) for b in ("dev", "release", "lto") for f in FLAVOURS])
+def flavour(t, name, what):
+    """LocalSet, LocalRuntime, JoinSet, blocking closures, block_in_place and two runtimes: exact, each kind told."""
+    check_flavour(t, name, what, ("polls", "end", "kind", "parent"))
+
+
+@test(cases=[(f,) for f in FLAVOURS])
+def flavour_without_symbols(t, what):
+    """The same in a stripped program, but that a local task cannot be told from any other."""
+    check_flavour(t, "stripped", what, ("polls", "end", "parent"))
+
+
+def check_flavour(t, name, what, keys):
+    r = t.record(t.program("flavours", name), *what.split()).ok()
+    rep, want = t.report(), truth(r.out, "task")
+    same("lost", nr_lost(rep), 0)
+    compare(rep, want, keys)
+    own = {x["id"]: x["self_wakes"] for x in user_tasks(rep)}
+    same("self-wakes", own, {w["id"]: w["wakes"]["self"] for w in want})
+    check_balance(t, rep)
+
+
+@test(cases=[(b, m) for b in ("two-dev", "two") for m in BOTH])
+def two_tokios(t, name, mode):
+    """Two copies of Tokio in one program, with the same ids in both, are recorded both; debug info tells them apart."""
+    r = t.record(t.program("two", name), *mode.split()).ok()
+    rep, wants = t.report(), truth(r.out, "total")
+    same("lost", nr_lost(rep), 0)
+    if name == "two":
+        both = {k: sum(w[k] for w in wants) for k in ("tasks", "polls", "self_wakes", "cancelled")}
+        check_sums(user_tasks(rep), both)
+        return
+    by_version = {x["version"]: x["id"] for x in rep["runtimes"]}
+    for w in wants:
+        check(w["version"] in by_version, f"no Tokio {w['version']}: {rep['runtimes']}")
+        check_sums([x for x in user_tasks(rep) if x["runtime_id"] == by_version[w["version"]]], w)
+
+
+@test(cases=[("release", "mt 2"), ("lto", "mt 4")], slow=True)
+def completion_race(t, name, mode):
+    """In 300 runs of a program made for it, no task that completes while its last poll is left has a wrong end."""
+    for _ in range(NR_RACES):
+        r = t.record(t.program("race", name), *mode.split()).ok()
+        rep = t.report()
+        same("lost", nr_lost(rep), 0)
+        compare(rep, truth(r.out, "task"), ("polls", "end", "kind", "parent"))

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Fetches programs with Tokio inside as their vendors ship them, pinned: from PyPI and from npm.
+
+They are for the Python that an ordinary user of this machine has, which need not be the one that runs this.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+
+import live
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REQUIREMENTS = os.path.join(HERE, "vendors", "requirements.txt")
+TURBO = "@turbo/linux-64@2.11.10"
+
+
+def user_python():
+    """(path, version) of the Python that tests find."""
+    python = shutil.which("python3", path=live.USER_PATH)
+    if not python:
+        raise SystemExit(f"no python3 in {live.USER_PATH}")
+    version = "import sys; print('%d.%d' % sys.version_info[:2])"
+    return python, subprocess.run([python, "-c", version], check=True, stdout=subprocess.PIPE).stdout.decode().strip()
+
+
+def fetch_python(folder):
+    """A venv only for its pip; what it installs is for another Python."""
+    venv = os.path.join(folder, "venv")
+    subprocess.run([sys.executable, "-m", "venv", "--clear", venv], check=True)
+    subprocess.run([os.path.join(venv, "bin", "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check",
+                    "--target", os.path.join(folder, "python"), "--python-version", user_python()[1],
+                    "--only-binary=:all:", "--no-deps", "-r", REQUIREMENTS], check=True)
+
+
+def fetch_npm(folder):
+    out = subprocess.run(["npm", "pack", "--silent", TURBO], cwd=folder, check=True, stdout=subprocess.PIPE).stdout
+    with tarfile.open(os.path.join(folder, out.decode().split()[-1])) as archive:
+        for member in archive:
+            if member.isfile() and member.name.endswith("/bin/turbo"):
+                member.name = "turbo"
+                archive.extract(member, folder)
+
+
+def fetch(folder):
+    """All of it, once for each list of what is wanted."""
+    with open(REQUIREMENTS, encoding="utf-8") as f:
+        wanted = f.read() + TURBO + " ".join(user_python())
+    done = os.path.join(folder, "done")
+    if os.path.exists(done):
+        with open(done, encoding="utf-8") as f:
+            if f.read() == wanted:
+                return
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    fetch_python(folder)
+    fetch_npm(folder)
+    with open(done, "w", encoding="utf-8") as f:
+        f.write(wanted)
+
+
+def stage(folder, to):
+    os.makedirs(to)
+    shutil.copytree(os.path.join(folder, "python"), os.path.join(to, "python"))
+    shutil.copy(os.path.join(folder, "turbo"), to)
