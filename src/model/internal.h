@@ -288,20 +288,23 @@ static inline size_t task_home(const struct model *m, uint64_t id, uint32_t runt
 	return (group * UINT64_C(0x9e3779b97f4a7c15) >> m->slots_shift) << 2 | (id & 3);
 }
 
-/* Where it is, or where it would go. */
-static inline size_t task_probe(const struct model *m, uint64_t id, uint32_t runtime)
+/*
+ * Where it is, or where it would go. Two copies of Tokio that nothing tells apart are one runtime
+ * in which an id may be there twice, but never with one type: a copy has its own tables.
+ */
+static inline size_t task_probe(const struct model *m, const struct model_key *key)
 {
-	size_t i = task_home(m, id, runtime);
+	size_t i = task_home(m, key->id, key->runtime);
 
 	while (m->slots[i].task &&
-	       (m->slots[i].id != id || m->slots[i].task->pub.key.runtime != runtime))
+	       (m->slots[i].id != key->id || m->slots[i].task->pub.key.type != key->type))
 		i = (i + 1) & (m->nr_slots - 1);
 	return i;
 }
 
 static inline struct task *task_find(const struct model *m, const struct model_key *key)
 {
-	return likely(m->nr_slots) ? m->slots[task_probe(m, key->id, key->runtime)].task : NULL;
+	return likely(m->nr_slots) ? m->slots[task_probe(m, key)].task : NULL;
 }
 
 static inline bool is_helper(const struct model *m, uint16_t type)
@@ -344,7 +347,7 @@ static inline struct task_list *list_of(struct model *m, const struct task *t)
 
 static inline bool is_same_task(const struct model_key *a, const struct model_key *b)
 {
-	return a->id == b->id && a->runtime == b->runtime;
+	return a->id == b->id && a->type == b->type;
 }
 
 static inline bool is_same_run(struct run_ref a, struct run_ref b)

@@ -31,10 +31,10 @@ void lineage_free(struct lineage *l)
 	free(l);
 }
 
-/* Ids are counters of a runtime and runtimes are few. */
+/* Ids are counters: they stay small. */
 static uint64_t pack(const struct model_key *key)
 {
-	return key->id ^ (uint64_t)key->runtime << 48;
+	return key->id ^ (uint64_t)key->type << 48;
 }
 
 static uint32_t step(struct lineage *l, uint32_t parent, uint32_t group)

@@ -43,7 +43,10 @@ enum model_cause {
 #define MODEL_NO_THREAD	 UINT32_MAX
 #define MODEL_NO_RUN	 UINT64_MAX
 
-/* Who a task is. Ids repeat across the copies of a runtime in one process. */
+/*
+ * Who a task is. Ids repeat across the copies of a runtime in one process, which are not always
+ * told apart; id and type are together unique.
+ */
 struct model_key {
 	uint64_t id;
 	uint32_t runtime; /* index into the trace's runtimes, MODEL_NO_RUNTIME */

@@ -17,7 +17,7 @@ static void grow(struct model *m)
 	memset(m->slots, 0, m->nr_slots * sizeof(*m->slots));
 	for (size_t i = 0; i < nr_old; i++)
 		if (old[i].task)
-			m->slots[task_probe(m, old[i].id, old[i].task->pub.key.runtime)] = old[i];
+			m->slots[task_probe(m, &old[i].task->pub.key)] = old[i];
 	free(old);
 }
 
@@ -88,7 +88,7 @@ struct task *task_new(struct model *m, const struct model_key *key)
 	t->loss = m->loss;
 	t->state = TASK_UNKNOWN;
 	t->run = t->shutdown = RUN_REF_NONE;
-	m->slots[task_probe(m, key->id, key->runtime)] = (struct task_slot){ key->id, t };
+	m->slots[task_probe(m, key)] = (struct task_slot){ key->id, t };
 	m->nr_tasks++;
 	append(&m->live, t);
 	t->is_hidden = m->wants && !m->wants(m->wants_arg, &t->pub);
@@ -113,7 +113,7 @@ static void remove_slot(struct model *m, size_t i)
 
 void task_forget(struct model *m, struct task *t)
 {
-	remove_slot(m, task_probe(m, t->pub.key.id, t->pub.key.runtime));
+	remove_slot(m, task_probe(m, &t->pub.key));
 	m->nr_tasks--;
 	unlink_task(list_of(m, t), t);
 	t->next = m->free_tasks;

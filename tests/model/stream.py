@@ -55,7 +55,8 @@ class Stream:
         self.tasks = [life for life in self.all_lives if not life.is_helper]
 
     def key(self, ev):
-        return ev.id, self.rec.type_of(ev.type)["runtime_id"]
+        of = self.rec.type_of(ev.type)
+        return ev.id, of["runtime_id"], of["id"]
 
     # Runtimes without ids: a task is named by its address, which comes again.
     def resident(self, addr):

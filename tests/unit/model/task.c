@@ -525,6 +525,22 @@ static void test_identity(void **state)
 	told_release(&told);
 }
 
+/* Two copies that nothing tells apart are one runtime; a task has one type, so these are two. */
+static void test_copies_as_one(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, START(10, 0, 1, ASYNC, 0), END(11, 0, 0), START(12, 0, 1, LOCAL, 0),
+	     END(13, 0, 0), START(14, 0, 1, ASYNC, 0), END(15, 0, COMPLETE),
+	     START(16, 0, 1, LOCAL, 0), END(17, 0, 0));
+	assert_int_equal(told.tasks.nr, 2);
+	assert_int_equal(told.tasks.v[0].polls, 2);
+	assert_int_equal(told.tasks.v[0].end, MODEL_COMPLETED);
+	assert_int_equal(told.tasks.v[1].polls, 2);
+	assert_int_equal(told.tasks.v[1].end, MODEL_ALIVE);
+	told_release(&told);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -553,6 +569,7 @@ int main(void)
 		cmocka_unit_test(test_spawn_after_wake),
 		cmocka_unit_test(test_spawn_loss),
 		cmocka_unit_test(test_identity),
+		cmocka_unit_test(test_copies_as_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
