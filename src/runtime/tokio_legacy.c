@@ -243,8 +243,11 @@ static void settle(struct finding *f, struct found_table *t, const struct reach 
 	if (r->types.nr) {
 		t->name = finding_string(f, name.s);
 		t->nr_candidates = MAX(r->types.nr, (size_t)most);
-		/* Of two candidates that are both helpers either will do. */
-		if (t->kind == TRACE_BLOCKING && most <= r->types.nr && are_helpers(f, r))
+		/*
+		 * Of two candidates that are both helpers either will do, and what was merged with
+		 * one is another: they hold what is private to Tokio.
+		 */
+		if (t->kind == TRACE_BLOCKING && are_helpers(f, r))
 			t->kind = TRACE_HELPER;
 	}
 	strbuf_release(&name);
