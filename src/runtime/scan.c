@@ -52,19 +52,25 @@ static size_t version_at(const char *s, size_t len)
 	return dots == 2 && len - n >= 5 && memcmp(s + n, "/src/", 5) == 0 ? n : 0;
 }
 
+/*
+ * Panic messages name their source file, and cargo's folders are named after the version. A copy
+ * inside the program's own workspace has a relative path, with the end of any text before it.
+ */
 static void scan_text(const char *p, const char *end, const char *crate, struct strbuf *versions)
 {
-	char *mark = xasprintf("/%s.", crate);
+	char *mark = xasprintf("%s.", crate);
 	size_t name = strrchr(mark, '-') + 1 - mark;
+	const char *start = p;
 
 	while ((p = memmem(p, end - p, mark, strlen(mark)))) {
+		bool is_other = p > start && (p[-1] == '-' || p[-1] == '_'); /* x-tokio-1.0 */
 		char version[40];
 		size_t n;
 
 		p += name;
 		n = version_at(p, end - p);
 		snprintf(version, sizeof(version), "%.*s", (int)n, p);
-		if (n && !strstr(versions->s, version))
+		if (n && !is_other && !strstr(versions->s, version))
 			strbuf_addf(versions, "%s%s", versions->len ? " + " : "", version);
 	}
 	free(mark);
