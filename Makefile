@@ -22,9 +22,11 @@ test:
 	@tools/setup test
 	@tests/run
 
-# Longer tests: whole test suites of other projects under `futrace record`; kill -9 at random moments.
+# Longer tests: whole test suites of other projects under `futrace record`; kill -9 at random moments; every
+# release, flavour and build of a runtime.
 test-suites: all ; @tools/setup test && tests/run suites
 test-kill: all ; @tools/setup test && tests/run kill
+test-matrix: all ; @tools/setup test && tests/run matrix
 
 bench: build/build.ninja
 	@tools/setup test && ninja -C build && bench/run
@@ -46,4 +48,4 @@ format:
 clean:
 	rm -rf build build-debug build-asan build-fuzz
 
-.PHONY: all setup demo test test-suites test-kill bench debug sanitize install format clean
+.PHONY: all setup demo test test-suites test-kill test-matrix bench debug sanitize install format clean

@@ -120,8 +120,8 @@ def copy_programs(from_dir, to):
 
 def copy_libstd(to):
     """The standard library as a shared one, for programs that were linked with it."""
-    out = subprocess.run(["rustc", "--print", "sysroot"], check=True, stdout=subprocess.PIPE).stdout
-    folder = os.path.join(out.decode().strip(), "lib")
+    out = subprocess.run(["rustc", "--print", "target-libdir"], check=True, stdout=subprocess.PIPE).stdout
+    folder = out.decode().strip()
     for f in os.listdir(folder):
         if f.startswith("libstd-") and f.endswith(".so"):
             shutil.copy(os.path.join(folder, f), to)
