@@ -106,10 +106,11 @@ def check_sums(tasks, want):
 def compare(rep, want, keys):
     """These of each task; the rest of what a recording tells is not known here."""
     got, wrong = {x["id"]: x for x in user_tasks(rep)}, []
-    same("ids", sorted(got), sorted(w["id"] for w in want))
+    same("ids", sorted(x["id"] for x in user_tasks(rep)), sorted(w["id"] for w in want))
     for w in want:
         g = got[w["id"]]
-        wrong += [f"{w['label']} {w['id']}: {k} {g[k]}, should be {w[k]}" for k in keys if g[k] != w[k]]
+        wrong += [f"{w['label']} {w['id']}: {k} {g.get(k, 'absent')}, should be {w[k]}" for k in keys
+                  if g.get(k, "absent") != w[k]]
     if wrong:
         raise Failed(f"{len(wrong)} differences in {len(want)} tasks:\n       " + "\n       ".join(wrong[:25]))
 
