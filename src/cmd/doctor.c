@@ -35,8 +35,7 @@ static const struct opt options[] = {
 	{ 0 },
 };
 
-/* "label  text", the text wrapped. */
-static void field(struct strbuf *out, const char *label, const char *text)
+void doctor_field(struct strbuf *out, const char *label, const char *text)
 {
 	size_t column = INDENT;
 
@@ -307,25 +306,26 @@ static void print_subject(const struct subject *s, bool verbose, struct strbuf *
 		strbuf_addf(&text, "; %llu broken part%s of the file skipped",
 			    (unsigned long long)d->nr_broken,
 			    d->nr_broken == 1 ? " was" : "s were");
-	field(out, "file", text.s);
+	doctor_field(out, "file", text.s);
 	if (why && d->nr_tables)
-		field(out, "why", why);
+		doctor_field(out, "why", why);
 	for (uint32_t i = 0; i < d->nr_runtimes; i++) {
 		strbuf_reset(&text);
 		runtime_text(d, i, &text);
-		field(out, d->runtimes[i].name, text.s);
+		doctor_field(out, d->runtimes[i].name, text.s);
 	}
 	if (d->nr_tables) {
-		field(out, "debug info", rung_text(d->rung));
+		seen_rows(d, out);
+		doctor_field(out, "debug info", rung_text(d->rung));
 		if (*d->debug_path)
-			field(out, "", d->debug_path);
+			doctor_field(out, "", d->debug_path);
 		strbuf_reset(&text);
 		name_counts(d, &text);
-		field(out, "names", text.s);
+		doctor_field(out, "names", text.s);
 		if (why && *todo)
-			field(out, "to do", todo);
+			doctor_field(out, "to do", todo);
 		if (*d->rung_note)
-			field(out, why && *todo ? "" : "to do", d->rung_note);
+			doctor_field(out, why && *todo ? "" : "to do", d->rung_note);
 		if (verbose)
 			list_tables(d, out);
 	}
@@ -369,6 +369,7 @@ static void json_runtimes(const struct discovery *d, struct json *j)
 		json_bool(j, "unstable", r->unstable);
 		json_bool(j, "waker_known", r->waker_known);
 		json_str(j, "note", *r->note ? r->note : NULL);
+		seen_json_schedulers(d, i, j);
 		json_close_object(j);
 	}
 	json_close_array(j);
@@ -400,6 +401,7 @@ static void json_subject(const struct subject *s, struct json *j)
 	json_str(j, "rung", rung_name(d->rung));
 	json_str(j, "obstacle", d->nr_tables ? obstacle(s, &todo) : NULL);
 	json_str(j, "to_do", *d->rung_note ? d->rung_note : NULL);
+	seen_json(d, j);
 	json_uint(j, "broken", d->nr_broken);
 	json_bool(j, "from_cache", d->from_cache);
 	json_uint(j, "took_ns", d->took_ns);
@@ -428,6 +430,7 @@ bool subject_look(struct subject *s, const char *path, const char *shown, bool u
 {
 	char dir[DIR_MAX];
 	struct discover_opts opts = { .names = true,
+				      .allocator = true,
 				      .cache_dir = use_cache ? cache_dir(dir, sizeof(dir)) : NULL };
 	struct stat st;
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Shared by doctor.c (what is said) and doctor_process.c (which files a process has mapped). */
+/*
+ * Shared by doctor.c (what is said), doctor_seen.c (what will be seen of tasks) and
+ * doctor_process.c (which files a process has mapped).
+ */
 #ifndef CMD_DOCTOR_H
 #define CMD_DOCTOR_H
 
@@ -20,6 +23,14 @@ struct checkup {
 	char unreadable[1024]; /* the reason for the first of those */
 	bool use_cache;
 };
+
+/* "label  text", the text wrapped. */
+void doctor_field(struct strbuf *out, const char *label, const char *text);
+
+void seen_rows(const struct discovery *d, struct strbuf *out);
+struct json;
+void seen_json(const struct discovery *d, struct json *j);
+void seen_json_schedulers(const struct discovery *d, uint32_t runtime, struct json *j);
 
 bool subject_look(struct subject *s, const char *path, const char *shown, bool use_cache,
 		  struct err *e);

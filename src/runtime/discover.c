@@ -155,6 +155,7 @@ struct discovery *discover_file(const char *path, const char *shown_path,
 			remember_put(opts->cache_dir, key, &f);
 	}
 	fill(&o->d, &f, &fs, shown_path);
+	o->d.allocator = opts->allocator ? allocator_in(fs.img) : "";
 	free(key);
 	files_close(&fs);
 	o->d.took_ns = clock_mono_ns() - start_ns;

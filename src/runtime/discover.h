@@ -43,6 +43,7 @@ struct found_table {
 struct discovery {
 	const char *path;
 	const char *build_id;	/* hex, "" when there is none */
+	const char *allocator;	/* "jemalloc", "mimalloc"; "": none that is known, or not asked */
 	const char *debug_path; /* separate file with its symbols and debug info, or "" */
 	enum elf_link link;
 	bool is_pie;
@@ -58,6 +59,7 @@ struct discovery {
 
 struct discover_opts {
 	const char *cache_dir; /* NULL: no cache */
+	bool allocator;	       /* look for one */
 	bool names;	       /* false: tables only, do not look for names (fast) */
 };
 

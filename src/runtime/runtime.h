@@ -36,6 +36,8 @@ struct runtime {
 
 extern const struct runtime runtime_tokio, runtime_async_task;
 
+const char *allocator_in(const struct image *img);
+
 /* A copy of the string that lives as long as the discovery; control bytes are made harmless. */
 const char *finding_string(struct finding *f, const char *s);
 

@@ -3,6 +3,7 @@
 
 A broad part runs each time; `make test-matrix` runs all of it.
 """
+import json
 from collections import Counter
 
 import test_exact
@@ -209,6 +210,40 @@ def two_tokios(t, name, mode):
     for w in wants:
         check(w["version"] in by_version, f"no Tokio {w['version']}: {rep['runtimes']}")
         check_sums([x for x in user_tasks(rep) if x["runtime_id"] == by_version[w["version"]]], w)
+
+
+DOCTOR = {
+    # program, build: allocator, spawns, schedulers, what the text says
+    ("exact", "release"): (None, "exact", ["multi_thread", "current_thread"], "block_on"),
+    ("exact", "jemalloc"): ("jemalloc", "first_seen", ["multi_thread", "current_thread"], "jemalloc is inside"),
+    ("exact", "unstable"): (None, "exact", ["multi_thread", "current_thread"], "tokio_unstable"),
+    ("exact", "stripped"): (None, "exact", [], "which tasks are a LocalSet's"),
+    ("flavours", "release"): (None, "exact", ["multi_thread", "current_thread", "local"], "local tasks"),
+    ("count", "old-1.24.2"): (None, "some", ["multi_thread", "current_thread"], "before Tokio 1.29"),
+    ("count", "old-1.38.0"): (None, "exact", ["multi_thread", "current_thread"], "1.38.0"),
+    ("two", "two"): (None, "exact", ["multi_thread", "current_thread"], "1.38.0 + 1.54.1"),
+}
+
+
+def doctor(t, program, name):
+    """The doctor tells runtime, schedulers, allocator, how spawns are seen, and what will not be."""
+    allocator, spawns, schedulers, text = DOCTOR.get((program, name), DOCTOR_SLOW.get((program, name)))
+    path = t.program(program, name)
+    file = json.loads(t.run(t.futrace, "doctor", "--json", path).ok().out)["files"][0]
+    got = (file["allocator"], file["spawns"], file["runtimes"][0]["schedulers"])
+    same(f"what the doctor says of {name}", got, (allocator, spawns, schedulers))
+    out = " ".join(t.run(t.futrace, "doctor", path).ok().out.split())
+    check(text in out, f"the doctor does not say {text!r}: {out}")
+
+
+DOCTOR_SLOW = {
+    ("exact", "mimalloc"): ("mimalloc", "first_seen", ["multi_thread", "current_thread"], "mimalloc is inside"),
+    ("exact", "unstable-tracing"): (None, "exact", ["multi_thread", "current_thread"], "tokio_unstable"),
+    ("exact", "strip-debuginfo"): (None, "exact", ["multi_thread", "current_thread"], "symbols (2 of 4)"),
+    ("exact", "non-pie"): (None, "exact", ["multi_thread", "current_thread"], "not PIE"),
+}
+test(cases=list(DOCTOR))(doctor)
+test(cases=list(DOCTOR_SLOW), slow=True)(doctor)
 
 
 @test(cases=[("release", "mt 2"), ("lto", "mt 4")], slow=True)
