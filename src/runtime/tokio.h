@@ -14,6 +14,9 @@ void tokio_give_names(struct finding *f);
 
 /* Sets name and kind of a table from the type T as some source spells it. */
 void tokio_set_type(struct finding *f, struct found_table *t, const char *type, size_t len);
+extern const char tokio_blocking_task[]; /* how the type of a blocking closure begins */
+/* Its feature `tracing` puts each blocking closure into a span: the type without that. */
+struct span tokio_without_span(struct span type);
 /* Sets scheduler and kind from the type S; an unknown S changes nothing. */
 void tokio_set_scheduler(struct found_table *t, const char *scheduler, size_t len);
 

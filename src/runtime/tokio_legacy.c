@@ -73,14 +73,12 @@ static bool glue_type(const char *text, struct span *type)
 	return false;
 }
 
-static const char blocking_task[] = "tokio::runtime::blocking::task::BlockingTask<";
-
 static void add_type(struct finding *f, struct reach *r, const struct found_table *t,
 		     const struct span *type, uint64_t va)
 {
 	uint32_t id = intern_put(f->strings, type->s, type->len);
 
-	if (str_has_prefix(intern_get(f->strings, id), blocking_task) !=
+	if (str_has_prefix(intern_get(f->strings, id), tokio_blocking_task) !=
 	    (t->kind == TRACE_BLOCKING || t->kind == TRACE_HELPER))
 		return; /* merged with the glue of a task of the other kind */
 	vec_push(&r->glue, (struct glue){ id, va });
@@ -97,8 +95,10 @@ static void add_glue(struct finding *f, struct reach *r, const struct found_tabl
 		char *text = is_glue(s[i].name) ? demangle(s[i].name) : NULL;
 		struct span type;
 
-		if (text && glue_type(text, &type))
+		if (text && glue_type(text, &type)) {
+			type = tokio_without_span(type);
 			add_type(f, r, t, &type, s->va);
+		}
 		free(text);
 	}
 }
@@ -215,8 +215,8 @@ static unsigned count_rivals(struct finding *f, const struct reach *all, const s
 static bool are_helpers(struct finding *f, const struct reach *r)
 {
 	for (size_t i = 0; i < r->types.nr; i++)
-		if (!tokio_is_helper(intern_get(f->strings, r->types.v[i]) + sizeof(blocking_task) -
-				     1))
+		if (!tokio_is_helper(intern_get(f->strings, r->types.v[i]) +
+				     strlen(tokio_blocking_task)))
 			return false;
 	return true;
 }
@@ -229,7 +229,8 @@ static void settle(struct finding *f, struct found_table *t, const struct reach 
 
 	for (size_t i = 0; i < r->types.nr; i++) {
 		const char *type = intern_get(f->strings, r->types.v[i]);
-		char *text = readable_type(type, strlen(type), str_has_prefix(type, blocking_task));
+		char *text = readable_type(type, strlen(type),
+					   str_has_prefix(type, tokio_blocking_task));
 
 		if (i < MAX_SHOWN)
 			strbuf_addf(&name, "%s%s", i ? " | " : "", text);

@@ -29,12 +29,30 @@ bool tokio_is_helper(const char *name)
 	       str_has_prefix(name, "<tokio::runtime::scheduler::");
 }
 
-void tokio_set_type(struct finding *f, struct found_table *t, const char *type, size_t len)
+const char tokio_blocking_task[] = "tokio::runtime::blocking::task::BlockingTask<";
+
+static bool begins_with(const struct span *text, const char *prefix)
 {
-	static const char blocking[] = "tokio::runtime::blocking::task::BlockingTask<";
-	bool is_blocking =
-		len >= sizeof(blocking) && strncmp(type, blocking, sizeof(blocking) - 1) == 0;
-	char *name = readable_type(type, len, is_blocking);
+	return text->len > strlen(prefix) && memcmp(text->s, prefix, strlen(prefix)) == 0;
+}
+
+struct span tokio_without_span(struct span type)
+{
+	static const char wrapper[] = "tracing::instrument::Instrumented<";
+	struct span inner;
+
+	if (!begins_with(&type, wrapper))
+		return type;
+	inner.s = type.s + strlen(wrapper);
+	inner.len = type.len - strlen(wrapper) - 1; /* ">" */
+	return begins_with(&inner, tokio_blocking_task) ? inner : type;
+}
+
+void tokio_set_type(struct finding *f, struct found_table *t, const char *text, size_t len)
+{
+	struct span type = tokio_without_span((struct span){ text, len });
+	bool is_blocking = begins_with(&type, tokio_blocking_task);
+	char *name = readable_type(type.s, type.len, is_blocking);
 
 	if (is_blocking)
 		t->kind = TRACE_BLOCKING;

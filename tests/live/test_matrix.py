@@ -238,7 +238,7 @@ def doctor(t, program, name):
 
 DOCTOR_SLOW = {
     ("exact", "mimalloc"): ("mimalloc", "first_seen", ["multi_thread", "current_thread"], "mimalloc is inside"),
-    ("exact", "unstable-tracing"): (None, "exact", ["multi_thread", "current_thread"], "tokio_unstable"),
+    ("exact", "unstable-tracing"): (None, "exact", ["multi_thread", "current_thread"], "1 of the runtime itself"),
     ("exact", "strip-debuginfo"): (None, "exact", ["multi_thread", "current_thread"], "symbols (2 of 4)"),
     ("exact", "non-pie"): (None, "exact", ["multi_thread", "current_thread"], "not PIE"),
 }
