@@ -27,12 +27,12 @@ PROFILES = {
 PROFILES_SLOW = {name: (MATRIX, name) for name in ("thin", "small", "strip-debuginfo")}
 # Other ways to build and link the same programs: RUSTFLAGS and a feature of each.
 VARIANTS = {
-    "non-pie": ("-C relocation-model=static", None),
     "relr-v0": ("-C link-arg=-Wl,-z,pack-relative-relocs -C symbol-mangling-version=v0", None),
     "unstable": ("--cfg tokio_unstable", None),
     "jemalloc": (None, "jemalloc"),
 }
 VARIANTS_SLOW = {
+    "non-pie": ("-C relocation-model=static", None),
     "mimalloc": (None, "mimalloc"),
     "relr": ("-C link-arg=-Wl,-z,pack-relative-relocs", None),
     "v0": ("-C symbol-mangling-version=v0", None),

@@ -13,7 +13,7 @@ from live import Failed, check, nr_lost, same, test, total, truth, user_tasks
 
 BOTH = ("ct", "mt 2")
 BUILDS = ("dev", "release", "lto", "stripped", "relr-v0", "unstable", "jemalloc")
-BUILDS_SLOW = ("non-pie", *PROFILES_SLOW, *VARIANTS_SLOW)
+BUILDS_SLOW = (*PROFILES_SLOW, *VARIANTS_SLOW)
 NO_SPAWN = ("jemalloc", "mimalloc")  # they do not get a task's memory from libc
 NO_SYMBOLS = ("stripped",)
 NR_RACES = 300
