@@ -80,6 +80,32 @@ struct _Unwind_Exception;
 unsigned unwind_count_handlers(struct _Unwind_Exception *exception,
 			       const struct core_run *run) HIDDEN;
 
+/* stack.c: on which stack is a task spawned? Its number, or WIRE_NO_STACK. frame is the frame
+ * address of a function of ours that the program called. */
+uint32_t stack_take(const uint64_t *frame) HIDDEN;
+void stack_init(
+	const void *above_main) HIDDEN; /* an address above all frames of the first thread */
+/* An object whose frames can be walked, and that it is gone. index: of wire_region.objects. */
+void stack_add_object(uint32_t index, const struct patch_object *o) HIDDEN;
+void stack_drop_object(uint32_t index) HIDDEN;
+
+/* cfi.c: what the program's own unwind tables say of a call. */
+struct cfi_object {
+	uint64_t from, to; /* its memory; to is 0 when it is gone */
+	uint64_t base, text_from, text_to;
+	const uint8_t *header; /* .eh_frame_hdr */
+};
+
+struct cfi_rule {
+	bool is_known; /* false: the walk ends here */
+	bool by_rbp;   /* the canonical frame address is rbp + cfa_off, else rsp + cfa_off */
+	uint32_t cfa_off;
+	uint32_t
+		rbp_below; /* the caller's rbp lies so far below that address, 0: it is unchanged */
+};
+
+struct cfi_rule cfi_find(const struct cfi_object *o, uint64_t pc) HIDDEN;
+
 /* image.c: can the program at path, or the interpreter that it names, be given the agent? */
 bool image_takes_agent(const char *path, const char *agent) HIDDEN;
 extern char agent_path[4096] HIDDEN; /* of this library, "" when unknown */

@@ -159,17 +159,44 @@ void core_wake_running(uint64_t header)
 	put2(p, t, EV_WAKE, EF_WAKE_RUNNING, task_word(header, table));
 }
 
-void core_spawn(uint64_t addr, uint64_t size)
+bool core_is_task_size(uint64_t size)
+{
+	const struct core_page *p = &core_page;
+	uint64_t unit = size / 128 % 1024;
+
+	return p->threads && p->cell_sizes[unit / 64] & UINT64_C(1) << unit % 64;
+}
+
+/* Both events or none, and no signal handler's between them: whoever reads need not guess which
+ * stack is whose. */
+static void put_spawn(struct core_page *p, struct wire_thread *t, uint64_t addr, uint64_t size,
+		      uint32_t stack)
+{
+	uint64_t ticks, limit;
+	uint64_t *at = reserve(p, t, EV_SPAWN, EVENT_WORDS_SPAWN, EVENT_WORDS_SPAWN_STACK, &limit);
+
+	if (!at)
+		return;
+	ticks = ticks_now(p);
+	at[0] = EVENT_WORD0(EV_SPAWN, 0, ticks);
+	at[1] = addr;
+	at[2] = size;
+	at[3] = EVENT_WORD0(EV_SPAWN_STACK, 0, ticks);
+	at[4] = stack;
+	publish(t, t->head + EVENT_WORDS_SPAWN + EVENT_WORDS_SPAWN_STACK, limit);
+}
+
+void core_spawn(uint64_t addr, uint64_t size, uint32_t stack)
 {
 	struct core_page *p = &core_page;
-	uint64_t unit = size / 128 % 1024;
-	struct wire_thread *t;
+	struct wire_thread *t = self(p, EV_SPAWN);
 
-	if (!p->threads || !(p->cell_sizes[unit / 64] & UINT64_C(1) << unit % 64))
+	if (!t)
 		return;
-	t = self(p, EV_SPAWN);
-	if (t)
+	if (stack == WIRE_NO_STACK)
 		put3(p, t, EV_SPAWN, addr, size);
+	else
+		put_spawn(p, t, addr, size, stack);
 }
 
 struct wire_thread *core_sleep(unsigned flags)

@@ -128,7 +128,10 @@ uint64_t core_schedule_slowly(uint64_t header) CORE_SLOW;
  */
 void core_wake_running(uint64_t header) CORE_SLOW;
 
-void core_spawn(uint64_t addr, uint64_t size) HIDDEN;
+/* May an allocation of this size be a task? False also when nothing is recorded. */
+bool core_is_task_size(uint64_t size) HIDDEN;
+/* A task was allocated; stack: a number of wire_region.stacks, or WIRE_NO_STACK. */
+void core_spawn(uint64_t addr, uint64_t size, uint32_t stack) HIDDEN;
 /* Returns the slot to give to core_awake, or NULL when nothing was recorded. */
 struct wire_thread *core_sleep(unsigned flags) HIDDEN;
 void core_awake(struct wire_thread *t) HIDDEN;

@@ -97,6 +97,13 @@ void interpose_init(void)
 
 /* ---- spawn ---- */
 
+/* Always inlined: the stack begins at the frame of the function that the program called. */
+static inline __attribute__((always_inline)) void spawned(void *task, size_t size)
+{
+	if (core_is_task_size(size))
+		core_spawn((uint64_t)task, size, stack_take(__builtin_frame_address(0)));
+}
+
 EXPORT int posix_memalign(void **out, size_t align, size_t size)
 {
 	int rc;
@@ -104,7 +111,7 @@ EXPORT int posix_memalign(void **out, size_t align, size_t size)
 	NEXT(real_posix_memalign, "posix_memalign");
 	rc = real_posix_memalign(out, align, size);
 	if (align >= TASK_ALIGN && rc == 0)
-		core_spawn((uint64_t)*out, size);
+		spawned(*out, size);
 	return rc;
 }
 
@@ -115,7 +122,7 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 	NEXT(real_aligned_alloc, "aligned_alloc");
 	p = real_aligned_alloc(align, size);
 	if (align >= TASK_ALIGN && p)
-		core_spawn((uint64_t)p, size);
+		spawned(p, size);
 	return p;
 }
 

@@ -191,6 +191,8 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *data)
 	copy_path(k->told.path, info->dlpi_name);
 	copy_build_id(&k->told, &k->object);
 	k->is_used = k->is_seen = true;
+	if (!nr_begun) /* what the program began with stays */
+		stack_add_object(place, &k->object);
 	nr_known += place == nr_known;
 	announce(place);
 	return 0;
@@ -200,6 +202,8 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *data)
 static void forget_unloaded(void)
 {
 	for (uint32_t i = 0; i < nr_known; i++) {
+		if (!known[i].is_seen)
+			stack_drop_object(i);
 		known[i].is_used &= known[i].is_seen;
 		known[i].is_seen = false;
 	}
@@ -227,6 +231,8 @@ static void hook_answered(uint32_t i, bool is_again)
 	o->nr_refused = result.nr_refused;
 	if (result.hooked)
 		known[i].hooked = result.hooked;
+	if (result.nr_hooked && !is_again)
+		stack_add_object(i, &known[i].object);
 	if (result.note)
 		r->note = result.note;
 	__atomic_store_n(&o->state, WIRE_OBJECT_DONE, __ATOMIC_RELEASE);

@@ -249,6 +249,7 @@ __attribute__((constructor)) static void preload(void)
 
 	interpose_init();
 	exec_init();
+	stack_init(environ); /* the kernel put it above the stack of the first thread */
 	if (ctl && *ctl == '/') {
 		has_slot_key = pthread_key_create(&slot_key, thread_gone) == 0;
 		pthread_atfork(NULL, NULL, forked);

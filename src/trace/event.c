@@ -8,6 +8,7 @@
 #define ARG_tid	    "tid"
 #define ARG_kind    "kind"
 #define ARG_count   "count"
+#define ARG_stack   "stack"
 #define ARG_name_lo "name_lo"
 #define ARG_name_hi "name_hi"
 

@@ -43,6 +43,7 @@ enum event_flag {
 #define EVENT_ARG_tid	  1
 #define EVENT_ARG_kind	  1
 #define EVENT_ARG_count	  1
+#define EVENT_ARG_stack	  1
 #define EVENT_ARG_name_lo 1
 #define EVENT_ARG_name_hi 1
 

@@ -7,7 +7,8 @@
  *
  *	lobby		one page: versions, who is the target, the doorbell, one door per process
  *	region 0..n	one per traced process, at lobby.region_off + i * lobby.region_size:
- *			header, objects (the dialogue), tables (the plan), thread slots, rings
+ *			header, objects (the dialogue), tables (the plan), stacks, thread slots,
+ *rings
  *
  * Everything is sparse: a page that nobody touched takes no memory. The tool fills in all sizes
  * before the first process starts; they do not change.
@@ -43,6 +44,8 @@
 #define WIRE_BUILD_ID	 32
 #define WIRE_TABLE_WORDS 12
 #define WIRE_PAGE	 4096
+#define WIRE_MAX_STACKS	 16384 /* a power of two */
+#define WIRE_MAX_FRAMES	 62
 
 enum wire_clock { WIRE_CLOCK_TSC = 1, WIRE_CLOCK_MONOTONIC = 2 };
 
@@ -77,6 +80,8 @@ struct wire_lobby {
 	uint32_t nr_no_room;	  /* processes whose limit on address space is too small */
 	uint64_t heartbeat_ticks; /* when the tool made its latest round */
 	uint64_t stale_ticks;	  /* a heartbeat older than this means that the tool is gone */
+	uint32_t spawn_stacks;	  /* walk the stack at each spawn */
+	uint32_t pad;
 	struct wire_door doors[WIRE_MAX_DOORS];
 };
 
@@ -192,6 +197,22 @@ struct wire_thread {
 	uint64_t slot_pad[40];	       /* a kilobyte: the slot of a thread is found by a shift */
 };
 
+/*
+ * A stack that a task was spawned on. A place is taken by its hash, and belongs to it for good;
+ * then the frames are filled in, and its bit in stacks_used is set (release). Its number is its
+ * index.
+ */
+struct wire_stack {
+	uint64_t hash; /* of the frames, 0: free */
+	uint32_t nr_frames;
+	uint32_t pad;
+	/* return addresses, innermost first: index into objects << 48 | va */
+	uint64_t frames[WIRE_MAX_FRAMES];
+};
+
+#define WIRE_FRAME_SHIFT 48
+#define WIRE_NO_STACK	 UINT32_MAX
+
 static inline uint64_t wire_segment_words(uint64_t ring_words)
 {
 	uint64_t words = ring_words / WIRE_MAX_SEGMENTS;
@@ -212,6 +233,8 @@ struct wire_region {
 	uint64_t lost[EV_MAX]; /* events of threads without a slot */
 	struct wire_object objects[WIRE_MAX_OBJECTS];
 	struct wire_table tables[WIRE_MAX_TABLES];
+	uint64_t stacks_used[WIRE_MAX_STACKS / 64]; /* a bit for each stack that is filled in */
+	struct wire_stack stacks[WIRE_MAX_STACKS];
 	struct wire_thread threads[WIRE_MAX_THREADS] __attribute__((aligned(WIRE_PAGE)));
 	/* rings follow at WIRE_RINGS_OFF: the large ones, then the small one of each slot */
 };
@@ -255,6 +278,7 @@ _Static_assert(sizeof(struct wire_door) == 8, "wire_door");
 _Static_assert(sizeof(struct wire_lobby) <= WIRE_PAGE, "the lobby is one page");
 _Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16,
 	       "wire_table has no hidden padding");
+_Static_assert(sizeof(struct wire_stack) == 512, "wire_stack");
 _Static_assert(sizeof(struct wire_thread) == 1024, "wire_thread");
 _Static_assert(offsetof(struct wire_thread, tail) == 64, "producer and consumer share no line");
 _Static_assert(offsetof(struct wire_thread, nr_panics) == 128,

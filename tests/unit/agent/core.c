@@ -352,7 +352,7 @@ static void test_fork_in_poll(void **state)
 		mine = NULL; /* as the fork handler does */
 		leave(&run);
 		core_awake(t);
-		core_spawn(0x1000, 128);
+		core_spawn(0x1000, 128, WIRE_NO_STACK);
 		_exit(task.state == INITIAL && core_sleep(0) == NULL ? 0 : 1);
 	}
 	wait(&status);

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * On which stack is a task spawned? The walk goes from our own function, which the allocation of
+ * the task called, up to the hook around the run that spawned it, or to the thread's first frame.
+ * It reads the stack and the program's own unwind tables, calls nothing and writes nothing but two
+ * caches: what cfi.c said of a return address, and the stacks that were met before, which lie in
+ * the region for the tool to read. So it may be done anywhere: in a signal handler, in a
+ * destructor, during a panic.
+ */
+#include "agent/agent.h"
+
+#define NR_CACHED 4096 /* a power of two */
+#define NR_TRIES  16
+#define MAX_STACK (UINT64_C(1) << 30)
+
+/*
+ * A cached rule is one word, so that it is read and written whole:
+ *	0 is it there | 1 known | 2 by rbp | 3-18 cfa_off / 8 | 19-28 rbp_below / 8 | 29-63 address
+ *>> 12 The lower bits of the address follow from the place in the cache.
+ */
+#define ENTRY_THERE 1
+#define ENTRY_KNOWN 2
+#define ENTRY_RBP   4
+#define CFA_SHIFT   3
+#define CFA_BITS    16
+#define RBP_SHIFT   19
+#define RBP_BITS    10
+#define TAG_SHIFT   29
+#define BITS(n)	    ((UINT64_C(1) << (n)) - 1)
+
+/* Our own image, as the linker knows it. */
+extern const char __ehdr_start[] HIDDEN, etext[] HIDDEN;
+
+static uint64_t cache[NR_CACHED];
+static struct cfi_object objects[WIRE_MAX_OBJECTS];
+static uint32_t nr_objects;
+static uint64_t main_top;
+
+void stack_init(const void *above_main)
+{
+	main_top = (uint64_t)above_main;
+}
+
+void stack_add_object(uint32_t index, const struct patch_object *o)
+{
+	struct cfi_object *c = &objects[index];
+	uint64_t from = UINT64_MAX, to = 0;
+
+	__atomic_store_n(&c->to, 0, __ATOMIC_RELAXED);
+	c->base = o->base;
+	c->header = NULL;
+	c->text_from = UINT64_MAX;
+	c->text_to = 0;
+	for (unsigned i = 0; i < o->nr_phdrs; i++) {
+		const ElfW(Phdr) *ph = &o->phdrs[i];
+		uint64_t start = o->base + ph->p_vaddr, end = start + ph->p_memsz;
+
+		if (ph->p_type == PT_GNU_EH_FRAME)
+			c->header = (const uint8_t *)start;
+		if (ph->p_type != PT_LOAD)
+			continue;
+		from = start < from ? start : from;
+		to = end > to ? end : to;
+		if (ph->p_flags & PF_X) {
+			c->text_from = start < c->text_from ? start : c->text_from;
+			c->text_to = end > c->text_to ? end : c->text_to;
+		}
+	}
+	c->from = from;
+	if (index >= nr_objects)
+		__atomic_store_n(&nr_objects, index + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->to, c->header ? to : 0, __ATOMIC_RELEASE);
+}
+
+/* What was cached of its addresses is no longer true. */
+void stack_drop_object(uint32_t index)
+{
+	if (!objects[index].to)
+		return;
+	__atomic_store_n(&objects[index].to, 0, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < NR_CACHED; i++)
+		__atomic_store_n(&cache[i], 0, __ATOMIC_RELAXED);
+}
+
+static const struct cfi_object *find_object(uint64_t pc)
+{
+	uint32_t nr = __atomic_load_n(&nr_objects, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct cfi_object *o = &objects[i];
+
+		if (__atomic_load_n(&o->to, __ATOMIC_ACQUIRE) && pc >= o->text_from &&
+		    pc < o->text_to)
+			return o;
+	}
+	return NULL;
+}
+
+/* pc is a return address. 0: it lies in no object that we know. */
+static __attribute__((noinline, cold)) uint64_t look_up(uint64_t pc, uint64_t *cached)
+{
+	const struct cfi_object *o = find_object(pc - 1);
+	uint64_t entry = ENTRY_THERE | pc >> 12 << TAG_SHIFT;
+	struct cfi_rule rule;
+
+	if (!o && !(pc >= (uint64_t)__ehdr_start && pc < (uint64_t)etext))
+		return 0; /* unknown today, but it may be loaded later */
+	rule = o ? cfi_find(o, pc - 1) : (struct cfi_rule){ 0 };
+	if (rule.is_known && rule.cfa_off / 8 <= BITS(CFA_BITS) &&
+	    rule.rbp_below / 8 <= BITS(RBP_BITS))
+		entry |= ENTRY_KNOWN | (rule.by_rbp ? ENTRY_RBP : 0) |
+			 (uint64_t)rule.cfa_off / 8 << CFA_SHIFT |
+			 (uint64_t)rule.rbp_below / 8 << RBP_SHIFT;
+	__atomic_store_n(cached, entry, __ATOMIC_RELAXED);
+	return entry;
+}
+
+static inline uint64_t rule_of(uint64_t pc)
+{
+	uint64_t *cached = &cache[(pc ^ pc >> 12) % NR_CACHED];
+	uint64_t entry = __atomic_load_n(cached, __ATOMIC_RELAXED);
+
+	if (__builtin_expect(entry >> TAG_SHIFT == pc >> 12 && entry & ENTRY_THERE, 1))
+		return entry;
+	return look_up(pc, cached);
+}
+
+/*
+ * Where the stack that sp points into may end at most. The tables lead nowhere else, unless
+ * somebody wrote them by hand and wrongly; this is for then. glibc puts a thread's control block
+ * above its stack. 0: a stack of an unknown kind.
+ */
+static uint64_t end_of_stack(uint64_t sp)
+{
+	const struct core_run *run = core_current_run();
+	uint64_t tp;
+
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	if ((uint64_t)run > sp && (uint64_t)run - sp < MAX_STACK)
+		return (uint64_t)run;
+	if (tp > sp && tp - sp < MAX_STACK)
+		return tp;
+	return main_top > sp && main_top - sp < MAX_STACK ? main_top : 0;
+}
+
+/* Return addresses from the caller of `frame` on; returns how many. */
+static unsigned walk(const uint64_t *frame, uint64_t *pcs)
+{
+	uint64_t rbp = frame[0], pc = frame[1], sp = (uint64_t)(frame + 2);
+	uint64_t end = end_of_stack(sp);
+	unsigned nr = 0;
+
+	while (nr < WIRE_MAX_FRAMES) {
+		uint64_t entry = rule_of(pc), cfa, below;
+
+		if (!entry)
+			break;
+		pcs[nr++] = pc;
+		cfa = (entry & ENTRY_RBP ? rbp : sp) + (entry >> CFA_SHIFT & BITS(CFA_BITS)) * 8;
+		below = (entry >> RBP_SHIFT & BITS(RBP_BITS)) * 8;
+		if (!(entry & ENTRY_KNOWN) || cfa <= sp || cfa > end || cfa % 8 || below > cfa - sp)
+			break;
+		pc = *(uint64_t *)(cfa - 8);
+		if (below)
+			rbp = *(uint64_t *)(cfa - below);
+		sp = cfa;
+	}
+	return nr;
+}
+
+static void write_frames(struct wire_region *r, uint32_t number, const uint64_t *pcs, unsigned nr)
+{
+	struct wire_stack *s = &r->stacks[number];
+
+	for (unsigned i = 0; i < nr; i++) {
+		const struct cfi_object *o = find_object(pcs[i] - 1);
+		uint64_t index = o ? o - objects : WIRE_MAX_OBJECTS;
+
+		s->frames[i] = index << WIRE_FRAME_SHIFT |
+			       (o ? (pcs[i] - o->base) & BITS(WIRE_FRAME_SHIFT) : 0);
+	}
+	s->nr_frames = nr;
+	__atomic_fetch_or(&r->stacks_used[number / 64], UINT64_C(1) << number % 64,
+			  __ATOMIC_RELEASE);
+}
+
+uint32_t stack_take(const uint64_t *frame)
+{
+	struct wire_region *r = core_page.region;
+	uint64_t pcs[WIRE_MAX_FRAMES], hash = 0;
+	unsigned nr;
+
+	if (!r || !core_page.lobby->spawn_stacks)
+		return WIRE_NO_STACK;
+	nr = walk(frame, pcs);
+	if (!nr)
+		return WIRE_NO_STACK;
+	for (unsigned i = 0; i < nr; i++)
+		hash = (hash ^ pcs[i]) * UINT64_C(0x9e3779b97f4a7c15), hash ^= hash >> 32;
+	hash |= 1;
+	for (unsigned i = 0; i < NR_TRIES; i++) {
+		uint32_t number = ((hash >> 8) + i) % WIRE_MAX_STACKS;
+		struct wire_stack *s = &r->stacks[number];
+		uint64_t have = __atomic_load_n(&s->hash, __ATOMIC_RELAXED);
+
+		if (!have && __atomic_compare_exchange_n(&s->hash, &have, hash, false,
+							 __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			write_frames(r, number, pcs, nr);
+			return number;
+		}
+		if (have == hash)
+			return number;
+	}
+	return WIRE_NO_STACK;
+}
