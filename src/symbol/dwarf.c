@@ -26,6 +26,8 @@ static const char *const section_names[NR_RAW_SECTIONS] = {
 	[RAW_ADDR] = ".debug_addr",
 	[RAW_ARANGES] = ".debug_aranges",
 	[RAW_LINE] = ".debug_line",
+	[RAW_RANGES] = ".debug_ranges",
+	[RAW_RNGLISTS] = ".debug_rnglists",
 };
 
 static int section_id(const char *name)
@@ -167,6 +169,12 @@ static uint64_t read_aranges(struct dwarf *d, uint64_t off, const struct dwarf_f
 	return end;
 }
 
+void dwarf_choose_units(struct dwarf *d, const struct dwarf_function *fns, size_t nr, bool *wanted)
+{
+	for (uint64_t off = 0; off < d->raw.sections[RAW_ARANGES].size_bytes;)
+		off = read_aranges(d, off, fns, nr, wanted);
+}
+
 static void finish(struct dwarf *d, struct dwarf_function *fn, struct match *m)
 {
 	struct raw_cursor c;
@@ -215,8 +223,7 @@ void dwarf_find(struct dwarf *d, struct dwarf_function *fns, size_t nr)
 	struct match *matches = xcalloc(nr + 1, sizeof(*matches));
 	bool *wanted = xcalloc(d->raw.nr_units + 1, sizeof(*wanted));
 
-	for (uint64_t off = 0; off < d->raw.sections[RAW_ARANGES].size_bytes;)
-		off = read_aranges(d, off, fns, nr, wanted);
+	dwarf_choose_units(d, fns, nr, wanted);
 	for (size_t i = 0; i < d->raw.nr_units; i++)
 		if (wanted[i])
 			dwarf_walk(d, &d->raw.units[i], fns, matches, nr);

@@ -33,6 +33,23 @@ void dwarf_close(struct dwarf *d);
 
 /* fns must be sorted by va. Fills in what is known. */
 void dwarf_find(struct dwarf *d, struct dwarf_function *fns, size_t nr);
+
+/* A line of source. file lives until dwarf_close; NULL and line 0: not known. */
+struct dwarf_place {
+	const char *file;
+	uint32_t line;
+};
+
+/* A point in the code, and the lines that it stands for: its own, then those where the functions
+ * that it was inlined with were called, from the inside out. */
+struct dwarf_point {
+	uint64_t va;		    /* in */
+	struct dwarf_place *places; /* out; to be freed */
+	size_t nr_places;
+};
+
+/* points must be sorted by va. */
+void dwarf_find_places(struct dwarf *d, struct dwarf_point *points, size_t nr);
 /* Does it describe types at all (debug = 2), or only functions and lines? */
 bool dwarf_has_types(const struct dwarf *d);
 uint64_t dwarf_nr_broken(const struct dwarf *d);

@@ -57,6 +57,8 @@ struct dwarf {
 const struct raw_abbrevs *dwarf_abbrevs(struct dwarf *d, const struct raw_unit *u);
 /* A cursor that stands on the DIE at off; false when there is no unit around it. */
 bool dwarf_cursor(struct dwarf *d, uint64_t off, struct raw_cursor *c);
+/* Marks the units that .debug_aranges says to hold one of the addresses; fns are sorted by va. */
+void dwarf_choose_units(struct dwarf *d, const struct dwarf_function *fns, size_t nr, bool *wanted);
 /* Adds a unit to the index, and fills in those functions that begin in it. */
 void dwarf_walk(struct dwarf *d, struct raw_unit *u, struct dwarf_function *fns,
 		struct match *matches, size_t nr);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/*
- * The file names in the header of a line table, DWARF 2 to 5. The line program behind it is not
- * run.
- */
+/* The line table of a unit, DWARF 2 to 5: its file names, and the lines of addresses. */
 #include <dwarf.h>
 #include <string.h>
 
@@ -12,7 +9,11 @@
 
 struct line_header {
 	struct raw_bytes b; /* stands at the directories */
+	uint64_t program_off;
 	uint8_t version, offset_bytes;
+	uint8_t min_bytes, line_range, opcode_base;
+	int8_t line_base;
+	uint8_t nr_operands[256]; /* of standard opcodes */
 };
 
 static bool read_header(const struct raw_file *f, uint64_t off, struct line_header *h)
@@ -34,10 +35,18 @@ static bool read_header(const struct raw_file *f, uint64_t off, struct line_head
 	h->b.end = h->b.off + len;
 	h->version = raw_fixed(&h->b, 2);
 	if (h->version >= 5)
-		raw_skip(&h->b, 2);		  /* sizes of addresses and of segment selectors */
-	raw_skip(&h->b, h->offset_bytes);	  /* length of the header */
-	raw_skip(&h->b, h->version >= 4 ? 5 : 4); /* how instructions are coded */
-	raw_skip(&h->b, (raw_fixed(&h->b, 1) + 255) % 256); /* operands of opcodes 1 to n - 1 */
+		raw_skip(&h->b, 2); /* sizes of addresses and of segment selectors */
+	len = raw_fixed(&h->b, h->offset_bytes);
+	if (h->b.broken || len > h->b.end - h->b.off)
+		return false;
+	h->program_off = h->b.off + len;
+	h->min_bytes = raw_fixed(&h->b, 1);
+	raw_skip(&h->b, h->version >= 4 ? 2 : 1); /* for VLIW machines; is_stmt */
+	h->line_base = raw_fixed(&h->b, 1);
+	h->line_range = raw_fixed(&h->b, 1);
+	h->opcode_base = raw_fixed(&h->b, 1);
+	for (unsigned i = 1; i < h->opcode_base; i++)
+		h->nr_operands[i] = raw_fixed(&h->b, 1);
 	return !h->b.broken && h->version >= 2 && h->version <= 5;
 }
 
@@ -176,4 +185,119 @@ char *raw_line_file(const struct raw_file *f, uint64_t line_off, uint64_t index)
 	if (!f->sections[RAW_LINE].data || !read_header(f, line_off, &h))
 		return NULL;
 	return h.version >= 5 ? new_file(f, &h, index) : old_file(&h, index);
+}
+
+/* ---- the program: rows of addresses and lines ---- */
+
+struct machine {
+	uint64_t va, file, line;
+	bool has_row; /* row is the latest of this sequence */
+	struct raw_row row;
+	struct raw_row *rows;
+	size_t nr;
+};
+
+/* A row holds up to the next one. */
+static void emit(struct machine *m, bool is_end)
+{
+	size_t lo = 0, hi = m->nr;
+
+	while (m->has_row && lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m->rows[mid].va < m->row.va)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; m->has_row && lo < m->nr && m->rows[lo].va < m->va; lo++)
+		if (!m->rows[lo].line) {
+			m->rows[lo].file = m->row.file;
+			m->rows[lo].line = m->row.line;
+		}
+	/* the linker leaves what it threw away at address 0 */
+	m->has_row = !is_end && m->va;
+	m->row = (struct raw_row){ m->va, m->file, m->line };
+	if (is_end) {
+		m->va = 0;
+		m->file = m->line = 1;
+	}
+}
+
+static int64_t take_sleb(struct raw_bytes *b)
+{
+	uint64_t from = b->off, value = raw_uleb(b), bits = (b->off - from) * 7;
+
+	return !b->broken && bits < 64 && b->data[b->off - 1] & 0x40
+		       ? value | -(UINT64_C(1) << bits)
+		       : value;
+}
+
+static void extended(struct machine *m, struct raw_bytes *b)
+{
+	uint64_t len = raw_uleb(b), next = b->off + len;
+	uint8_t op;
+
+	if (b->broken || !len || len > b->end - b->off) {
+		b->broken = true;
+		return;
+	}
+	op = raw_fixed(b, 1);
+	if (op == DW_LNE_end_sequence)
+		emit(m, true);
+	else if (op == DW_LNE_set_address && len == 9)
+		m->va = raw_fixed(b, 8);
+	b->off = next;
+}
+
+static void standard(struct machine *m, struct raw_bytes *b, const struct line_header *h,
+		     uint8_t op)
+{
+	switch (op) {
+	case DW_LNS_copy:
+		emit(m, false);
+		break;
+	case DW_LNS_advance_pc:
+		m->va += raw_uleb(b) * h->min_bytes;
+		break;
+	case DW_LNS_advance_line:
+		m->line += take_sleb(b);
+		break;
+	case DW_LNS_set_file:
+		m->file = raw_uleb(b);
+		break;
+	case DW_LNS_const_add_pc:
+		m->va += (uint64_t)((255 - h->opcode_base) / h->line_range) * h->min_bytes;
+		break;
+	case DW_LNS_fixed_advance_pc:
+		m->va += raw_fixed(b, 2);
+		break;
+	default:
+		for (unsigned i = 0; i < h->nr_operands[op]; i++)
+			raw_uleb(b);
+	}
+}
+
+void raw_line_rows(const struct raw_file *f, uint64_t line_off, struct raw_row *rows, size_t nr)
+{
+	struct machine m = { .file = 1, .line = 1, .rows = rows, .nr = nr };
+	struct line_header h;
+
+	if (!f->sections[RAW_LINE].data || !read_header(f, line_off, &h) || !h.line_range ||
+	    !h.opcode_base)
+		return;
+	h.b.off = h.program_off;
+	while (!h.b.broken && h.b.off < h.b.end) {
+		uint8_t op = raw_fixed(&h.b, 1);
+
+		if (op >= h.opcode_base) {
+			m.va += (uint64_t)((op - h.opcode_base) / h.line_range) * h.min_bytes;
+			m.line += h.line_base + (op - h.opcode_base) % h.line_range;
+			emit(&m, false);
+		} else if (op == 0) {
+			extended(&m, &h.b);
+		} else {
+			standard(&m, &h.b, &h, op);
+		}
+	}
 }

@@ -408,6 +408,38 @@ static uint64_t read_number(struct raw_cursor *c, struct raw_bytes *b, const str
 	return 0;
 }
 
+/* An address, or from DWARF 4 on how far it is from low_pc. */
+static void read_high_pc(struct raw_cursor *c, struct raw_bytes *b, const struct spec *s,
+			 struct raw_die *die)
+{
+	die->is_high_pc_len = s->form != DW_FORM_addr && s->form != DW_FORM_addrx &&
+			      !(s->form >= DW_FORM_addrx1 && s->form <= DW_FORM_addrx4);
+	if (die->is_high_pc_len)
+		die->high_pc = read_number(c, b, s);
+	else
+		read_address(c, b, s->form, &die->high_pc);
+}
+
+/* An offset, or in DWARF 5 the number of one in a table of them. */
+static bool read_ranges_off(struct raw_cursor *c, struct raw_bytes *b, const struct spec *s,
+			    uint64_t *off)
+{
+	const struct raw_section *lists = &c->file->sections[RAW_RNGLISTS];
+	struct raw_bytes at = { .data = lists->data, .end = lists->size_bytes };
+	uint64_t index;
+
+	if (s->form != DW_FORM_rnglistx) {
+		*off = read_number(c, b, s);
+		return !b->broken;
+	}
+	index = raw_uleb(b);
+	if (b->broken || index > lists->size_bytes)
+		return false;
+	raw_skip(&at, c->unit->rnglists_base + index * c->unit->offset_bytes);
+	*off = c->unit->rnglists_base + raw_fixed(&at, c->unit->offset_bytes);
+	return !at.broken;
+}
+
 static void read_attr(struct raw_cursor *c, struct raw_bytes *b, const struct spec *s,
 		      struct raw_die *die)
 {
@@ -426,6 +458,21 @@ static void read_attr(struct raw_cursor *c, struct raw_bytes *b, const struct sp
 		break;
 	case DW_AT_low_pc:
 		die->has_low_pc = read_address(c, b, s->form, &die->low_pc);
+		break;
+	case DW_AT_high_pc:
+		read_high_pc(c, b, s, die);
+		break;
+	case DW_AT_ranges:
+		die->has_ranges = read_ranges_off(c, b, s, &die->ranges_off);
+		break;
+	case DW_AT_call_file:
+		die->call_file = read_number(c, b, s);
+		break;
+	case DW_AT_call_line:
+		die->call_line = read_number(c, b, s);
+		break;
+	case DW_AT_rnglists_base:
+		c->unit->rnglists_base = read_number(c, b, s);
 		break;
 	case DW_AT_type:
 		die->has_type = read_ref(c, b, s->form, &die->type_off);

@@ -24,13 +24,15 @@ enum raw_section_id {
 	RAW_ADDR,
 	RAW_ARANGES,
 	RAW_LINE,
+	RAW_RANGES,
+	RAW_RNGLISTS,
 	NR_RAW_SECTIONS
 };
 
 struct raw_unit {
 	uint64_t off, end, die_off; /* in .debug_info: header, end, first DIE */
 	uint64_t abbrev_off;
-	uint64_t str_offsets_base, addr_base;
+	uint64_t str_offsets_base, addr_base, rnglists_base;
 	uint8_t version, offset_bytes, addr_bytes;
 	bool walked; /* free for the user of the unit */
 };
@@ -46,8 +48,11 @@ struct raw_file {
 struct raw_die {
 	uint64_t off;
 	uint32_t tag;
-	bool has_children, has_low_pc, has_type, has_origin, has_discr;
-	uint64_t low_pc, type_off, origin_off; /* offsets in .debug_info */
+	bool has_children, has_low_pc, has_type, has_origin, has_discr, has_ranges;
+	bool is_high_pc_len;				/* high_pc counts from low_pc */
+	uint64_t low_pc, high_pc, type_off, origin_off; /* offsets in .debug_info */
+	uint64_t ranges_off;				/* in .debug_ranges or .debug_rnglists */
+	uint64_t call_file, call_line;			/* where an inlined function was called */
 	uint64_t byte_size, decl_file, decl_line, discr_value, line_off;
 	const char *name, *linkage_name,
 		*comp_dir; /* borrowed from the sections; NULL when absent */
@@ -95,6 +100,18 @@ const char *raw_string_at(const struct raw_section *s, uint64_t off);
  * so. The caller frees it; NULL when there is none.
  */
 char *raw_line_file(const struct raw_file *f, uint64_t line_off, uint64_t index);
+
+struct raw_row {
+	uint64_t va;	     /* in */
+	uint64_t file, line; /* out: what the line table has for it; line 0: nothing */
+};
+
+/* Runs the line table's program. rows must be sorted by va; those already known are left alone. */
+void raw_line_rows(const struct raw_file *f, uint64_t line_off, struct raw_row *rows, size_t nr);
+
+/* dwarf_ranges.c: does the code that the DIE describes include va? unit_low_pc is the unit's. */
+bool raw_die_covers(const struct raw_file *f, const struct raw_unit *u, const struct raw_die *die,
+		    uint64_t unit_low_pc, uint64_t va);
 
 /*
  * The next DIE. 0: the end of the unit; 1: a DIE; 2: the end of a list of children. With a mask of

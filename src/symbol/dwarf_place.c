@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Which lines of source does an address stand for? The line table tells the innermost; the
+ * functions that were inlined there tell where each was called.
+ */
+#include <dwarf.h>
+#include <string.h>
+
+#include "symbol/dwarf_index.h"
+
+#define TAG(t)	  (UINT64_C(1) << (t))
+#define MAX_CALLS 64 /* functions inlined into each other at one point */
+
+/* A call that was inlined around the point. */
+struct call {
+	uint64_t file, line;
+};
+
+struct point {
+	struct call calls[MAX_CALLS]; /* from the outside in */
+	uint32_t nr_calls;
+	bool is_found;
+};
+
+struct walk {
+	struct dwarf *d;
+	struct raw_unit *unit;
+	uint64_t unit_low_pc, line_off;
+	struct dwarf_point *points;
+	struct point *found;
+	size_t nr, first, last;	    /* [first, last): points of the function that is open */
+	unsigned depth, open_depth; /* of that function */
+};
+
+static size_t first_from(const struct walk *w, uint64_t va)
+{
+	size_t lo = 0, hi = w->nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->points[mid].va < va)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool covers(const struct walk *w, const struct raw_die *die, size_t i)
+{
+	return raw_die_covers(&w->d->raw, w->unit, die, w->unit_low_pc, w->points[i].va);
+}
+
+/* A function in one piece has neighbours only; of one in several pieces all points are looked at.
+ */
+static void open_function(struct walk *w, const struct raw_die *die)
+{
+	uint64_t high = die->is_high_pc_len ? die->low_pc + die->high_pc : die->high_pc;
+
+	w->first = die->has_ranges ? 0 : first_from(w, die->low_pc);
+	w->last = die->has_ranges ? w->nr : first_from(w, high);
+	w->open_depth = w->depth;
+	if (!die->has_low_pc && !die->has_ranges)
+		w->last = w->first;
+	for (size_t i = w->first; i < w->last; i++)
+		if (covers(w, die, i)) {
+			w->found[i].is_found = true;
+			w->found[i].nr_calls = 0;
+		}
+}
+
+static void on_die(struct walk *w, const struct raw_die *die)
+{
+	switch (die->tag) {
+	case DW_TAG_compile_unit:
+		w->unit_low_pc = die->low_pc;
+		w->line_off = die->line_off;
+		break;
+	case DW_TAG_subprogram:
+		open_function(w, die);
+		break;
+	case DW_TAG_inlined_subroutine:
+		for (size_t i = w->first; i < w->last; i++) {
+			struct point *p = &w->found[i];
+
+			if (p->is_found && p->nr_calls < MAX_CALLS && covers(w, die, i))
+				p->calls[p->nr_calls++] =
+					(struct call){ die->call_file, die->call_line };
+		}
+		break;
+	}
+}
+
+static void walk_unit(struct walk *w)
+{
+	const uint64_t functions = TAG(DW_TAG_compile_unit) | TAG(DW_TAG_subprogram);
+	struct raw_cursor c;
+	struct raw_die die;
+	int what;
+
+	if (!dwarf_cursor(w->d, w->unit->die_off, &c))
+		return;
+	/* Outside of the functions in question nothing needs to be read. */
+	while ((what = raw_next(
+			&c, functions | (w->first < w->last ? TAG(DW_TAG_inlined_subroutine) : 0),
+			&die)) != 0) {
+		if (what == 2) {
+			if (w->depth)
+				w->depth--;
+			if (w->depth <= w->open_depth)
+				w->first = w->last = 0;
+			continue;
+		}
+		if (die.tag < 64 && (functions | TAG(DW_TAG_inlined_subroutine)) >> die.tag & 1)
+			on_die(w, &die);
+		w->depth += die.has_children;
+	}
+}
+
+/* The unit is read: puts together what is known of its points. */
+static void finish_unit(struct walk *w)
+{
+	struct raw_row *rows = xcalloc(w->nr + 1, sizeof(*rows));
+
+	for (size_t i = 0; i < w->nr; i++)
+		rows[i].va = w->points[i].va;
+	raw_line_rows(&w->d->raw, w->line_off, rows, w->nr);
+	for (size_t i = 0; i < w->nr; i++) {
+		struct dwarf_point *to = &w->points[i];
+		struct point *from = &w->found[i];
+
+		if (from->is_found && !to->places) {
+			to->nr_places = from->nr_calls + 1;
+			to->places = xcalloc(to->nr_places, sizeof(*to->places));
+			to->places[0].file = dwarf_file_name(w->d, w->unit, rows[i].file);
+			to->places[0].line = rows[i].line;
+			for (size_t k = 1; k < to->nr_places; k++) {
+				const struct call *call = &from->calls[from->nr_calls - k];
+
+				to->places[k].file = dwarf_file_name(w->d, w->unit, call->file);
+				to->places[k].line = call->line;
+			}
+		}
+		from->is_found = false;
+	}
+	free(rows);
+}
+
+void dwarf_find_places(struct dwarf *d, struct dwarf_point *points, size_t nr)
+{
+	struct dwarf_function *fns = xcalloc(nr + 1, sizeof(*fns));
+	bool *wanted = xcalloc(d->raw.nr_units + 1, sizeof(*wanted));
+	struct point *found = xcalloc(nr + 1, sizeof(*found));
+	bool has_aranges = d->raw.sections[RAW_ARANGES].size_bytes > 0;
+
+	for (size_t i = 0; i < nr; i++)
+		fns[i].va = points[i].va;
+	dwarf_choose_units(d, fns, nr, wanted);
+	for (size_t i = 0; i < d->raw.nr_units; i++) {
+		struct walk w = {
+			.d = d, .unit = &d->raw.units[i], .points = points, .found = found, .nr = nr
+		};
+
+		if (has_aranges && !wanted[i])
+			continue;
+		walk_unit(&w);
+		finish_unit(&w);
+	}
+	free(found);
+	free(wanted);
+	free(fns);
+}
