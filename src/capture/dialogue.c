@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "capture/dialogue.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,8 +42,7 @@ static char *mapped_path(const struct process *p, const struct process_object *o
 }
 
 /* The program itself is announced by an empty path: the kernel knows best what it runs. */
-static const struct discovery *look(struct process *p, struct catalog *c,
-				    const struct process_object *o)
+static const struct discovery *look(struct process *p, struct catalog *c, struct process_object *o)
 {
 	const struct discovery *d;
 	char *path;
@@ -54,6 +54,8 @@ static const struct discovery *look(struct process *p, struct catalog *c,
 	else
 		path = mapped_path(p, o);
 	d = catalog_get(c, path, o->path, NULL);
+	if (d && d->nr_tables)
+		o->fd = open(path, O_RDONLY | O_CLOEXEC);
 	free(path);
 	/* Replaced on disk since it was mapped: its tables would be at other addresses. */
 	if (d && *d->build_id && *o->build_id && strcmp(d->build_id, o->build_id) != 0)
@@ -120,7 +122,7 @@ static void answer(struct process *p, struct catalog *c, uint32_t index)
 {
 	struct wire_object *w = &p->region->objects[index];
 	uint32_t first = p->nr_tables;
-	struct process_object o = { .base = w->base, .index = index };
+	struct process_object o = { .base = w->base, .index = index, .fd = -1 };
 	size_t len = strnlen(w->path, sizeof(w->path));
 
 	o.path = len ? xstrndup(w->path, len) : xstrdup(p->exe);

@@ -32,6 +32,7 @@ struct lobby_opts {
 	uint64_t ring_bytes; /* per thread; 0: the default. Rounded up to a power of two. */
 	uint32_t wait_ms;    /* how long an agent may wait for an answer */
 	bool follow;
+	bool spawn_stacks; /* agents look where tasks are spawned */
 };
 
 /* What a wish of so many bytes is rounded to: a power of two within the limits above. */

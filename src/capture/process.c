@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "capture/cpu.h"
+#include "capture/places.h"
 
 #define MAX_CMDLINE (1 << 20)
 
@@ -121,6 +122,8 @@ void process_free(struct process *p)
 	vec_each (o, &p->objects) {
 		free(o->path);
 		free(o->build_id);
+		if (o->fd >= 0)
+			close(o->fd);
 	}
 	if (p->writer)
 		trace_writer_close(p->writer, NULL, NULL);
@@ -424,6 +427,7 @@ void process_end(struct process *p, struct trace_end *end)
 			end->lost[k] += p->region->lost[k];
 		end->nr_unslotted = p->region->nr_unslotted;
 		put_anchor(p);
+		places_write(p);
 		trace_writer_flush(p->writer);
 		p->bytes = trace_writer_bytes(p->writer);
 		if (trace_writer_close(p->writer, end, &e))

@@ -20,6 +20,7 @@ struct process_object {
 	const struct discovery *d; /* NULL: could not be looked at, or is another file by now */
 	uint32_t index;		   /* in region->objects */
 	uint32_t nr_planned;	   /* tables answered */
+	int fd; /* of the file, if it has tables: its path may lead nowhere by the end; else -1 */
 };
 
 struct process {

@@ -308,7 +308,8 @@ static int start(struct session *s, int *status, struct err *e)
 	const struct session_opts *o = s->o;
 	struct lobby_opts lobby_opts = { .ring_bytes = o->ring_bytes,
 					 .wait_ms = ANSWER_MS,
-					 .follow = o->follow };
+					 .follow = o->follow,
+					 .spawn_stacks = !o->no_spawn_places };
 	struct target_start ts = { .path = s->look.path,
 				   .argv = o->argv,
 				   .envp = o->envp,

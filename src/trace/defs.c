@@ -158,12 +158,24 @@ static bool load_cpu(struct load *l, struct cursor *c)
 	return true;
 }
 
+static bool load_stack(struct load *l, struct cursor *c)
+{
+	uint64_t number = cursor_varint(c);
+
+	if (c->bad || number >= STACKS_MAX)
+		return false;
+	reach(&l->stacks, number);
+	l->stacks.v[number].file = take_string(l, c);
+	l->stacks.v[number].line = take_field(c);
+	return !c->bad;
+}
+
 bool load_defs(struct load *l, const uint8_t *raw, size_t len)
 {
 	static bool (*const readers[])(struct load *, struct cursor *) = {
 		[DEF_STRING] = load_string,   [DEF_META] = load_meta, [DEF_OBJECT] = load_object,
 		[DEF_RUNTIME] = load_runtime, [DEF_TYPE] = load_type, [DEF_THREAD] = load_thread,
-		[DEF_ANCHOR] = load_anchor,   [DEF_CPU] = load_cpu,
+		[DEF_ANCHOR] = load_anchor,   [DEF_CPU] = load_cpu,   [DEF_STACK] = load_stack,
 	};
 	struct cursor c = { .p = raw, .end = raw + len };
 	bool is_good = true;
@@ -263,6 +275,8 @@ void load_finish_defs(struct load *l)
 		default_string(&t->scheduler);
 		default_string(&t->file);
 	}
+	vec_each (s, &l->stacks)
+		default_string(&s->file);
 	/* Events may name a thread whose definition is lost. */
 	vec_each (b, &l->blocks)
 		reach(&l->threads, b->header.thread);

@@ -32,6 +32,7 @@
 #define ANCHORS_MAX	  (1u << 20)
 #define ARGS_MAX	  65536
 #define CPU_MAX		  (1u << 20)
+#define STACKS_MAX	  65536
 
 #define EVENTS_HEADER_LEN 20
 #define SHAPES_MAX	  255
@@ -57,6 +58,7 @@ enum def_tag {
 	DEF_THREAD,
 	DEF_ANCHOR,
 	DEF_CPU,
+	DEF_STACK,
 };
 
 struct block_header {

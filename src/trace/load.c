@@ -174,4 +174,5 @@ void load_release(struct load *l)
 	vec_release(&l->threads);
 	vec_release(&l->anchors);
 	vec_release(&l->cpu);
+	vec_release(&l->stacks);
 }

@@ -37,6 +37,7 @@ struct load {
 	VEC(struct trace_thread) threads;
 	VEC(struct clock_anchor) anchors;
 	VEC(struct trace_cpu) cpu; /* by thread, then time, once all is read */
+	VEC(struct trace_stack) stacks;
 	bool has_meta, has_end;
 };
 

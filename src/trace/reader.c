@@ -300,6 +300,7 @@ struct clock_anchor trace_get_zero(const struct trace *t)
 	zero.real_ns = a->real_ns + (int64_t)ns;
 	return zero;
 }
+GETTER(stacks, trace_stack)
 
 uint64_t trace_get_size(const struct trace *t)
 {

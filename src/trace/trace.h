@@ -61,6 +61,12 @@ struct trace_type {
 	uint64_t size_bytes;	/* of the future, or of what it boxes; 0 when unknown */
 };
 
+/* A stack that tasks were spawned on: the line of the program's own that did it. */
+struct trace_stack {
+	const char *file; /* "" when it is not known */
+	uint32_t line;
+};
+
 struct trace_thread {
 	uint32_t tid;
 	const char *name; /* the last one it had, or "" */

@@ -241,6 +241,13 @@ uint32_t trace_writer_type(struct trace_writer *w, const struct trace_type *t)
 	return w->nr_types++;
 }
 
+void trace_writer_stack(struct trace_writer *w, uint32_t number, const struct trace_stack *s)
+{
+	const uint64_t v[] = { number, string_number(w, s->file), s->line };
+
+	add_numbers(w, DEF_STACK, v, ARRAY_SIZE(v));
+}
+
 void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a)
 {
 	const uint64_t v[] = { zigzag(a->ticks - w->base_ticks), a->mono_ns, a->boot_ns,

@@ -21,6 +21,8 @@ struct trace_writer *trace_writer_new(int fd, const struct trace_meta *meta);
 uint32_t trace_writer_object(struct trace_writer *w, const struct trace_object *o);
 uint32_t trace_writer_runtime(struct trace_writer *w, const struct trace_runtime *r);
 uint32_t trace_writer_type(struct trace_writer *w, const struct trace_type *t);
+/* number: as spawn-stack events have it. */
+void trace_writer_stack(struct trace_writer *w, uint32_t number, const struct trace_stack *s);
 void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a);
 
 /* A thread and its stream; names and the tid come as THREAD_START / THREAD_NAME events. */

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Words: a *point* is a call in one object, by the address of its last byte. Whatever stands in the
+ * region may have been overwritten by the program: numbers are checked, and none is read twice.
+ */
+#include "capture/places.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/source.h"
+#include "symbol/dwarf.h"
+
+/* What an object tells of the points that lie in it. */
+struct lookup {
+	const struct process_object *object;
+	struct dwarf *dwarf;
+	VEC(struct dwarf_point) points; /* sorted by va once all are known */
+};
+
+struct stack {
+	uint32_t number, nr_frames;
+	uint64_t frames[WIRE_MAX_FRAMES];
+};
+
+static bool copy_stack(const struct wire_region *r, uint32_t number, struct stack *s)
+{
+	const struct wire_stack *from = &r->stacks[number];
+	uint64_t used = __atomic_load_n(&r->stacks_used[number / 64], __ATOMIC_ACQUIRE);
+
+	if (!(used >> number % 64 & 1)) /* looking at it would give it memory */
+		return false;
+	s->number = number;
+	s->nr_frames =
+		MIN(__atomic_load_n(&from->nr_frames, __ATOMIC_RELAXED), (uint32_t)WIRE_MAX_FRAMES);
+	for (uint32_t i = 0; i < s->nr_frames; i++)
+		s->frames[i] = __atomic_load_n(&from->frames[i], __ATOMIC_RELAXED);
+	return s->nr_frames > 0;
+}
+
+static uint64_t point_of(uint64_t frame)
+{
+	return (frame & ((UINT64_C(1) << WIRE_FRAME_SHIFT) - 1)) - 1; /* frames return behind it */
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = ((const struct dwarf_point *)a)->va, y = ((const struct dwarf_point *)b)->va;
+
+	return x < y ? -1 : x > y;
+}
+
+static void resolve(struct lookup *l)
+{
+	char path[64];
+	const char *why, *debug_path = l->object->d->debug_path;
+	size_t kept = 0;
+
+	if (!l->points.nr)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->object->fd);
+	l->dwarf = dwarf_open(*debug_path ? debug_path : path, &why);
+	qsort(l->points.v, l->points.nr, sizeof(*l->points.v), compare);
+	for (size_t i = 0; i < l->points.nr; i++)
+		if (!kept || l->points.v[kept - 1].va != l->points.v[i].va)
+			l->points.v[kept++] = l->points.v[i];
+	l->points.nr = kept;
+	if (l->dwarf)
+		dwarf_find_places(l->dwarf, l->points.v, l->points.nr);
+}
+
+/*
+ * The innermost line of the program's own. A spawn that no code of the program's led to (a
+ * library's task spawns another) is where that library did it. What only the runtime knows of has
+ * no place.
+ */
+static const struct dwarf_place *choose(struct lookup *const *by_index, const struct stack *s)
+{
+	const struct dwarf_place *best = NULL;
+
+	for (uint32_t i = 0; i < s->nr_frames; i++) {
+		struct dwarf_point key = { .va = point_of(s->frames[i]) }, *point;
+		uint64_t index = s->frames[i] >> WIRE_FRAME_SHIFT;
+		const struct lookup *l = index < WIRE_MAX_OBJECTS ? by_index[index] : NULL;
+
+		point = l && l->points.nr
+				? bsearch(&key, l->points.v, l->points.nr, sizeof(key), compare)
+				: NULL;
+		for (size_t k = 0; point && k < point->nr_places; k++) {
+			const struct dwarf_place *place = &point->places[k];
+			enum source_owner owner;
+
+			if (!place->file || !place->line)
+				continue;
+			owner = source_owner(place->file);
+			if (owner == SOURCE_OF_PROGRAM)
+				return place;
+			if (owner == SOURCE_OF_LIBRARY && !best)
+				best = place;
+		}
+	}
+	return best;
+}
+
+static void release(struct lookup *l)
+{
+	vec_each (point, &l->points)
+		free(point->places);
+	vec_release(&l->points);
+	dwarf_close(l->dwarf);
+}
+
+void places_write(struct process *p)
+{
+	struct lookup *lookups = xcalloc(p->objects.nr + 1, sizeof(*lookups)),
+		      **by_index = xcalloc(WIRE_MAX_OBJECTS, sizeof(*by_index));
+	VEC(struct stack) stacks = { 0 };
+
+	for (size_t i = 0; i < p->objects.nr; i++) {
+		const struct process_object *o = &p->objects.v[i];
+
+		lookups[i].object = o;
+		if (o->fd >= 0)
+			by_index[o->index] = &lookups[i];
+	}
+	for (uint32_t i = 0; i < WIRE_MAX_STACKS; i++) {
+		struct stack s;
+
+		if (!copy_stack(p->region, i, &s))
+			continue;
+		vec_push(&stacks, s);
+		for (uint32_t k = 0; k < s.nr_frames; k++) {
+			uint64_t index = s.frames[k] >> WIRE_FRAME_SHIFT;
+
+			if (index < WIRE_MAX_OBJECTS && by_index[index])
+				vec_push(&by_index[index]->points,
+					 (struct dwarf_point){ .va = point_of(s.frames[k]) });
+		}
+	}
+	for (size_t i = 0; i < p->objects.nr; i++)
+		resolve(&lookups[i]);
+	vec_each (s, &stacks) {
+		const struct dwarf_place *place = choose(by_index, s);
+
+		if (place)
+			trace_writer_stack(
+				p->writer, s->number,
+				&(struct trace_stack){ .file = place->file, .line = place->line });
+	}
+	for (size_t i = 0; i < p->objects.nr; i++)
+		release(&lookups[i]);
+	vec_release(&stacks);
+	free(by_index);
+	free(lookups);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "runtime/source.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/util.h"
+
+/* Folders that hold what others wrote. */
+static const char *const of_rust[] = { "/rustc/", "/rustlib/src/rust/" };
+static const char *const fetched[] = { "/registry/src/", "/cargo/registry/", "/git/checkouts/",
+				       "/vendor/" };
+/* Crates that a spawn goes through inside of a runtime. */
+static const char *const runtimes[] = { "tokio",	  "async-std", "async-task",
+					"async-executor", "async-io",  "async-global-executor",
+					"smol",		  "blocking" };
+
+static bool holds_one(const char *file, const char *const *parts, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (strstr(file, parts[i]))
+			return true;
+	return false;
+}
+
+/* "-1.2.3/": a version, and the end of the component. */
+static const char *skip_version(const char *s)
+{
+	if (s[0] != '-' || !isdigit((unsigned char)s[1]))
+		return NULL;
+	s += strcspn(s, "/");
+	return *s ? s : NULL;
+}
+
+/* Is there a folder NAME/src or NAME-1.2.3/… in it? */
+static bool is_of_crate(const char *file, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = file; at; at = strchr(at, '/')) {
+		at += *at == '/';
+		if (strncmp(at, name, len) != 0)
+			continue;
+		if (str_has_prefix(at + len, "/src/") || skip_version(at + len))
+			return true;
+	}
+	return false;
+}
+
+/* With trimmed paths a crate's files begin with its name and version. */
+static bool is_trimmed_crate(const char *file)
+{
+	const char *slash = strchr(file, '/');
+
+	if (file[0] == '/' || !slash)
+		return false;
+	for (const char *s = file; s < slash; s++)
+		if (skip_version(s) == slash)
+			return true;
+	return false;
+}
+
+enum source_owner source_owner(const char *file)
+{
+	if (holds_one(file, of_rust, ARRAY_SIZE(of_rust)))
+		return SOURCE_OF_RUNTIME;
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+		if (is_of_crate(file, runtimes[i]))
+			return SOURCE_OF_RUNTIME;
+	return holds_one(file, fetched, ARRAY_SIZE(fetched)) || is_trimmed_crate(file)
+		       ? SOURCE_OF_LIBRARY
+		       : SOURCE_OF_PROGRAM;
+}
