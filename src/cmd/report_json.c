@@ -42,7 +42,7 @@ static void put_identity(const struct recording *rec, const struct model_task *t
 {
 	const struct trace_type *type =
 		t->key.type < rec->nr_types ? &rec->types[t->key.type] : NULL;
-	char buf[32];
+	char buf[32], *spawned_at = recording_spawn_place(rec, t);
 
 	json_uint(j, "id", t->key.id);
 	json_str(j, "runtime",
@@ -52,7 +52,8 @@ static void put_identity(const struct recording *rec, const struct model_task *t
 	json_str(j, "type", recording_type_name(rec, t->key.type, buf));
 	put_index(j, "type_id", t->key.type, rec->nr_types);
 	put_location(j, type);
-	json_null(j, "spawned_at");
+	json_str(j, "spawned_at", spawned_at);
+	free(spawned_at);
 }
 
 /* No key: not known. null: it has none. */

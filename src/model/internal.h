@@ -135,7 +135,7 @@ struct type {
 /* An allocation that may become a task. */
 struct spawn {
 	uint64_t time, size, loss, loss_spawn;
-	uint32_t thread;
+	uint32_t thread, stack;
 	bool has_parent;
 	struct model_key parent;
 };
@@ -187,6 +187,7 @@ struct model {
 	struct map spawn_by_addr; /* index into spawns */
 	VEC(struct spawn) spawns;
 	VEC(uint32_t) free_spawns;
+	uint32_t latest_spawn; /* index into spawns: whose stack may come next */
 
 	struct sink sinks[MODEL_MAX_SINKS];
 	unsigned nr_sinks;
@@ -229,6 +230,7 @@ bool life_spawned(struct model *m, uint64_t addr);
 
 /* spawn.c: allocations waiting to become tasks */
 void spawn_seen(struct model *m, const struct event *ev);
+void spawn_stack_seen(struct model *m, const struct event *ev);
 void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new);
 void spawn_release(struct model *m);
 

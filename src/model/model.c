@@ -140,6 +140,7 @@ static void note_loss(struct model *m, uint64_t kind)
 	case EV_SPAWN:
 		m->loss_spawn++;
 		break;
+	case EV_SPAWN_STACK:
 	case EV_SLEEP:
 	case EV_AWAKE:
 	case EV_PANIC:
@@ -180,6 +181,9 @@ static void feed_one(struct model *m, struct thread *thr, const struct event *ev
 		break;
 	case EV_PANIC:
 		thread_panic(thr);
+		break;
+	case EV_SPAWN_STACK:
+		spawn_stack_seen(m, ev);
 		break;
 	case EV_SLEEP:
 		thread_sleep(m, thr, ev->flags);

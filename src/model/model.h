@@ -41,6 +41,7 @@ enum model_cause {
 
 #define MODEL_NO_RUNTIME UINT32_MAX /* the task's table is of no known type */
 #define MODEL_NO_THREAD	 UINT32_MAX
+#define MODEL_NO_STACK	 UINT32_MAX
 #define MODEL_NO_RUN	 UINT64_MAX
 
 /*
@@ -69,6 +70,7 @@ struct model_task {
 	bool is_wanted;	  /* at the end, or before it panicked, somebody held its JoinHandle; only
 			   * when ended */
 	uint32_t spawn_thread; /* MODEL_NO_THREAD when unknown */
+	uint32_t spawn_stack;  /* index into the trace's stacks, MODEL_NO_STACK when unknown */
 	struct model_key parent;
 	uint64_t spawn_ns, end_ns; /* end_ns of a task alive: the end of the recording */
 	uint64_t nr; /* counts all tasks in the order of their first sighting; the same in each pass

@@ -2,6 +2,8 @@
 #include "model/recording.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/intern.h"
 #include "base/map.h"
@@ -54,6 +56,39 @@ void recording_make_groups(struct recording *rec)
 	intern_free(names);
 }
 
+static int compare_places(const void *a, const void *b)
+{
+	const struct recording_place *x = a, *y = b;
+	int diff = strcmp(x->file, y->file);
+
+	return diff ? diff : x->line < y->line ? -1 : x->line > y->line;
+}
+
+static void make_places(struct recording *rec)
+{
+	const struct trace_stack *stacks = trace_get_stacks(rec->trace, &rec->nr_stacks);
+	struct recording_place *all = xcalloc(rec->nr_stacks + 1, sizeof(*all));
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < rec->nr_stacks; i++)
+		if (stacks[i].file[0])
+			all[nr++] = (struct recording_place){ stacks[i].file, stacks[i].line };
+	qsort(all, nr, sizeof(*all), compare_places);
+	for (uint32_t i = 0; i < nr; i++)
+		if (!i || compare_places(&all[i], &all[rec->nr_places - 1]) != 0)
+			all[rec->nr_places++] = all[i];
+	rec->places = all;
+	rec->place_of_stack = xcalloc(rec->nr_stacks + 1, sizeof(*rec->place_of_stack));
+	for (uint32_t i = 0; i < rec->nr_stacks; i++) {
+		struct recording_place key = { stacks[i].file, stacks[i].line }, *found;
+
+		found = key.file[0]
+				? bsearch(&key, all, rec->nr_places, sizeof(key), compare_places)
+				: NULL;
+		rec->place_of_stack[i] = found ? found - all : RECORDING_NO_PLACE;
+	}
+}
+
 int recording_open(struct recording *rec, const char *path, struct err *e)
 {
 	*rec = (struct recording){ .trace = trace_open(path, e) };
@@ -65,6 +100,7 @@ int recording_open(struct recording *rec, const char *path, struct err *e)
 	rec->types = trace_get_types(rec->trace, &rec->nr_types);
 	rec->threads = trace_get_threads(rec->trace, &rec->nr_threads);
 	recording_make_groups(rec);
+	make_places(rec);
 	return 0;
 }
 
@@ -72,6 +108,8 @@ void recording_close(struct recording *rec)
 {
 	free(rec->groups);
 	free(rec->group_of_type);
+	free(rec->places);
+	free(rec->place_of_stack);
 	if (rec->trace)
 		trace_close(rec->trace);
 	*rec = (struct recording){ 0 };
@@ -217,6 +255,15 @@ char *recording_type_place(const struct recording *rec, uint16_t type)
 	if (type >= rec->nr_types || !rec->types[type].file[0])
 		return NULL;
 	return xasprintf("%s:%u", rec->types[type].file, rec->types[type].line);
+}
+
+char *recording_spawn_place(const struct recording *rec, const struct model_task *t)
+{
+	uint32_t place = recording_place_of(rec, t);
+
+	if (place == RECORDING_NO_PLACE)
+		return NULL;
+	return xasprintf("%s:%u", rec->places[place].file, rec->places[place].line);
 }
 
 const char *recording_thread_name(const struct recording *rec, uint32_t thread)

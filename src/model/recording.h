@@ -22,6 +22,12 @@ struct recording_group {
 	enum trace_task_kind kind;
 };
 
+/* Where tasks are spawned: all stacks of one file and line. */
+struct recording_place {
+	const char *file;
+	uint32_t line;
+};
+
 struct recording {
 	struct trace *trace;
 	const struct trace_meta *meta;
@@ -33,6 +39,9 @@ struct recording {
 	struct recording_group *groups;
 	uint32_t *group_of_type; /* nr_types of them, and one for all other numbers */
 	uint32_t nr_groups;
+	struct recording_place *places; /* sorted by file and line */
+	uint32_t *place_of_stack;	/* nr_stacks of them */
+	uint32_t nr_places, nr_stacks;
 };
 
 /* What of a recording is wanted. Zeroes: all of it. */
@@ -71,6 +80,18 @@ static inline uint32_t recording_group_of(const struct recording *rec, uint16_t 
 {
 	return rec->group_of_type[MIN(type, rec->nr_types)];
 }
+
+#define RECORDING_NO_PLACE UINT32_MAX
+
+/* Index into places: where the task was spawned, RECORDING_NO_PLACE when it is not known. */
+static inline uint32_t recording_place_of(const struct recording *rec, const struct model_task *t)
+{
+	return t->spawn_stack < rec->nr_stacks ? rec->place_of_stack[t->spawn_stack]
+					       : RECORDING_NO_PLACE;
+}
+
+/* The same as "file:line"; NULL when it is not known. To be freed. */
+char *recording_spawn_place(const struct recording *rec, const struct model_task *t);
 
 /* "type#7" where the name is not known. The answer lies in buf or in the recording. */
 const char *recording_type_name(const struct recording *rec, uint16_t type, char buf[32]);

@@ -31,8 +31,19 @@ void spawn_seen(struct model *m, const struct event *ev)
 		.loss = m->loss,
 		.loss_spawn = m->loss_spawn,
 		.thread = ev->thread,
+		.stack = MODEL_NO_STACK,
 	};
+	m->latest_spawn = *index;
 	sp->has_parent = thr && thread_current(m, thr, &sp->parent);
+}
+
+/* It stands right behind its spawn; if that is gone from the file, it is nobody's. */
+void spawn_stack_seen(struct model *m, const struct event *ev)
+{
+	struct spawn *sp = m->latest_spawn < m->spawns.nr ? &m->spawns.v[m->latest_spawn] : NULL;
+
+	if (sp && sp->thread == ev->thread && sp->time == m->now && ev->a < MODEL_NO_STACK)
+		sp->stack = ev->a;
 }
 
 /*
@@ -78,6 +89,7 @@ void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new)
 	t->pub.spawn_exact = sp->time >= m->start;
 	t->pub.spawn_ns = MAX(sp->time, m->start);
 	t->pub.spawn_thread = sp->thread;
+	t->pub.spawn_stack = sp->stack;
 	t->pub.has_parent = sp->has_parent;
 	t->pub.parent = sp->parent;
 }

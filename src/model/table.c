@@ -84,6 +84,7 @@ struct task *task_new(struct model *m, const struct model_key *key)
 	t->pub.kind = key->type < m->types.nr ? m->types.v[key->type].kind : TRACE_TASK;
 	t->pub.spawn_ns = m->now;
 	t->pub.spawn_thread = MODEL_NO_THREAD;
+	t->pub.spawn_stack = MODEL_NO_STACK;
 	t->since = m->now;
 	t->loss = m->loss;
 	t->state = TASK_UNKNOWN;
