@@ -14,6 +14,7 @@
 #define TABLES \
 	TABLE(type) \
 	TABLE(task) \
+	TABLE(spawn) \
 	TABLE(worker) \
 	TABLE(thread) \
 	TABLE(wake)

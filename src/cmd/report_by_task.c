@@ -55,6 +55,17 @@ static const char *location(const struct table *t, const void *r, struct strbuf 
 	return say_location(t, task_of(r)->key.type, scratch);
 }
 
+static const char *spawned_at(const struct table *t, const void *r, struct strbuf *scratch)
+{
+	char *place = recording_spawn_place(table_rec(t), task_of(r));
+
+	if (!place)
+		return NULL;
+	strbuf_addstr(scratch, place);
+	free(place);
+	return scratch->s;
+}
+
 static bool parent(const struct table *t, const void *r, uint64_t *value)
 {
 	*value = task_of(r)->parent.id;
@@ -142,6 +153,7 @@ static const struct column columns[] = {
 	{ .key = "type_id", .number = type_id },
 	{ .key = "kind", .text = kind },
 	{ .key = "location", .text = location },
+	{ .key = "spawned_at", .text = spawned_at },
 	{ .key = "parent", .head = "PARENT", .unit = COLUMN_NUMBER, .rank = 9, .number = parent },
 	{ .key = "spawn", .text = spawn },
 	{ .key = "spawn_ns", .head = "START", .unit = COLUMN_NS, .rank = 10, AT(spawn_ns) },

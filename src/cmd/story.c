@@ -75,6 +75,7 @@ static void write_head(struct story_writer *w, const struct model_task *t)
 	struct strbuf *out = &w->out->buf;
 	char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
 	uint64_t wakes = model_sum_wakes(t->wakes);
+	uint32_t place = recording_place_of(rec, t);
 
 	strbuf_addf(out, "%s%stask %llu", w->is_first ? "" : "\n",
 		    style_on(&w->r->styles, STYLE_NAME), (unsigned long long)t->key.id);
@@ -89,6 +90,11 @@ static void write_head(struct story_writer *w, const struct model_task *t)
 	if (type && type->file[0]) {
 		strbuf_addf(out, "  %s", style_on(&w->r->styles, STYLE_DETAIL));
 		shorten_place(out, type->file, type->line, 60);
+		strbuf_addstr(out, style_off(&w->r->styles));
+	}
+	if (place != RECORDING_NO_PLACE) {
+		strbuf_addf(out, "\nspawned at %s", style_on(&w->r->styles, STYLE_DETAIL));
+		shorten_place(out, w->r->rec.places[place].file, w->r->rec.places[place].line, 60);
 		strbuf_addstr(out, style_off(&w->r->styles));
 	}
 	strbuf_addf(out, "\n%s, %s: ", model_end_name(t->end),

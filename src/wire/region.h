@@ -45,6 +45,7 @@
 #define WIRE_TABLE_WORDS 12
 #define WIRE_PAGE	 4096
 #define WIRE_MAX_STACKS	 16384 /* a power of two */
+#define WIRE_STACK_WORDS 256 /* a bit for each of them */
 #define WIRE_MAX_FRAMES	 62
 
 enum wire_clock { WIRE_CLOCK_TSC = 1, WIRE_CLOCK_MONOTONIC = 2 };
@@ -233,7 +234,7 @@ struct wire_region {
 	uint64_t lost[EV_MAX]; /* events of threads without a slot */
 	struct wire_object objects[WIRE_MAX_OBJECTS];
 	struct wire_table tables[WIRE_MAX_TABLES];
-	uint64_t stacks_used[WIRE_MAX_STACKS / 64]; /* a bit for each stack that is filled in */
+	uint64_t stacks_used[WIRE_STACK_WORDS]; /* a bit for each stack that is filled in */
 	struct wire_stack stacks[WIRE_MAX_STACKS];
 	struct wire_thread threads[WIRE_MAX_THREADS] __attribute__((aligned(WIRE_PAGE)));
 	/* rings follow at WIRE_RINGS_OFF: the large ones, then the small one of each slot */
@@ -279,6 +280,7 @@ _Static_assert(sizeof(struct wire_lobby) <= WIRE_PAGE, "the lobby is one page");
 _Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16,
 	       "wire_table has no hidden padding");
 _Static_assert(sizeof(struct wire_stack) == 512, "wire_stack");
+_Static_assert(WIRE_STACK_WORDS * 64 == WIRE_MAX_STACKS, "stacks_used");
 _Static_assert(sizeof(struct wire_thread) == 1024, "wire_thread");
 _Static_assert(offsetof(struct wire_thread, tail) == 64, "producer and consumer share no line");
 _Static_assert(offsetof(struct wire_thread, nr_panics) == 128,

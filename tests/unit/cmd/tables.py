@@ -16,8 +16,9 @@ import subprocess
 import sys
 import tempfile
 
-TABLES = ["type", "task", "worker", "thread", "wake"]
-TEXTS = {"type", "kind", "location", "runtime", "spawn", "end", "name", "how", "cause", "waker_type", "waker_thread"}
+TABLES = ["type", "task", "spawn", "worker", "thread", "wake"]
+TEXTS = {"type", "kind", "location", "runtime", "spawn", "end", "name", "how", "cause", "waker_type", "waker_thread",
+         "spawned_at"}
 PERCENTS = {"p50": 50, "p90": 90, "p99": 99, "max": 100}
 failed = 0
 
@@ -75,7 +76,7 @@ def check_forms(path, by, rows):
     text = futrace("report", "--by", by, "--limit=0", "--no-pager", path, COLUMNS="1000", LC_ALL="C")
     lines = text.split("\n\n")[-1 if by != "type" or not rows else -2].splitlines()
     if rows:
-        key = {"type": "TASKS", "task": "ID", "worker": "TID", "thread": "TID", "wake": "COUNT"}[by]
+        key = {"type": "TASKS", "task": "ID", "spawn": "TASKS", "worker": "TID", "thread": "TID", "wake": "COUNT"}[by]
         head = next(i for i, line in enumerate(lines) if re.search(rf"\b{key}\b", line))
         end = re.search(rf"\b{key}\b", lines[head]).end()
         found = [int(line[:end].split()[-1]) for line in lines[head + 1:]]
@@ -128,7 +129,7 @@ def check_types(path, rows, report, polls, helpers):
 
 
 def check_tasks(path, rows, report, polls, helpers):
-    same = ["id", "runtime", "runtime_id", "kind", "type", "type_id", "location", "spawn", "spawn_ns", "end", "end_ns",
+    same = ["id", "runtime", "runtime_id", "kind", "type", "type_id", "location", "spawned_at", "spawn", "spawn_ns", "end", "end_ns",
             "polls", "busy_ns", "sched_ns", "idle_ns", "unknown_ns", "max_poll_ns", "blocked_ns", "max_blocked_ns",
             "wakes", "self_wakes"]
     of_task = collections.defaultdict(list)
@@ -148,6 +149,24 @@ def check_tasks(path, rows, report, polls, helpers):
         check_values(what, row, "sched", [p["sched_ns"] for p in mine if "sched_ns" in p])
         check_values(what, row, "idle", [p["idle_ns"] for p in mine if p.get("idle_ns")])
         check(f"{what} life_ns", row["life_ns"], sum(row[s] for s in ("busy_ns", "sched_ns", "idle_ns", "unknown_ns")))
+
+
+def check_spawns(path, rows, report):
+    places = collections.defaultdict(list)
+    for task in report["tasks"]:
+        places[task["spawned_at"]].append(task)
+    check(f"{path} places", sorted(str(row["spawned_at"]) for row in rows), sorted(map(str, places)))
+    for row in rows:
+        tasks, what = places[row["spawned_at"]], f"{path} spawned at {row['spawned_at']}"
+        check(f"{what} tasks", row["tasks"], len(tasks))
+        for name in "polls", "wakes", "self_wakes", "busy_ns", "sched_ns", "idle_ns", "unknown_ns", "blocked_ns":
+            check(f"{what} {name}", row[name], sum(t[name] for t in tasks))
+        for end in "alive", "completed", "cancelled", "panicked", "dropped":
+            check(f"{what} {end}", row[end], sum(t["end"] == end for t in tasks))
+        check(f"{what} max_poll_ns", row["max_poll_ns"], max(t["max_poll_ns"] for t in tasks))
+        check_values(what, row, "life", [sum(t[s] for s in ("busy_ns", "sched_ns", "idle_ns", "unknown_ns")) for t in tasks])
+        check(f"{what} type", row["type"] is not None, row["types"] == 1)
+        check(f"{what} type", row["type"] in (None, *(t["type"] for t in tasks)), True)
 
 
 def check_threads(path, rows, workers, report, polls, has_helpers):
@@ -204,6 +223,7 @@ def check_file(path):
         check_forms(path, by, table["rows"])
     check_types(path, tables["type"], report, polls, helpers)
     check_tasks(path, tables["task"], report, polls, helpers)
+    check_spawns(path, tables["spawn"], report)
     check_threads(path, tables["thread"], tables["worker"], report, polls, helpers)
     check_wakes(path, tables["wake"], report, helpers)
     return tables

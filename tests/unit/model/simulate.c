@@ -10,6 +10,7 @@
 #include "script.h"
 #include "trace/writer.h"
 
+#define NR_STACKS  5u
 #define NR_THREADS 4
 #define NR_IDS	   40
 
@@ -135,6 +136,10 @@ static void step(struct simulation *s, bool is_absurd)
 		s->depth[thread]--;
 	s->is_asleep[thread] = ev.kind == EV_SLEEP;
 	trace_stream_put(s->streams[thread], &ev);
+	if (ev.kind == EV_SPAWN && rnd(4))
+		trace_stream_put(s->streams[thread], &(struct event){ .kind = EV_SPAWN_STACK,
+								      .time = ev.time,
+								      .a = rnd(NR_STACKS + 2) });
 }
 
 static int simulate(int fd, uint64_t seed, uint64_t nr_events)
@@ -165,6 +170,11 @@ static int simulate(int fd, uint64_t seed, uint64_t nr_events)
 		type.size_bytes = i * 3000;
 		trace_writer_type(s.w, &type);
 	}
+	for (unsigned i = 0; i < NR_STACKS; i++) /* the last two are of one place */
+		trace_writer_stack(
+			s.w, i,
+			&(struct trace_stack){ .file = i ? "/app/main.rs" : "/app/lib.rs",
+					       .line = MIN(i, NR_STACKS - 2) + 7 });
 	for (unsigned i = 0; i < NR_THREADS; i++)
 		s.streams[i] = trace_writer_thread(s.w, 100 + i);
 	for (uint64_t i = 0; i < nr_events; i++)
