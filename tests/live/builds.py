@@ -20,9 +20,10 @@ MATRIX = ["--bin", "exact", "--bin", "wakes"]
 PROFILES = {
     "dev": (["--workspace"], "debug"),
     "release": (["--workspace"], "release"),
-    "profiling": (["--bin", "findings"], "profiling"),
+    "profiling": (["--bin", "findings", "--bin", "places"], "profiling"),
+    "lto-lines": (["--bin", "places"], "lto-lines"),
     "lto": ([*MATRIX, "--bin", "race", "--bin", "flavours"], "lto"),
-    "stripped": ([*MATRIX, "--bin", "life", "--bin", "flavours"], "stripped"),
+    "stripped": ([*MATRIX, "--bin", "life", "--bin", "flavours", "--bin", "places"], "stripped"),
 }
 PROFILES_SLOW = {name: (MATRIX, name) for name in ("thin", "small", "strip-debuginfo")}
 # Other ways to build and link the same programs: RUSTFLAGS and a feature of each.
