@@ -45,7 +45,7 @@
 #define WIRE_TABLE_WORDS 12
 #define WIRE_PAGE	 4096
 #define WIRE_MAX_STACKS	 16384 /* a power of two */
-#define WIRE_STACK_WORDS 256 /* a bit for each of them */
+#define WIRE_STACK_WORDS 256   /* a bit for each of them */
 #define WIRE_MAX_FRAMES	 62
 
 enum wire_clock { WIRE_CLOCK_TSC = 1, WIRE_CLOCK_MONOTONIC = 2 };

@@ -78,6 +78,28 @@ static void test_wait_cut_by_start(void **state)
 	told_release(&told);
 }
 
+#define STACK(t, th, nr)                                                   \
+	{                                                                  \
+		.time = t, .thread = th, .kind = EV_SPAWN_STACK, .a = (nr) \
+	}
+
+/* A stack belongs to the spawn of the same moment and thread, and to no other. */
+static void test_spawn_stack(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, SPAWN(10, 0, 0x1000), STACK(10, 0, 7), SPAWN(20, 0, 0x2000),
+	     STACK(21, 0, 8), SPAWN(30, 0, 0x3000), STACK(30, 1, 9), SPAWN(40, 1, 0x4000),
+	     STACK(40, 1, UINT64_MAX), STACK(50, 1, 5), POLL(100, 0, 1), END(101, 0, COMPLETE),
+	     POLL(110, 0, 2), END(111, 0, COMPLETE), POLL(120, 0, 3), END(121, 0, COMPLETE),
+	     POLL(130, 0, 4), END(131, 0, COMPLETE), POLL(140, 0, 5), END(141, 0, COMPLETE));
+	assert_int_equal(told_find(&told, 1)->spawn_stack, 7);
+	for (int i = 2; i <= 5; i++)
+		assert_int_equal(told_find(&told, i)->spawn_stack, MODEL_NO_STACK);
+	assert_true(told_find(&told, 4)->spawn_exact);
+	told_release(&told);
+}
+
 /* A run that nobody was seen to ask for: the task woke itself in the run before. */
 static void test_self_wake(void **state)
 {
@@ -547,6 +569,7 @@ int main(void)
 		cmocka_unit_test(test_plain_life),
 		cmocka_unit_test(test_wait_of_first_sight),
 		cmocka_unit_test(test_wait_cut_by_start),
+		cmocka_unit_test(test_spawn_stack),
 		cmocka_unit_test(test_self_wake),
 		cmocka_unit_test(test_woken_while_running),
 		cmocka_unit_test(test_causes),

@@ -190,6 +190,8 @@ static void write_definitions(const struct memory_file *f)
 		assert_int_equal(trace_writer_type(w, &type), i);
 		free(name);
 	}
+	trace_writer_stack(w, 16383, &(struct trace_stack){ "/src/main.rs", 77 });
+	trace_writer_stack(w, 3, &(struct trace_stack){ "/src/main.rs", ~0u });
 	s = trace_writer_thread(w, 5);
 	trace_stream_put(s, &(struct event){ .kind = EV_THREAD_NAME, .a = 0x62, .b = 0 });
 	trace_stream_put(s, &(struct event){ .kind = EV_THREAD_NAME,
@@ -244,6 +246,18 @@ static void check_types(struct trace *t)
 	}
 }
 
+static void check_stacks(struct trace *t)
+{
+	uint32_t nr;
+	const struct trace_stack *stacks = trace_get_stacks(t, &nr);
+
+	assert_int_equal(nr, 16384);
+	assert_string_equal(stacks[16383].file, "/src/main.rs");
+	assert_int_equal(stacks[16383].line, 77);
+	assert_int_equal(stacks[3].line, ~0u);
+	assert_string_equal(stacks[4].file, ""); /* nobody defined it */
+}
+
 /* Proves that every definition comes back as it was given. */
 static void definitions_come_back(void **state)
 {
@@ -264,6 +278,7 @@ static void definitions_come_back(void **state)
 	assert_int_equal(nr, 2);
 	assert_string_equal(trace_get_objects(t, &nr)[0].build_id, "00");
 	assert_string_equal(trace_get_runtimes(t, &nr)[0].name, "tokio");
+	check_stacks(t);
 	threads = trace_get_threads(t, &nr);
 	assert_int_equal(nr, 2);
 	assert_int_equal(threads[0].tid, 5);

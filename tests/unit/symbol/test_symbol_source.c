@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Proves that the program's own source is told from a runtime's and from that of fetched crates. */
+#include "runtime/source.h"
+
+#include "check.h"
+
+static const struct {
+	const char *file;
+	enum source_owner owner;
+} cases[] = {
+	{ "/u/app/src/main.rs", SOURCE_OF_PROGRAM },
+	{ "src/main.rs", SOURCE_OF_PROGRAM },
+	{ "/u/app-1.2/src/main.rs", SOURCE_OF_PROGRAM },
+	{ "/u/my-tokio/src/main.rs", SOURCE_OF_PROGRAM },
+	{ "/u/tokio-app/src/main.rs", SOURCE_OF_PROGRAM },
+	{ "/u/blocking.rs", SOURCE_OF_PROGRAM },
+	{ "/rustc/0123456789abcdef/library/std/src/thread/local.rs", SOURCE_OF_RUNTIME },
+	{ "/u/.rustup/toolchains/x/lib/rustlib/src/rust/library/core/src/ops/function.rs",
+	  SOURCE_OF_RUNTIME },
+	{ "/u/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/tokio-1.54.1/src/task/spawn.rs",
+	  SOURCE_OF_RUNTIME },
+	{ "/u/tokio/tokio/src/task/spawn.rs", SOURCE_OF_RUNTIME },
+	{ "tokio-1.54.1/src/task/spawn.rs", SOURCE_OF_RUNTIME },
+	{ "/x/registry/src/y/async-std-1.13.2/src/task/builder.rs", SOURCE_OF_RUNTIME },
+	{ "/x/registry/src/y/smol-2.0.2/src/spawn.rs", SOURCE_OF_RUNTIME },
+	{ "/x/registry/src/y/tokio-util-0.7.1/src/task/join_map.rs", SOURCE_OF_LIBRARY },
+	{ "/u/.cargo/registry/src/z/hyper-util-0.1.10/src/rt/tokio.rs", SOURCE_OF_LIBRARY },
+	{ "/u/.cargo/git/checkouts/axum-0123/abc/axum/src/serve.rs", SOURCE_OF_LIBRARY },
+	{ "/u/app/vendor/hyper/src/lib.rs", SOURCE_OF_LIBRARY },
+	{ "hyper-1.5.0/src/lib.rs", SOURCE_OF_LIBRARY },
+	{ "/usr/share/cargo/registry/hyper-1.5.0/src/lib.rs", SOURCE_OF_LIBRARY },
+	{ "", SOURCE_OF_PROGRAM },
+};
+
+int main(void)
+{
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (source_owner(cases[i].file) != cases[i].owner)
+			printf("%s:\n", cases[i].file);
+		check_num(source_owner(cases[i].file), cases[i].owner);
+	}
+	return check_result();
+}
