@@ -13,7 +13,8 @@ class Rounds:
 
     def __init__(self, tools, place, work, per, names=None):
         self.work, self.per = work, per
-        self.variants = [v(tools, place) for v in variants.ALL if not names or v.name in names]
+        self.variants = [v(tools, place) for v in variants.ALL
+                         if work in v.works and (not names or v.name in names)]
         self.samples = {v.name: [] for v in self.variants}
         self.failed = {v.name: v.missing() for v in self.variants if v.missing()}
 

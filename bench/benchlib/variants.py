@@ -48,6 +48,7 @@ class Variant:
     label = ""
     base = "plain"  # what its added cost is measured over
     needs = ("plain",)
+    works = ("storm", "spawn")
     yields = 20000
     reps = 4
     env = {}
@@ -100,11 +101,12 @@ class Futrace(Variant):
     name, label = "futrace", "`futrace record`"
     needs = ("plain", "futrace")
     file = "storm.data"
+    options = ()
 
     def record(self, argv, **more):
         """Records argv; the tool's own CPU is what the target did not use."""
         path = self.place.fresh(self.file)
-        ended = run(self.place, [self.tools["futrace"], "record", "-q", "-o", path, "--", *argv], **more)
+        ended = run(self.place, [self.tools["futrace"], "record", "-q", *self.options, "-o", path, "--", *argv], **more)
         if not os.path.exists(path):
             raise Failed(f"futrace left no file: {ended.stderr.strip()[-160:]}")
         return path, ended
@@ -205,6 +207,14 @@ class Uftrace(Variant):
         )
 
 
+class FutraceNoPlaces(Futrace):
+    """What the walk of the stack at each spawn costs is the difference."""
+
+    name, label = "futrace-no-places", "`futrace record --no-spawn-places`"
+    works = ("spawn",)
+    options = ("--no-spawn-places",)
+
+
 class Dial9Off(Variant):
     name, label, base = "dial9-off", "dial9 built in (`tokio_unstable`), off", "plain"
     needs = ("dial9",)
@@ -242,7 +252,7 @@ class Dial9Wakes(Dial9):
     env = {"DIAL9_SPAWN": "1"}
 
 
-ALL = (Plain, BareHook, BareHookWakes, Futrace, Dial9Off, Dial9, Dial9Wakes, Uftrace, Bpftrace)
+ALL = (Plain, BareHook, BareHookWakes, Futrace, FutraceNoPlaces, Dial9Off, Dial9, Dial9Wakes, Uftrace, Bpftrace)
 
 
 def version(argv, pick):

@@ -16,6 +16,7 @@
 #include "base/format.h"
 #include "base/histogram.h"
 #include "base/vec.h"
+#include "model/shorten.h"
 
 enum { LIMIT_GROWTH, LIMIT_TIME };
 
@@ -31,7 +32,8 @@ static const struct threshold thresholds[] = {
 #define NR_WINDOWS  64
 #define FIRST_SHIFT 20 /* about a millisecond */
 /* The median of those that are left is so many times as old as 9 of 10 that ended became. */
-#define MUCH_OLDER 4
+#define MUCH_OLDER  4
+#define PLACE_WIDTH 60
 
 enum fate { ENDED, DROPPED, LEFT, NR_FATES };
 
@@ -47,6 +49,7 @@ struct lives {
 	bool has_oldest;
 	uint64_t oldest_spawn_ns; /* of those that did not end by themselves */
 	struct model_key oldest;
+	uint32_t oldest_place; /* where that one was spawned, or RECORDING_NO_PLACE */
 };
 
 struct state {
@@ -163,6 +166,7 @@ static void on_task(void *sink, const struct model_task *t)
 		return;
 	l->has_oldest = true;
 	l->oldest = t->key;
+	l->oldest_place = recording_place_of(s->rec, t);
 	l->oldest_spawn_ns = t->spawn_ns;
 }
 
@@ -250,18 +254,26 @@ static void say(const struct lives *l, const struct trend *t, const struct recor
 				   ? "are left at the end"
 				   : "never ended by themselves (dropped with the runtime)";
 	char count[FORMAT_SIZE], ended[FORMAT_SIZE], born[FORMAT_SIZE], bytes[FORMAT_SIZE];
+	struct strbuf place = STRBUF_INIT;
 
+	if (l->oldest_place < in->rec->nr_places) {
+		const struct recording_place *p = &in->rec->places[l->oldest_place];
+
+		strbuf_addstr(&place, "; the oldest was spawned at ");
+		shorten_place(&place, p->file, p->line, PLACE_WIDTH);
+	}
 	/* no time is lost yet: as bad as something that takes a tenth of a worker */
 	f->harm_ns = t->duration_ns / 10;
 	f->has_task = true;
 	f->task = l->oldest;
 	f->time_ns = l->oldest_spawn_ns;
 	add_figures(f, t, rate, size);
-	finding_say(f, "%s tasks %s, %.3g more every second; %s of %s ended%s%s",
+	finding_say(f, "%s tasks %s, %.3g more every second; %s of %s ended%s%s%s",
 		    format_grouped(alive, count), fate, rate,
 		    t->ended ? format_grouped(t->ended, ended) : "none",
 		    format_grouped(t->born, born), size ? "; the others hold at least " : "",
-		    size ? format_bytes(size * alive, bytes) : "");
+		    size ? format_bytes(size * alive, bytes) : "", place.s);
+	strbuf_release(&place);
 	if (t->ended)
 		finding_advise(f, "find out what the oldest of them waits for and why that never "
 				  "comes; give them a timeout, or abort them");

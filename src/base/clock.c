@@ -20,6 +20,11 @@ uint64_t clock_mono_ns(void)
 	return read_ns(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_cpu_ns(void)
+{
+	return read_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 enum clock_kind clock_choose(void)
 {
 	static const char path[] =

@@ -21,5 +21,6 @@ enum clock_kind clock_choose(void);
 uint64_t clock_ticks(enum clock_kind kind);
 void clock_anchor(enum clock_kind kind, struct clock_anchor *a); /* the tightest of a few tries */
 uint64_t clock_mono_ns(void);
+uint64_t clock_cpu_ns(void); /* of this process so far */
 
 #endif

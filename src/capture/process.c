@@ -415,6 +415,7 @@ void process_sum(const struct process *p, struct process_sum *sum)
 void process_end(struct process *p, struct trace_end *end)
 {
 	struct err e = ERR_INIT;
+	uint64_t cpu_ns;
 
 	if (p->writer && end->kind == TRACE_STOPPED)
 		cpu_count_threads(p);
@@ -427,7 +428,9 @@ void process_end(struct process *p, struct trace_end *end)
 			end->lost[k] += p->region->lost[k];
 		end->nr_unslotted = p->region->nr_unslotted;
 		put_anchor(p);
+		cpu_ns = clock_cpu_ns();
 		places_write(p);
+		end->tool_cpu_ns += clock_cpu_ns() - cpu_ns;
 		trace_writer_flush(p->writer);
 		p->bytes = trace_writer_bytes(p->writer);
 		if (trace_writer_close(p->writer, end, &e))
