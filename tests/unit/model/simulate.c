@@ -136,10 +136,11 @@ static void step(struct simulation *s, bool is_absurd)
 		s->depth[thread]--;
 	s->is_asleep[thread] = ev.kind == EV_SLEEP;
 	trace_stream_put(s->streams[thread], &ev);
-	if (ev.kind == EV_SPAWN && rnd(4))
-		trace_stream_put(s->streams[thread], &(struct event){ .kind = EV_SPAWN_STACK,
-								      .time = ev.time,
-								      .a = rnd(NR_STACKS + 2) });
+	if (ev.kind == EV_SPAWN && s->next_id % 4)
+		trace_stream_put(s->streams[thread],
+				 &(struct event){ .kind = EV_SPAWN_STACK,
+						  .time = ev.time,
+						  .a = s->next_id % (NR_STACKS + 2) });
 }
 
 static int simulate(int fd, uint64_t seed, uint64_t nr_events)
