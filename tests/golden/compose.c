@@ -7,6 +7,7 @@
  *	arg TEXT					one more of argv
  *	runtime NAME VERSION
  *	type KIND SCHEDULER PLACE:LINE SIZE NAME	of the latest runtime
+ *	stack NUMBER PLACE:LINE				that tasks are spawned on
  *	thread TIME TID NAME				starts, and has that name
  *	TIME TID EVENT [FLAG | FIELD=NUMBER]...		names as event.def has them; kind= takes
  *one, too cpu TOOL_NS TARGET_NS				before the end end TIME
@@ -168,6 +169,18 @@ static void put_type(struct composer *c, char *rest)
 	trace_writer_type(c->w, &t);
 }
 
+static void put_stack(struct composer *c, char *rest)
+{
+	uint32_t nr = take_number(c, &rest);
+	char *place = take(c, &rest, true), *line = strrchr(place, ':');
+
+	begin(c);
+	if (!line)
+		die(c, "no line in '%s'", place);
+	*line = '\0';
+	trace_writer_stack(c->w, nr, &(struct trace_stack){ place, number(c, line + 1) });
+}
+
 static struct trace_stream *stream_of(struct composer *c, uint32_t tid)
 {
 	vec_each (t, &c->threads)
@@ -296,6 +309,8 @@ static void put_line(struct composer *c, char *line)
 		put_runtime(c, line);
 	} else if (!strcmp(word, "type")) {
 		put_type(c, line);
+	} else if (!strcmp(word, "stack")) {
+		put_stack(c, line);
 	} else if (!strcmp(word, "thread")) {
 		put_thread(c, line);
 	} else if (!strcmp(word, "cpu")) {

@@ -362,8 +362,10 @@ def small_shop(is_broken):
     serve = s.type('shop::serve', place='src/main.rs:51', size=1280)
     invoice = s.type('shop::invoice::print', 'blocking', 'src/invoice.rs:8', scheduler='blocking')
     upload = s.task(30, s.type('shop::upload', place='src/upload.rs:11', size=20480 if is_broken else 1024))
+    at_start = [s.stack('/src/shop/src/main.rs:22'), s.stack('/src/shop/src/main.rs:23')]
+    at_upload = s.stack('/src/shop/src/main.rs:23')  # the same line, called from elsewhere
     for i, task in enumerate((listener, stock)):
-        s.spawn(1100 * US + i * 50 * US, MAIN, task, 512)
+        s.spawn(1100 * US + i * 50 * US, MAIN, task, 512, at_start[i])
         s.poll(1500 * US + i * 100 * US, W1 + i, task, 40 * US)
     for i in range(3):
         connection(s, (10 + 60 * i) * MS, listener, stock, s.task(3 + i, serve), is_broken)
@@ -371,7 +373,7 @@ def small_shop(is_broken):
         closure = s.task(10 + i, invoice)
         s.spawn((10 + 60 * i) * MS + 1150 * US, W2, closure, 384)
         s.poll((10 + 60 * i) * MS + 1210 * US, POOL, closure, 4 * MS, 'complete', 'wanted', asleep=('epoll', 3 * MS))
-    s.spawn(241 * MS, MAIN, upload, 2 * 10240)
+    s.spawn(241 * MS, MAIN, upload, 2 * 10240, at_upload)
     s.poll(241 * MS + 15 * US, W1, upload, 70 * US)
     if is_broken:
         s.at(260 * MS + 20 * US, W1, 'panic')
@@ -447,9 +449,10 @@ def hostile():
     s.worker(W1, '\x1b[31m</b>"')
     s.worker(W2, b'\xff=1+1\n,')
     for i, name in enumerate(HOSTILE):
-        task = s.task(1 + i, s.type(name, place=(name if isinstance(name, bytes) else name.encode()) + b':7'))
+        place = (name if isinstance(name, bytes) else name.encode()) + b':7'
+        task = s.task(1 + i, s.type(name, place=place))
         time = (10 + 20 * i) * MS
-        s.spawn(time, W1, task)
+        s.spawn(time, W1, task, stack=s.stack(place))
         s.poll(time + 1 * MS, W1 if i % 2 else W2, task, 13 * MS, 'complete', asleep=('sleep', 12 * MS))
     s.end(250 * MS, 'signaled', 11)
     return s

@@ -40,7 +40,7 @@ def word(text):
 class Script:
     def __init__(self):
         self.definitions, self.threads, self.events, self.last = [], [], [], []
-        self.nr_types = self.nr_helpers = 0
+        self.nr_types = self.nr_helpers = self.nr_stacks = 0
 
     def define(self, *words):
         self.definitions.append(' '.join(map(str, words)))
@@ -53,6 +53,12 @@ class Script:
         self.define('type', kind, scheduler, word(place) if place != '-' else '-', size, escape(name))
         self.nr_types += 1
         return self.nr_types - 1
+
+    def stack(self, place):
+        """One that tasks are spawned on, for spawn()."""
+        self.define('stack', self.nr_stacks, escape(place))
+        self.nr_stacks += 1
+        return self.nr_stacks - 1
 
     def task(self, nr, type_nr):
         return Task(nr, type_nr)
@@ -71,8 +77,10 @@ class Script:
         helper = Task(1000000 + self.nr_helpers, self.launch)
         self.at(at, tid, 'run-start', **helper.fields(), addr=helper.addr)
 
-    def spawn(self, time, tid, task, size=256):
+    def spawn(self, time, tid, task, size=256, stack=None):
         self.at(time, tid, 'spawn', addr=task.addr, size=size)
+        if stack is not None:
+            self.at(time, tid, 'spawn-stack', stack=stack)
 
     def wake(self, time, tid, task, *flags):
         self.at(time, tid, 'wake', *flags, **task.fields())
