@@ -40,6 +40,8 @@ class Tools:
         unstable = os.path.join(self.target, "unstable")
         wanted = set(only or ("storm", "startup"))
         self.cargo("plain", stable, "plain", "release")
+        if wanted & {"storm", "async-task"}:
+            self.cargo("smol", stable, "smol-variant", "release")
         if "startup" in wanted:
             self.cargo("big", stable, "big", "debug")
         if wanted & {"storm", "spawn"}:

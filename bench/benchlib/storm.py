@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The yield storm (cost per poll) and the spawn storm (cost per task), every variant in every round."""
+"""Storms of one thing alone (polls, spawns, wakes, polls of a root, polls of async-task), every variant in every round."""
 
 import statistics
 
@@ -11,9 +11,9 @@ from .table import Row, at_least, at_most, spread
 class Rounds:
     """The samples of all variants, by name and round; `failed[name]` says why one has none."""
 
-    def __init__(self, tools, place, work, per, names=None):
+    def __init__(self, tools, place, work, per, names=None, of=variants.ALL):
         self.work, self.per = work, per
-        self.variants = [v(tools, place) for v in variants.ALL
+        self.variants = [v(tools, place) for v in of
                          if work in v.works and (not names or v.name in names)]
         self.samples = {v.name: [] for v in self.variants}
         self.failed = {v.name: v.missing() for v in self.variants if v.missing()}
@@ -145,5 +145,8 @@ def storm_rows(r):
 
 
 def spawn_rows(r):
-    what = "CPU per task, spawn storm"
-    return [variant_row(r, v, what, None) for v in r.variants] + size_rows(r, "spawn storm")
+    return plain_rows(r, "CPU per task, spawn storm") + size_rows(r, "spawn storm")
+
+
+def plain_rows(r, what):
+    return [variant_row(r, v, what, None) for v in r.variants]

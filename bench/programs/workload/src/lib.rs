@@ -4,8 +4,10 @@
 //! Every repetition prints one line `NAME polls=N tasks=N cpu_ns=N wall_ns=N`, where `cpu_ns` is the CPU time
 //! of the whole process (CLOCK_PROCESS_CPUTIME_ID) around that repetition alone.
 
-use std::future::Future;
+use std::future::{poll_fn, Future};
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::Notify;
@@ -45,13 +47,13 @@ pub fn cpu_ns() -> u64 {
     ts.tv_sec as u64 * 1_000_000_000 + ts.tv_nsec as u64
 }
 
-struct Counted {
-    name: &'static str,
-    polls: u64,
-    tasks: u64,
+pub struct Counted {
+    pub name: &'static str,
+    pub polls: u64,
+    pub tasks: u64,
 }
 
-fn print_since(cpu: u64, wall: Instant, c: Counted) {
+pub fn print_since(cpu: u64, wall: Instant, c: Counted) {
     let cpu = cpu_ns() - cpu;
     let wall = wall.elapsed().as_nanos();
     println!(
@@ -87,6 +89,75 @@ pub async fn storm<S: Spawn>(s: S, tasks: u64, yields: u64, reps: u64) {
                 name: "storm",
                 polls,
                 tasks,
+            },
+        );
+    }
+}
+
+/// Waits to be woken, and counts one poll more if it had to.
+async fn turn(mine: &Notify, polls: &mut u64) {
+    let mut woken = pin!(mine.notified());
+    poll_fn(|cx| {
+        let is = woken.as_mut().poll(cx);
+        *polls += is.is_pending() as u64;
+        is
+    })
+    .await
+}
+
+/// One of two that take turns: every poll but the first follows a wake by the other.
+async fn partner(mine: Arc<Notify>, other: Arc<Notify>, rounds: u64) -> u64 {
+    let mut polls = 1;
+    for _ in 0..rounds {
+        turn(&mine, &mut polls).await;
+        other.notify_one();
+    }
+    polls
+}
+
+/// `pairs` pairs of tasks that wake each other `rounds` times.
+pub async fn wakes<S: Spawn>(s: S, pairs: u64, rounds: u64, reps: u64) {
+    for _ in 0..reps {
+        let (cpu, wall) = (cpu_ns(), Instant::now());
+        let root = s.spawn(async move {
+            let mut handles = Vec::new();
+            for _ in 0..pairs {
+                let (a, b) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+                a.notify_one();
+                handles.push(s.spawn(partner(a.clone(), b.clone(), rounds)));
+                handles.push(s.spawn(partner(b, a, rounds)));
+            }
+            let mut polls = 0;
+            for h in handles {
+                polls += h.await.unwrap();
+            }
+            polls
+        });
+        let polls = root.await.unwrap();
+        print_since(
+            cpu,
+            wall,
+            Counted {
+                name: "wakes",
+                polls,
+                tasks: 2 * pairs,
+            },
+        );
+    }
+}
+
+/// The root future itself gives way: polls and parks of block_on, without any task.
+pub async fn root(yields: u64, reps: u64) {
+    for _ in 0..reps {
+        let (cpu, wall) = (cpu_ns(), Instant::now());
+        let polls = yielder(yields).await;
+        print_since(
+            cpu,
+            wall,
+            Counted {
+                name: "root",
+                polls,
+                tasks: 1,
             },
         );
     }
@@ -134,13 +205,15 @@ pub async fn hello() {
     tokio::spawn(async { println!("hello") }).await.unwrap();
 }
 
-/// Runs the work named by the arguments: `storm TASKS YIELDS REPS`, `spawn BATCH BATCHES REPS`, `hello`,
-/// `mix GROUPS ROUNDS REPS`, `alive TASKS`, `server PORT SECONDS`, or `load PORT CONNECTIONS REQUESTS`.
+/// Runs the work named by the arguments: `storm TASKS YIELDS REPS`, `spawn BATCH BATCHES REPS`,
+/// `wakes PAIRS ROUNDS REPS`, `root YIELDS REPS`, `hello`, `mix GROUPS ROUNDS REPS`, `alive TASKS`, `server PORT SECONDS`, or `load PORT CONNECTIONS REQUESTS`.
 pub async fn run<S: Spawn>(s: S, args: Vec<String>) {
     let n = |i: usize| -> u64 { args[i].parse().expect("a number") };
     match args[0].as_str() {
         "storm" => storm(s, n(1), n(2), n(3)).await,
         "spawn" => spawns(s, n(1), n(2), n(3)).await,
+        "wakes" => wakes(s, n(1), n(2), n(3)).await,
+        "root" => root(n(1), n(2)).await,
         "mix" => mix::mix(s, n(1), n(2), n(3)).await,
         "alive" => mix::alive(s, n(1)).await,
         "server" => server::serve(n(1) as u16, n(2)).await,
