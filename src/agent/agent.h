@@ -63,6 +63,11 @@ void patch_tables_again(uint64_t base, const struct wire_table *tables, uint64_t
 void futrace_hook_poll(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_schedule(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_shutdown(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+/* hooks_tokio_old.c */
+void futrace_hook_abort(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+/* The hooks of core_type_wakers[i] begin at 2 * i * HOOK_THUNK_BYTES: wake, then wake_by_ref. */
+#define HOOK_THUNK_BYTES 16
+extern const char hook_type_wakers[2 * CORE_MAX_TYPE_WAKERS * HOOK_THUNK_BYTES] HIDDEN;
 /* hooks_async_task.c */
 uint64_t futrace_hook_run(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_drop_future(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;

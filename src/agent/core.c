@@ -10,6 +10,7 @@
 
 struct core_page core_page;
 struct core_waker core_wakers[CORE_MAX_WAKERS];
+struct core_waker core_type_wakers[CORE_MAX_TYPE_WAKERS];
 struct core_table core_tables[CORE_MAX_ENTRIES];
 
 /* ---- tables ---- */
@@ -31,9 +32,25 @@ struct core_table *core_table_find(uint64_t addr, bool make)
 	return 0;
 }
 
+/*
+ * Where a header has the pointer to its table depends on the release. Elsewhere in it are addresses
+ * of other tasks and a small number: none is the address of a table.
+ */
 static const struct core_table *table_of(uint64_t header)
 {
-	return core_table_find(load(header + TOKIO_VTABLE), false);
+	static const uint8_t old_offs[] = { 16, 32, 40 }; /* 1.21, 1.9, 1.0 */
+	uint64_t usual = load(header + TOKIO_VTABLE);	  /* before 1.21 another task, or none */
+	const struct core_table *table = usual ? core_table_find(usual, false) : 0;
+
+	for (unsigned i = 0; !table && i < sizeof(old_offs); i++)
+		table = core_table_find(load(header + old_offs[i]) | CORE_OLD, false);
+	return table;
+}
+
+/* The id and type of a task, or, where it has no id, its address. */
+static uint64_t name_of(uint64_t header, const struct core_table *table)
+{
+	return table->id_off ? task_word(header, table) : header | table->type_word;
 }
 
 /* ---- runs ---- */
@@ -49,7 +66,7 @@ struct core_entry core_enter_slowly(struct core_run *run, uint64_t header, enum 
 		return (struct core_entry){ table, 0 };
 	if (reserve(p, t, EV_RUN_START, EVENT_WORDS_RUN_START, EVENT_WORDS_RUN_END, &limit)) {
 		join_run(t, run, header, CORE_RECORDED);
-		write_start(t, header, task_word(header, table), kind, ticks_now(p), limit);
+		write_start(t, header, name_of(header, table), kind, ticks_now(p), limit);
 	} else {
 		join_run(t, run, header, 0);
 	}
@@ -96,7 +113,8 @@ static bool has_panicked(const struct core_run *run, const struct core_table *ta
 
 	if (!(state & TOKIO_COMPLETE) || !(run->bits & CORE_ESCAPED))
 		return false;
-	if (!(state & TOKIO_JOIN_INTEREST))
+	/* before 1.23 it is not known where the output lies */
+	if (!(state & TOKIO_JOIN_INTEREST) || !table->stage_off)
 		return true;
 	for (unsigned i = 0; i < NR_LOOKS; i++) {
 		uint32_t stage = load(run->header + table->stage_off);
@@ -156,7 +174,43 @@ void core_wake_running(uint64_t header)
 
 	if (!t || !table || (t->run && ((struct core_run *)t->run)->header == header))
 		return;
-	put2(p, t, EV_WAKE, EF_WAKE_RUNNING, task_word(header, table));
+	put2(p, t, EV_WAKE, EF_WAKE_RUNNING, name_of(header, table));
+}
+
+void core_wake_tried(uint64_t header)
+{
+	struct core_page *p = &core_page;
+	const struct core_table *table = p->threads ? table_of(header) : 0;
+	uint64_t state = load(header + TOKIO_STATE);
+	struct wire_thread *t;
+	unsigned flags = EF_WAKE_TRIED;
+
+	if (!table || state & (TOKIO_NOTIFIED | TOKIO_COMPLETE))
+		return;
+	t = self(p, EV_WAKE);
+	if (!t)
+		return;
+	if (state & TOKIO_RUNNING) {
+		/* on its own thread it wakes itself, which shows by its next run */
+		if (t->run && ((struct core_run *)t->run)->header == header)
+			return;
+		flags |= EF_WAKE_RUNNING;
+	}
+	put2(p, t, EV_WAKE, flags, name_of(header, table));
+}
+
+uint64_t core_abort_tried(uint64_t header)
+{
+	struct core_page *p = &core_page;
+	const struct core_table *table = table_of(header);
+	struct wire_thread *t;
+
+	if (p->threads && !(load(header + TOKIO_STATE) & TOKIO_LIFE)) {
+		t = self(p, EV_WAKE);
+		if (t)
+			put2(p, t, EV_WAKE, EF_WAKE_TRIED | EF_WAKE_ABORT, name_of(header, table));
+	}
+	return table->abort;
 }
 
 bool core_is_task_size(uint64_t size)

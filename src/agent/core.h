@@ -23,13 +23,23 @@
 
 /* A hooked table with the functions it held before. Found by the table's address. */
 struct core_table {
-	uint64_t addr; /* 0: free entry; stored last, with release */
-	uint64_t poll, schedule, dealloc, shutdown;
+	uint64_t addr; /* 0: free entry; stored last, with release. May have CORE_OLD in it */
+	uint64_t poll, dealloc, shutdown;
+	union {
+		uint64_t schedule;
+		uint64_t abort; /* CORE_OLD: there is no schedule */
+	};
 	uint64_t type_word;			 /* the type where events have it */
 	uint32_t id_off, stage_off, trailer_off; /* id_off of async-task: where its header ends */
 	uint32_t state_off;			 /* async-task: learnt from its first task */
 };
 _Static_assert(sizeof(struct core_table) == 64, "one line of the cache");
+
+/*
+ * Marks the address of a table of Tokio before 1.23, whose tasks have no ids and point to their
+ * table from elsewhere. So the usual case (fast.h) never finds it, and need not ask.
+ */
+#define CORE_OLD 1
 
 /* RawWakerVTable has no room for a way back: there is one hook function for each of these. */
 #define CORE_MAX_WAKERS 4
@@ -38,7 +48,10 @@ struct core_waker {
 	uint64_t wake, wake_by_ref;
 };
 
-#define CORE_MAX_ENTRIES (2 * WIRE_MAX_TABLES) /* a power of two, never more than half full */
+/* Tokio before 1.23 has one for each type of task. hooks_tokio_old.c has as many pairs of hooks. */
+#define CORE_MAX_TYPE_WAKERS 4096
+
+#define CORE_MAX_ENTRIES     (2 * WIRE_MAX_TABLES) /* a power of two, never more than half full */
 
 /*
  * All that says "we record". A page of its own that the kernel wipes on fork, so that a child that
@@ -72,6 +85,7 @@ static inline bool core_is_tool_alive(const struct wire_lobby *l, uint64_t ticks
 
 extern struct core_page core_page HIDDEN;
 extern struct core_waker core_wakers[CORE_MAX_WAKERS] HIDDEN;
+extern struct core_waker core_type_wakers[CORE_MAX_TYPE_WAKERS] HIDDEN;
 extern struct core_table core_tables[CORE_MAX_ENTRIES] HIDDEN;
 
 /* State bits of a Tokio task, the same in every 1.x. */
@@ -127,6 +141,13 @@ uint64_t core_schedule_slowly(uint64_t header) CORE_SLOW;
  * again: only a task that runs, and not on this thread, is worth an event of its own.
  */
 void core_wake_running(uint64_t header) CORE_SLOW;
+
+/*
+ * Tokio before 1.23: a waker, or the abort slot, is about to be used. Whether that makes the task
+ * runnable shows later: it is tried. abort returns the function to go on with.
+ */
+void core_wake_tried(uint64_t header) HIDDEN;
+uint64_t core_abort_tried(uint64_t header) HIDDEN;
 
 /* May an allocation of this size be a task? False also when nothing is recorded. */
 bool core_is_task_size(uint64_t size) HIDDEN;

@@ -18,12 +18,29 @@ static bool slot_is_sane(const struct wire_table *t, unsigned slot)
 	return slot < t->nr_words && t->code_mask & 1u << slot;
 }
 
+/* Of Tokio before 1.23: no ids, no slot for all wakes, the pointer to the table at several places.
+ */
+static bool is_old(const struct wire_table *t)
+{
+	return t->kind == WIRE_TABLE_TOKIO && !t->id_off;
+}
+
+/* Under which its entry is found. */
+static uint64_t key_of(const struct wire_table *t, uint64_t base)
+{
+	return base + t->va + (is_old(t) ? CORE_OLD : 0);
+}
+
 static bool is_sane(const struct wire_table *t)
 {
 	if (t->nr_words > WIRE_TABLE_WORDS || t->va % 8)
 		return false;
 	if (!wire_is_task_table(t->kind))
 		return slot_is_sane(t, t->slot_wake) && slot_is_sane(t, t->slot_wake_by_ref);
+	if (is_old(t))
+		return slot_is_sane(t, t->slot_poll) && slot_is_sane(t, t->slot_dealloc) &&
+		       slot_is_sane(t, t->slot_shutdown) &&
+		       (t->slot_abort == WIRE_NO_SLOT || slot_is_sane(t, t->slot_abort));
 	return (t->kind != WIRE_TABLE_TOKIO || t->vtable_off == 16) &&
 	       (t->kind != WIRE_TABLE_ASYNC_TASK || t->nr_words > ASYNC_CLONE_WAKER) &&
 	       slot_is_sane(t, t->slot_poll) && slot_is_sane(t, t->slot_schedule) &&
@@ -107,15 +124,29 @@ bool patch_is_run_hook(uint64_t word)
 	return word == (uint64_t)futrace_hook_poll || word == (uint64_t)futrace_hook_run;
 }
 
+/*
+ * A header before 1.21 may have 0 where later ones have the pointer to their table. The usual case
+ * would find the first entry by it, if that is free.
+ */
+static void bar_zero(void)
+{
+	if (!core_tables[0].addr)
+		__atomic_store_n(&core_tables[0].addr, UINT64_MAX, __ATOMIC_RELEASE);
+}
+
 static bool patch_task_table(const struct wire_table *t, uint64_t *words, uint64_t base)
 {
-	struct core_table *entry = core_table_find((uint64_t)words, true);
+	struct core_table *entry = core_table_find(key_of(t, base), true);
 	const struct task_hooks *hooks = &task_hooks[t->kind];
+	unsigned wakes = is_old(t) ? t->slot_abort : t->slot_schedule;
 
 	if (!entry)
 		return false;
+	if (is_old(t))
+		bar_zero();
 	entry->poll = planned(t, t->slot_poll, base);
-	entry->schedule = planned(t, t->slot_schedule, base);
+	if (wakes != WIRE_NO_SLOT)
+		entry->schedule = planned(t, wakes, base);
 	entry->dealloc = planned(t, t->slot_dealloc, base);
 	entry->shutdown = planned(t, t->slot_shutdown, base);
 	entry->id_off = t->id_off;
@@ -123,9 +154,10 @@ static bool patch_task_table(const struct wire_table *t, uint64_t *words, uint64
 	entry->trailer_off = t->trailer_off;
 	entry->type_word = EVENT_WORD1(0, t->type);
 	entry->state_off = 0;
-	__atomic_store_n(&entry->addr, (uint64_t)words, __ATOMIC_RELEASE);
+	__atomic_store_n(&entry->addr, key_of(t, base), __ATOMIC_RELEASE);
 	write_slot(words + t->slot_poll, hooks->run);
-	write_slot(words + t->slot_schedule, hooks->schedule);
+	if (wakes != WIRE_NO_SLOT)
+		write_slot(words + wakes, is_old(t) ? futrace_hook_abort : hooks->schedule);
 	write_slot(words + t->slot_shutdown, hooks->shutdown);
 	return true;
 }
@@ -146,6 +178,29 @@ static bool patch_waker_table(const struct wire_table *t, uint64_t *words, uint6
 		return true;
 	}
 	return false;
+}
+
+static bool is_type_waker_hook(uint64_t word)
+{
+	return word - (uint64_t)hook_type_wakers < sizeof(hook_type_wakers);
+}
+
+static bool patch_type_waker_table(const struct wire_table *t, uint64_t *words, uint64_t base)
+{
+	static uint32_t nr; /* objects are hooked one at a time */
+	struct core_waker *w = &core_type_wakers[nr];
+	const char *hooks = hook_type_wakers + 2 * nr * HOOK_THUNK_BYTES;
+
+	if (nr == CORE_MAX_TYPE_WAKERS)
+		return false;
+	nr++;
+	w->addr = (uint64_t)words;
+	w->wake = planned(t, t->slot_wake, base);
+	w->wake_by_ref = planned(t, t->slot_wake_by_ref, base);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	write_slot(words + t->slot_wake, hooks);
+	write_slot(words + t->slot_wake_by_ref, hooks + HOOK_THUNK_BYTES);
+	return true;
 }
 
 static bool patch_async_waker_table(const struct wire_table *t, uint64_t *words, uint64_t base)
@@ -177,7 +232,7 @@ static void leave_wakers_alone(const struct wire_table *t, uint64_t base)
 /* The number of its type may be another in this recording. False: we never hooked it. */
 static bool update_type(const struct wire_table *t, uint64_t base)
 {
-	struct core_table *entry = core_table_find(base + t->va, false);
+	struct core_table *entry = core_table_find(key_of(t, base), false);
 
 	if (!entry || entry->poll != planned(t, t->slot_poll, base))
 		return false;
@@ -190,13 +245,16 @@ static bool is_hooked(const struct wire_table *t, const uint64_t *words, uint64_
 {
 	if (t->kind == WIRE_TABLE_ASYNC_TASK_WAKER)
 		return words[t->slot_wake] == (uint64_t)futrace_hook_wake;
+	if (t->kind == WIRE_TABLE_TOKIO_TYPE_WAKER)
+		return is_type_waker_hook(words[t->slot_wake]);
 	return wire_is_task_table(t->kind) && patch_is_run_hook(words[t->slot_poll]) &&
 	       update_type(t, base);
 }
 
 static void note_cell_size(const struct wire_table *t)
 {
-	if (t->kind != WIRE_TABLE_TOKIO) /* others tell of a spawn by themselves */
+	/* others tell of a spawn by themselves; tasks of old releases are not aligned */
+	if (t->kind != WIRE_TABLE_TOKIO || is_old(t))
 		return;
 	/* A task is a Cell: trailer and all, rounded up to its alignment of 128. The trailer's size
 	 * differs between versions (about 32 to 64 bytes): both neighbours are let in. */
@@ -226,6 +284,8 @@ static bool patch(const struct patch_object *o, const struct wire_table *t, uint
 		done = patch_task_table(t, words, o->base);
 	else if (t->kind == WIRE_TABLE_TOKIO_WAKER)
 		done = patch_waker_table(t, words, o->base);
+	else if (t->kind == WIRE_TABLE_TOKIO_TYPE_WAKER)
+		done = patch_type_waker_table(t, words, o->base);
 	else
 		done = t->kind == WIRE_TABLE_ASYNC_TASK_WAKER &&
 		       patch_async_waker_table(t, words, o->base);

@@ -24,6 +24,9 @@ struct task *life_run(struct model *m, const struct event *ev, struct model_key 
 		return t;
 	if (t)
 		life_end(m, t); /* of another runtime: its end was not seen */
+	/* Cancelled while it was queued: its life is over, and no other begins. */
+	if (ev->flags & EF_RUN_FINISHED)
+		return NULL;
 	key->id = ++m->nr_lives;
 	return NULL;
 }

@@ -111,11 +111,12 @@ struct wire_object {
 };
 
 enum wire_table_kind {
-	WIRE_TABLE_TOKIO = 1,	     /* a task table of Tokio >= 1.23 */
+	WIRE_TABLE_TOKIO = 1,	     /* a task table of Tokio 1 */
 	WIRE_TABLE_TOKIO_WAKER,	     /* RawWakerVTable of Tokio tasks, known by its symbol */
 	WIRE_TABLE_ASYNC_TASK,	     /* TaskVTable of async-task 4 */
 	WIRE_TABLE_ASYNC_TASK_WAKER, /* RawWakerVTable of its tasks: begins with their clone_waker
 				      */
+	WIRE_TABLE_TOKIO_TYPE_WAKER, /* the same of Tokio before 1.23: of one type of task */
 };
 
 #define WIRE_NO_SLOT 0xff
@@ -136,9 +137,11 @@ struct wire_table {
 	uint8_t kind;  /* enum wire_table_kind */
 	uint8_t slot_poll, slot_schedule, slot_dealloc, slot_shutdown; /* or WIRE_NO_SLOT */
 	uint8_t slot_wake, slot_wake_by_ref;
-	uint8_t pad;
-	uint16_t vtable_off;  /* in the task's header: the pointer back to this table */
-	uint32_t id_off;      /* in the task: its 64-bit id; async-task: where the header ends */
+	uint8_t slot_abort; /* of a task table without slot_schedule */
+	/* in the task's header: the pointer back to this table; 0: the agent looks for it */
+	uint16_t vtable_off;
+	/* in the task: its 64-bit id, 0: it has none; async-task: where the header ends */
+	uint32_t id_off;
 	uint32_t stage_off;   /* in the task: where future or output begin (after the id) */
 	uint32_t trailer_off; /* in the task: where they end */
 	uint32_t pad2;
