@@ -116,14 +116,6 @@ static bool add_table(struct finding *f, void *arg, const struct scan_place *at)
 	return true;
 }
 
-/* The linker's own list of addresses, in which any may follow any. */
-static bool is_in_got(const struct finding *f, uint64_t va)
-{
-	const struct image_section *got = image_section(f->img, ".got");
-
-	return got && va >= got->va && va < got->va + got->size_bytes;
-}
-
 static bool add_waker(struct finding *f, void *arg, const struct scan_place *at)
 {
 	uint64_t *index, clone = scan_load(at->p);
@@ -131,7 +123,7 @@ static bool add_waker(struct finding *f, void *arg, const struct scan_place *at)
 	struct search *s = arg;
 
 	index = map_get(&s->wakers, clone);
-	if (!index || is_in_got(f, at->va))
+	if (!index || scan_is_got(f, at->va))
 		return false;
 	t.plan = (struct wire_table){
 		.va = at->va,

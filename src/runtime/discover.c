@@ -42,6 +42,13 @@ const char *finding_string(struct finding *f, const char *s)
 	return kept;
 }
 
+const struct symtab *finding_symbols(struct finding *f)
+{
+	if (!f->syms)
+		f->syms = symtab_new(f->syms_img);
+	return f->syms;
+}
+
 static const struct image *image_with(const struct files *fs, const char *section)
 {
 	if (image_section(fs->img, section))
@@ -71,10 +78,9 @@ static void files_close(struct files *fs)
 
 static void give_names(struct finding *f, struct files *fs)
 {
-	const struct image *with_syms = image_with(fs, ".symtab");
 	const struct image *with_dwarf = image_with(fs, ".debug_info");
 
-	f->syms = symtab_new(with_syms ? with_syms : fs->img);
+	finding_symbols(f);
 	if (with_dwarf)
 		f->dwarf = dwarf_open(with_dwarf == fs->img ? fs->path : fs->debug_path,
 				      &fs->dwarf_note);
@@ -82,7 +88,6 @@ static void give_names(struct finding *f, struct files *fs)
 		runtimes[i]->give_names(f);
 	if (f->dwarf && !f->tables.nr)
 		f->has_types = dwarf_has_types(f->dwarf);
-	symtab_free(f->syms);
 	dwarf_close(f->dwarf);
 }
 
@@ -141,6 +146,7 @@ struct discovery *discover_file(const char *path, const char *shown_path,
 	o = xcalloc(1, sizeof(*o));
 	o->strings = f.strings = intern_new();
 	f.img = fs.img;
+	f.syms_img = image_with(&fs, ".symtab") ? image_with(&fs, ".symtab") : fs.img;
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
 		runtimes[i]->recognise(&f);
 	f.was_named = opts->names && f.tables.nr;
@@ -156,6 +162,7 @@ struct discovery *discover_file(const char *path, const char *shown_path,
 	}
 	fill(&o->d, &f, &fs, shown_path);
 	o->d.allocator = opts->allocator ? allocator_in(fs.img) : "";
+	symtab_free(f.syms);
 	free(key);
 	files_close(&fs);
 	o->d.took_ns = clock_mono_ns() - start_ns;

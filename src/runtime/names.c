@@ -9,11 +9,17 @@ struct functions {
 	size_t nr, cap;
 };
 
+static bool has_slot(const struct naming *n, const struct found_table *t, unsigned slot)
+{
+	return !n->has_slot || n->has_slot(t, slot);
+}
+
 /* How many tables have this function in this slot. */
 static void count_users(struct finding *f, const struct naming *n, unsigned slot, struct map *users)
 {
 	map_clear(users);
-	names_each(t, f, n->kind)++ *map_put(users, t->plan.words[slot], NULL);
+	names_each(t, f, n->kind) if (has_slot(n, t, slot))++ *map_put(users, t->plan.words[slot],
+								       NULL);
 }
 
 static int by_va(const void *a, const void *b)
@@ -100,7 +106,8 @@ static void collect(struct finding *f, const struct naming *n, struct functions 
 {
 	size_t kept = 0;
 
-	names_each(t, f, n->kind) for (size_t i = 0; i < n->nr_slots; i++)
+	names_each(t, f, n->kind) for (size_t i = 0; i < n->nr_slots;
+				       i++) if (has_slot(n, t, n->slots[i]))
 		vec_push(fns, (struct dwarf_function){ .va = t->plan.words[n->slots[i]] });
 	if (fns->nr)
 		qsort(fns->v, fns->nr, sizeof(*fns->v), by_va);
@@ -124,8 +131,8 @@ void names_by_dwarf(struct finding *f, const struct naming *n)
 		unsigned slot = n->slots[i];
 
 		count_users(f, n, slot, &users);
-		names_each(t, f,
-			   n->kind) if (!t->name[0] && *map_get(&users, t->plan.words[slot]) == 1)
+		names_each(t, f, n->kind) if (!t->name[0] && has_slot(n, t, slot) &&
+					      *map_get(&users, t->plan.words[slot]) == 1)
 			name_by_dwarf(f, n, t, names_find(fns.v, fns.nr, t->plan.words[slot]));
 	}
 	count_users(f, n, first, &users);
@@ -175,7 +182,7 @@ void names_by_v0(struct finding *f, const struct naming *n)
 		size_t nr;
 
 		count_users(f, n, slot, &users);
-		names_each(t, f, n->kind) if (!t->name[0] &&
+		names_each(t, f, n->kind) if (!t->name[0] && has_slot(n, t, slot) &&
 					      *map_get(&users, t->plan.words[slot]) == 1 &&
 					      symtab_at(f->syms, t->plan.words[slot], &nr) &&
 					      nr == 1) name_by_v0(f, n, t, t->plan.words[slot]);

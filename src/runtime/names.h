@@ -22,6 +22,8 @@ struct naming {
 	/* slots whose function depends on the future's type, the most telling first */
 	const uint8_t *slots;
 	size_t nr_slots;
+	/* Is it one in this table? NULL: all are. */
+	bool (*has_slot)(const struct found_table *t, unsigned slot);
 	size_t nr_args; /* type arguments that such a function has; the first is the future */
 	/* The text of a v0 symbol from the name on whose arguments these are; NULL: another's. */
 	const char *(*v0_holder)(const char *text);

@@ -18,8 +18,9 @@
 /* A discovery under construction. Strings live in `strings`. */
 struct finding {
 	const struct image *img;
-	struct symtab *syms; /* of the file or of its debug file; may be empty */
-	struct dwarf *dwarf; /* NULL when there is none */
+	const struct image *syms_img; /* that the symbols are in: the file or its debug file */
+	struct symtab *syms;	      /* may be empty; NULL: not asked for yet */
+	struct dwarf *dwarf;	      /* NULL when there is none */
 	struct intern *strings;
 	VEC(struct found_runtime) runtimes;
 	VEC(struct found_table) tables;
@@ -35,6 +36,9 @@ struct runtime {
 };
 
 extern const struct runtime runtime_tokio, runtime_async_task;
+
+/* Reads the symbols if that was not done yet. */
+const struct symtab *finding_symbols(struct finding *f);
 
 const char *allocator_in(const struct image *img);
 

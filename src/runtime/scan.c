@@ -10,6 +10,13 @@ bool scan_is_code(const struct finding *f, const struct scan_place *at, unsigned
 	return image_is_code(f->img, scan_load(at->p + 8 * i));
 }
 
+bool scan_is_got(const struct finding *f, uint64_t va)
+{
+	const struct image_section *got = image_section(f->img, ".got");
+
+	return got && va >= got->va && va < got->va + got->size_bytes;
+}
+
 static void scan_segment(struct finding *f, const struct image_segment *s, unsigned nr_words,
 			 scan_fn *fn, void *arg)
 {

@@ -41,4 +41,7 @@ bool scan_is_code(const struct finding *f, const struct scan_place *at, unsigned
  */
 void scan_versions(const struct finding *f, const char *crate, struct strbuf *versions);
 
+/* Does this word lie in the linker's own list of addresses, in which any may follow any? */
+bool scan_is_got(const struct finding *f, uint64_t va);
+
 #endif

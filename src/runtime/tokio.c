@@ -8,17 +8,14 @@
  *
  * That shape, seven addresses of code and three small offsets that must agree with each other, is
  * met by nothing else (0 in 1.6 million relocations of programs without Tokio), so no symbol is
- * needed. Earlier releases have other tables; they are named, not hooked.
+ * needed. Earlier releases have other tables: tokio_old.c.
  */
-#include <stdio.h>
-
 #include "runtime/scan.h"
 #include "runtime/tokio.h"
 
 enum { WORD_TRAILER = 7, WORD_SCHEDULER, WORD_ID, NR_WORDS, WORD_LOCATION = 10 };
 
 #define HEADER_VTABLE_OFF 16
-#define OLDEST_MINOR	  23
 
 /*
  * Is there a task table at this word? In a relocatable file every address must be a relocated word.
@@ -64,7 +61,7 @@ static bool add_table(struct finding *f, void *arg, const struct scan_place *at)
 	w->slot_schedule = TOKIO_SCHEDULE;
 	w->slot_dealloc = TOKIO_DEALLOC;
 	w->slot_shutdown = TOKIO_SHUTDOWN;
-	w->slot_wake = w->slot_wake_by_ref = WIRE_NO_SLOT;
+	w->slot_wake = w->slot_wake_by_ref = w->slot_abort = WIRE_NO_SLOT;
 	w->vtable_off = HEADER_VTABLE_OFF;
 	w->id_off = w->words[WORD_ID];
 	w->stage_off = w->id_off + 8;
@@ -99,25 +96,12 @@ static bool settle_unstable(struct finding *f, size_t first)
 	return false;
 }
 
-static bool is_too_old(const char *versions)
-{
-	unsigned minor;
-
-	return sscanf(versions, "1.%u.", &minor) == 1 && minor < OLDEST_MINOR;
-}
-
-static const char *no_table_note(const char *versions)
-{
-	if (is_too_old(versions))
-		return "its task tables have another shape; Tokio 1.23 and later can be recorded";
-	return "Tokio's code is inside, but no task is ever spawned with it";
-}
-
 static void recognise(struct finding *f)
 {
 	size_t first = f->tables.nr;
 	struct found_runtime r = { .name = "tokio", .note = "" };
 	struct strbuf versions = STRBUF_INIT;
+	const char *note;
 
 	scan_tables(f, NR_WORDS, add_table, NULL);
 	scan_versions(f, "tokio-1", &versions);
@@ -125,8 +109,11 @@ static void recognise(struct finding *f)
 	r.version = finding_string(f, versions.s);
 	if (r.nr_tables)
 		r.unstable = settle_unstable(f, first);
-	else
-		r.note = no_table_note(versions.s);
+	note = tokio_old_recognise(f, versions.s, r.nr_tables, &r);
+	if (note)
+		r.note = note;
+	else if (!r.nr_tables)
+		r.note = "Tokio's code is inside, but no task is ever spawned with it";
 	for (size_t i = first; i < f->tables.nr; i++)
 		f->tables.v[i].runtime = f->runtimes.nr;
 	if (r.nr_tables || versions.len)

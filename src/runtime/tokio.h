@@ -1,14 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Shared by tokio.c (tables, by structure), tokio_names.c (their types, by debug info or v0
- * symbols) and tokio_legacy.c (their types, by what the slots of a table call).
+ * Shared by tokio.c (tables, by structure), tokio_old.c (older tables, by symbols), tokio_names.c
+ * (their types, by debug info or v0 symbols) and tokio_legacy.c (their types, by what the slots of
+ * a table call).
  */
 #ifndef RUNTIME_TOKIO_H
 #define RUNTIME_TOKIO_H
 
 #include "runtime/runtime.h"
 
+/* Slots from 1.23 on. Which slot is which in an older table its plan says, but for the first. */
 enum { TOKIO_POLL, TOKIO_SCHEDULE, TOKIO_DEALLOC, TOKIO_SHUTDOWN = 6, TOKIO_NR_CODE = 7 };
+
+/*
+ * tokio_old.c: adds the tables of Tokio before 1.23. versions: those that the file shows;
+ * has_others: it has tables of later ones. Returns what is to be said of them ("": nothing), or
+ * NULL when there are none.
+ */
+const char *tokio_old_recognise(struct finding *f, const char *versions, bool has_others,
+				struct found_runtime *r);
+/* A table of Tokio before 1.23. */
+static inline bool tokio_is_old(const struct found_table *t)
+{
+	return t->plan.slot_schedule == WIRE_NO_SLOT;
+}
+
+/* Does the function in this slot depend on the future's type? schedule does not. */
+bool tokio_is_typed(const struct found_table *t, unsigned slot);
 
 void tokio_give_names(struct finding *f);
 

@@ -23,8 +23,6 @@
 #define MAX_FUNCTIONS 48 /* visited from one table */
 #define MAX_SHOWN     6	 /* candidates in a name */
 
-static const uint8_t dropping_slots[] = { 2, 6, 3, 4, 5 };
-
 /* Drop glue that a table reaches, under one of its names. */
 struct glue {
 	uint32_t type; /* number of the string, as the symbol spells it */
@@ -79,7 +77,8 @@ static void add_type(struct finding *f, struct reach *r, const struct found_tabl
 	uint32_t id = intern_put(f->strings, type->s, type->len);
 
 	if (str_has_prefix(intern_get(f->strings, id), tokio_blocking_task) !=
-	    (t->kind == TRACE_BLOCKING || t->kind == TRACE_HELPER))
+		    (t->kind == TRACE_BLOCKING || t->kind == TRACE_HELPER) &&
+	    t->scheduler[0])
 		return; /* merged with the glue of a task of the other kind */
 	vec_push(&r->glue, (struct glue){ id, va });
 	vec_each (have, &r->types)
@@ -146,11 +145,16 @@ static int by_id(const void *a, const void *b)
 
 static void reach_types(struct finding *f, const struct found_table *t, struct reach *r)
 {
+	const uint8_t telling[] = { t->plan.slot_dealloc, t->plan.slot_shutdown };
 	struct visit v = { .r = r, .t = t };
 
-	for (size_t i = 0; i < ARRAY_SIZE(dropping_slots); i++)
-		if (!was_seen(r, t->plan.words[dropping_slots[i]]))
-			calls_each(f, t->plan.words[dropping_slots[i]], visit, &v);
+	for (unsigned i = 0; i < ARRAY_SIZE(telling) + t->plan.nr_words; i++) {
+		unsigned slot = i < ARRAY_SIZE(telling) ? telling[i] : i - ARRAY_SIZE(telling);
+
+		if (slot != TOKIO_POLL && tokio_is_typed(t, slot) &&
+		    !was_seen(r, t->plan.words[slot]))
+			calls_each(f, t->plan.words[slot], visit, &v);
+	}
 	if (r->types.nr)
 		qsort(r->types.v, r->types.nr, sizeof(*r->types.v), by_id);
 }
@@ -192,6 +196,12 @@ static bool are_rivals(struct finding *f, const struct reach *a, const struct re
 	return false;
 }
 
+/* A number for it: there is one schedule function for each, before 1.23 only its name. */
+static uint64_t scheduler_of(const struct found_table *t)
+{
+	return tokio_is_old(t) ? (uintptr_t)t->scheduler : t->plan.words[TOKIO_SCHEDULE];
+}
+
 /* The most tables of one scheduler that may have this type instead of `of`, itself included. */
 static unsigned count_rivals(struct finding *f, const struct reach *all, const struct reach *of,
 			     uint32_t type)
@@ -204,7 +214,7 @@ static unsigned count_rivals(struct finding *f, const struct reach *all, const s
 
 		if (!are_rivals(f, of, &all[i], type))
 			continue;
-		nr = map_put(&nr_by_schedule, f->tables.v[i].plan.words[TOKIO_SCHEDULE], NULL);
+		nr = map_put(&nr_by_schedule, scheduler_of(&f->tables.v[i]), NULL);
 		++*nr;
 		most = MAX(most, *nr);
 	}
@@ -256,6 +266,8 @@ static void settle(struct finding *f, struct found_table *t, const struct reach 
 
 struct flavour {
 	const char *text; /* "" unknown; NULL: several */
+	enum trace_task_kind kind;
+	unsigned depth; /* of Tokio's own functions that may lie between */
 };
 
 static void note_flavour(struct finding *f, void *ctx, const struct symbol *s, size_t nr)
@@ -264,11 +276,17 @@ static void note_flavour(struct finding *f, void *ctx, const struct symbol *s, s
 	struct found_table probe = { .scheduler = "" };
 
 	for (size_t i = 0; i < nr; i++) {
-		char *text = demangle(s[i].name);
+		/* glue names the future, too */
+		char *text = is_glue(s[i].name) ? NULL : demangle(s[i].name);
 
 		if (text)
 			tokio_set_scheduler(&probe, text, strlen(text));
 		free(text);
+	}
+	if (!probe.scheduler[0] && fl->depth && is_tokio_task(s->name)) {
+		fl->depth--;
+		calls_each(f, s->va, note_flavour, fl);
+		fl->depth++;
 	}
 	if (!probe.scheduler[0] || !fl->text)
 		return;
@@ -276,19 +294,42 @@ static void note_flavour(struct finding *f, void *ctx, const struct symbol *s, s
 		fl->text = NULL;
 	else
 		fl->text = probe.scheduler;
+	fl->kind = probe.kind;
 }
 
-/* schedule is Tokio's own code only; it calls its scheduler by name. */
+/*
+ * schedule is Tokio's own code only; it calls its scheduler by name. Before 1.23 abort does. A
+ * blocking task cannot be scheduled, so it calls none: known by its type.
+ */
 static void find_flavour(struct finding *f, struct found_table *t)
 {
-	struct flavour fl = { .text = "" };
+	struct flavour fl = { .text = "", .depth = tokio_is_old(t) ? 3 : 0 };
+	unsigned slot = TOKIO_SCHEDULE;
 
-	calls_each(f, t->plan.words[TOKIO_SCHEDULE], note_flavour, &fl);
+	if (tokio_is_old(t))
+		slot = t->plan.slot_abort != WIRE_NO_SLOT ? t->plan.slot_abort
+							  : t->plan.slot_shutdown;
+	calls_each(f, t->plan.words[slot], note_flavour, &fl);
 	if (!fl.text || !fl.text[0])
 		return;
 	t->scheduler = fl.text;
-	if (strcmp(fl.text, "local") == 0)
-		t->kind = TRACE_LOCAL;
+	if (fl.kind != TRACE_TASK)
+		t->kind = fl.kind;
+}
+
+/* A table before 1.23 that no scheduler is known of: is it a blocking task's? */
+static void find_blocking(struct finding *f, struct found_table *t, struct reach *r)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < r->types.nr; i++)
+		if (str_has_prefix(intern_get(f->strings, r->types.v[i]), tokio_blocking_task))
+			r->types.v[nr++] = r->types.v[i];
+	if (!nr)
+		return;
+	r->types.nr = nr;
+	t->kind = TRACE_BLOCKING;
+	t->scheduler = "blocking";
 }
 
 static bool is_wanted(const struct found_table *t)
@@ -301,16 +342,22 @@ void tokio_legacy_names(struct finding *f)
 	struct reach *all = xcalloc(f->tables.nr + 1, sizeof(*all));
 
 	/* Rivals count among tables that have a name already, too. */
-	for (size_t i = 0; i < f->tables.nr; i++)
-		if (f->tables.v[i].plan.kind == WIRE_TABLE_TOKIO)
-			reach_types(f, &f->tables.v[i], &all[i]);
+	for (size_t i = 0; i < f->tables.nr; i++) {
+		struct found_table *t = &f->tables.v[i];
+
+		if (t->plan.kind != WIRE_TABLE_TOKIO)
+			continue;
+		if (is_wanted(t) && !t->scheduler[0])
+			find_flavour(f, t);
+		reach_types(f, t, &all[i]);
+		if (is_wanted(t) && tokio_is_old(t) && !t->scheduler[0])
+			find_blocking(f, t, &all[i]);
+	}
 	for (size_t i = 0; i < f->tables.nr; i++) {
 		struct found_table *t = &f->tables.v[i];
 
 		if (!is_wanted(t))
 			continue;
-		if (!t->scheduler[0])
-			find_flavour(f, t);
 		if (!t->name[0] ||
 		    (all[i].types.nr == 1 && count_rivals(f, all, &all[i], all[i].types.v[0]) == 1))
 			settle(f, t, all, &all[i]);

@@ -8,8 +8,13 @@
 #include "runtime/names.h"
 #include "runtime/tokio.h"
 
-/* Slots whose function depends on T, the most telling first. schedule depends on S alone. */
-static const uint8_t typed_slots[] = { 0, 2, 3, 4, 5, 6 };
+/* Slots whose function may depend on T, the most telling first. */
+static const uint8_t typed_slots[] = { 0, 2, 3, 4, 5, 6, 1, 7 };
+
+bool tokio_is_typed(const struct found_table *t, unsigned slot)
+{
+	return t->plan.code_mask & 1u << slot && slot != t->plan.slot_schedule;
+}
 
 /*
  * What the table itself tells of the future's size: the room in the task for it or its output,
@@ -18,15 +23,23 @@ static const uint8_t typed_slots[] = { 0, 2, 3, 4, 5, 6 };
 static uint64_t room_bytes(const struct found_table *t)
 {
 	const struct wire_table *w = &t->plan;
-	uint64_t room = w->trailer_off > w->stage_off ? w->trailer_off - w->stage_off : 0;
+	bool is_known = w->stage_off && w->trailer_off > w->stage_off; /* not before 1.23 */
+	uint64_t room = is_known ? w->trailer_off - w->stage_off : 0;
 
 	return room > NAMES_MAX_BOX_ROOM ? room : 0;
 }
 
 bool tokio_is_helper(const char *name)
 {
-	return strstr(name, "tokio::runtime::scheduler::") == name ||
-	       str_has_prefix(name, "<tokio::runtime::scheduler::");
+	static const char *const paths[] = {
+		"tokio::runtime::scheduler::", "tokio::runtime::thread_pool::", /* before 1.21 */
+	};
+
+	name += *name == '<';
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		if (str_has_prefix(name, paths[i]))
+			return true;
+	return false;
 }
 
 const char tokio_blocking_task[] = "tokio::runtime::blocking::task::BlockingTask<";
@@ -67,23 +80,27 @@ void tokio_set_scheduler(struct found_table *t, const char *scheduler, size_t le
 {
 	static const struct {
 		const char *mark, *flavour;
+		enum trace_task_kind kind;
 	} flavours[] = {
-		{ "::multi_thread", "multi_thread" }, /* multi_thread_alt too */
-		{ "::current_thread", "current_thread" },
-		{ "task::local::", "local" },
-		{ "BlockingSchedule", "blocking" },
+		{ "::multi_thread", "multi_thread", TRACE_TASK }, /* multi_thread_alt too */
+		{ "::current_thread", "current_thread", TRACE_TASK },
+		{ "task::local::", "local", TRACE_LOCAL },
+		{ "BlockingSchedule", "blocking", TRACE_BLOCKING },
+		/* before 1.21 */
+		{ "::thread_pool::", "multi_thread", TRACE_TASK },
+		{ "::basic_scheduler::", "current_thread", TRACE_TASK },
+		{ "NoopSchedule", "blocking", TRACE_BLOCKING },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(flavours); i++) {
 		if (!memmem(scheduler, len, flavours[i].mark, strlen(flavours[i].mark)))
 			continue;
 		t->scheduler = flavours[i].flavour;
-		if (i == 2)
-			t->kind = TRACE_LOCAL;
-		else if (i == 3 && t->kind != TRACE_HELPER)
-			t->kind = TRACE_BLOCKING;
-		else if (i < 2 && t->kind == TRACE_BLOCKING)
-			t->kind = TRACE_TASK; /* a handle of unusual size */
+		/* that a task is the runtime's own, or local, is the better knowledge */
+		if (flavours[i].kind == TRACE_LOCAL ||
+		    (flavours[i].kind == TRACE_BLOCKING && t->kind != TRACE_HELPER) ||
+		    t->kind == TRACE_BLOCKING) /* a handle of unusual size */
+			t->kind = flavours[i].kind;
 		return;
 	}
 }
@@ -163,6 +180,7 @@ static const struct naming naming = {
 	.kind = WIRE_TABLE_TOKIO,
 	.slots = typed_slots,
 	.nr_slots = ARRAY_SIZE(typed_slots),
+	.has_slot = tokio_is_typed,
 	.nr_args = 2,
 	.v0_holder = v0_holder,
 	.set = set_types,
@@ -175,6 +193,7 @@ static void spread_schedulers(struct finding *f)
 {
 	names_each(t, f, WIRE_TABLE_TOKIO)
 		names_each(from, f, WIRE_TABLE_TOKIO) if (!t->scheduler[0] && from->scheduler[0] &&
+							  !tokio_is_old(t) && !tokio_is_old(from) &&
 							  t->plan.words[TOKIO_SCHEDULE] ==
 								  from->plan.words[TOKIO_SCHEDULE])
 	{
