@@ -48,8 +48,8 @@ ASYNC_TASK = {
     "async-task-lto": ("lto", None),
     "async-task-v0": ("release", "-C symbol-mangling-version=v0"),
 }
-OLD = ("1.24.2", "1.38.0")
-OLD_SLOW = ("1.30.0", "1.44.2", "1.47.0")
+OLD = ("1.8.5", "1.22.0", "1.24.2", "1.38.0")
+OLD_SLOW = ("1.0.3", "1.13.1", "1.17.0", "1.20.6", "1.30.0", "1.44.2", "1.47.0")
 # The second Tokio of the program `two`: a copy by path, as Cargo refuses two 1.x of the registry.
 SECOND_TOKIO = "1.38.0"
 
