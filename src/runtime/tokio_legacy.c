@@ -17,6 +17,7 @@
 
 #include "base/map.h"
 #include "runtime/calls.h"
+#include "runtime/names.h"
 #include "runtime/tokio.h"
 #include "symbol/demangle.h"
 
@@ -29,11 +30,19 @@ struct glue {
 	uint64_t va;
 };
 
+/* Who schedules a task, as far as names of functions tell. */
+struct flavour {
+	const char *text; /* "" unknown; NULL: several */
+	enum trace_task_kind kind;
+	unsigned depth; /* of Tokio's own functions that may lie between */
+};
+
 struct reach {
 	uint64_t seen[MAX_FUNCTIONS];
 	size_t nr_seen;
 	VEC(struct glue) glue;
 	VEC(uint32_t) types; /* each once */
+	struct flavour flavour;
 };
 
 static bool is_glue(const char *mangled)
@@ -50,12 +59,22 @@ static bool is_tokio_task(const char *mangled)
 	       is_glue(mangled);
 }
 
-/* The T of drop_in_place<[Box<]tokio::runtime::task::core::{Cell,Core,CoreStage,Stage}<T…>>. */
-static bool glue_type(const char *text, struct span *type)
+/*
+ * The T and S of drop_in_place<[Box<]tokio::runtime::task::core::{Cell,Core}<T,S>>; others have one
+ * of them only. False when there is no T.
+ */
+static bool glue_types(const char *text, struct span *type, struct span *scheduler)
 {
-	static const char *const holders[] = { "Cell<", "Core<", "CoreStage<", "Stage<" };
+	static const struct {
+		const char *name;
+		int type, scheduler; /* number of the argument, -1: none */
+	} holders[] = {
+		{ "Cell<", 0, 1 },   { "Core<", 0, 1 },	      { "CoreStage<", 0, -1 },
+		{ "Stage<", 0, -1 }, { "Scheduler<", -1, 0 }, /* before 1.9 */
+	};
 	static const char core[] = "tokio::runtime::task::core::", box[] = "alloc::boxed::Box<";
 	const char *p = strchr(text, '<');
+	struct span args[2] = { 0 };
 
 	if (!p || !str_has_prefix(text, "core::ptr::drop_in_place<"))
 		return false;
@@ -65,10 +84,27 @@ static bool glue_type(const char *text, struct span *type)
 	if (!str_has_prefix(p, core))
 		return false;
 	p += sizeof(core) - 1;
-	for (size_t i = 0; i < ARRAY_SIZE(holders); i++)
-		if (str_has_prefix(p, holders[i]))
-			return type_args(p, strlen(p), type, 1) > 0;
+	for (size_t i = 0; i < ARRAY_SIZE(holders); i++) {
+		if (!str_has_prefix(p, holders[i].name) || !type_args(p, strlen(p), args, 2))
+			continue;
+		if (holders[i].scheduler >= 0)
+			*scheduler = args[holders[i].scheduler];
+		if (holders[i].type >= 0)
+			*type = args[holders[i].type];
+		return holders[i].type >= 0;
+	}
 	return false;
+}
+
+static void add_flavour(struct flavour *fl, const struct found_table *probe)
+{
+	if (!probe->scheduler[0] || !fl->text)
+		return;
+	if (fl->text[0] && strcmp(fl->text, probe->scheduler) != 0)
+		fl->text = NULL;
+	else
+		fl->text = probe->scheduler;
+	fl->kind = probe->kind;
 }
 
 static void add_type(struct finding *f, struct reach *r, const struct found_table *t,
@@ -92,12 +128,15 @@ static void add_glue(struct finding *f, struct reach *r, const struct found_tabl
 {
 	for (size_t i = 0; i < nr; i++) {
 		char *text = is_glue(s[i].name) ? demangle(s[i].name) : NULL;
-		struct span type;
+		struct found_table probe = { .scheduler = "" };
+		struct span type, scheduler = { "", 0 };
 
-		if (text && glue_type(text, &type)) {
+		if (text && glue_types(text, &type, &scheduler)) {
 			type = tokio_without_span(type);
 			add_type(f, r, t, &type, s->va);
 		}
+		tokio_set_scheduler(&probe, scheduler.s, scheduler.len);
+		add_flavour(&r->flavour, &probe);
 		free(text);
 	}
 }
@@ -148,6 +187,7 @@ static void reach_types(struct finding *f, const struct found_table *t, struct r
 	const uint8_t telling[] = { t->plan.slot_dealloc, t->plan.slot_shutdown };
 	struct visit v = { .r = r, .t = t };
 
+	r->flavour.text = "";
 	for (unsigned i = 0; i < ARRAY_SIZE(telling) + t->plan.nr_words; i++) {
 		unsigned slot = i < ARRAY_SIZE(telling) ? telling[i] : i - ARRAY_SIZE(telling);
 
@@ -264,12 +304,6 @@ static void settle(struct finding *f, struct found_table *t, const struct reach 
 	strbuf_release(&name);
 }
 
-struct flavour {
-	const char *text; /* "" unknown; NULL: several */
-	enum trace_task_kind kind;
-	unsigned depth; /* of Tokio's own functions that may lie between */
-};
-
 static void note_flavour(struct finding *f, void *ctx, const struct symbol *s, size_t nr)
 {
 	struct flavour *fl = ctx;
@@ -288,19 +322,19 @@ static void note_flavour(struct finding *f, void *ctx, const struct symbol *s, s
 		calls_each(f, s->va, note_flavour, fl);
 		fl->depth++;
 	}
-	if (!probe.scheduler[0] || !fl->text)
-		return;
-	if (fl->text[0] && strcmp(fl->text, probe.scheduler) != 0)
-		fl->text = NULL;
-	else
-		fl->text = probe.scheduler;
-	fl->kind = probe.kind;
+	add_flavour(fl, &probe);
 }
 
-/*
- * schedule is Tokio's own code only; it calls its scheduler by name. Before 1.23 abort does. A
- * blocking task cannot be scheduled, so it calls none: known by its type.
- */
+static void set_flavour(struct found_table *t, const struct flavour *fl)
+{
+	if (!fl->text || !fl->text[0])
+		return;
+	t->scheduler = fl->text;
+	if (fl->kind != TRACE_TASK)
+		t->kind = fl->kind;
+}
+
+/* schedule is Tokio's own code only; it calls its scheduler by name. Before 1.23 abort does. */
 static void find_flavour(struct finding *f, struct found_table *t)
 {
 	struct flavour fl = { .text = "", .depth = tokio_is_old(t) ? 3 : 0 };
@@ -310,26 +344,49 @@ static void find_flavour(struct finding *f, struct found_table *t)
 		slot = t->plan.slot_abort != WIRE_NO_SLOT ? t->plan.slot_abort
 							  : t->plan.slot_shutdown;
 	calls_each(f, t->plan.words[slot], note_flavour, &fl);
-	if (!fl.text || !fl.text[0])
-		return;
-	t->scheduler = fl.text;
-	if (fl.kind != TRACE_TASK)
-		t->kind = fl.kind;
+	set_flavour(t, &fl);
 }
 
-/* A table before 1.23 that no scheduler is known of: is it a blocking task's? */
-static void find_blocking(struct finding *f, struct found_table *t, struct reach *r)
+/*
+ * A table before 1.23 whose abort does not tell: its drop glue may. Where that was merged with
+ * others' and names several, the table is taken for a task's.
+ */
+static void settle_old(struct finding *f, struct found_table *t, struct reach *r)
 {
+	bool is_blocking;
 	size_t nr = 0;
 
-	for (size_t i = 0; i < r->types.nr; i++)
-		if (str_has_prefix(intern_get(f->strings, r->types.v[i]), tokio_blocking_task))
-			r->types.v[nr++] = r->types.v[i];
-	if (!nr)
+	if (!t->scheduler[0])
+		set_flavour(t, &r->flavour);
+	if (!t->scheduler[0])
 		return;
+	is_blocking = t->kind == TRACE_BLOCKING;
+	for (size_t i = 0; i < r->types.nr; i++)
+		if (str_has_prefix(intern_get(f->strings, r->types.v[i]), tokio_blocking_task) ==
+		    is_blocking)
+			r->types.v[nr++] = r->types.v[i];
 	r->types.nr = nr;
-	t->kind = TRACE_BLOCKING;
-	t->scheduler = "blocking";
+}
+
+/*
+ * Who schedules blocking tasks is an empty type: nothing of it is ever called or dropped. Where
+ * other tables show their schedulers, one that shows none is a blocking task's.
+ */
+static void find_blocking(struct finding *f, const struct reach *all)
+{
+	bool has_others = false;
+
+	names_each(t, f, WIRE_TABLE_TOKIO) has_others |=
+		tokio_is_old(t) && t->scheduler[0] && t->kind != TRACE_BLOCKING;
+	names_each(t, f, WIRE_TABLE_TOKIO)
+	{
+		const struct reach *r = &all[t - f->tables.v];
+
+		if (!has_others || !tokio_is_old(t) || t->scheduler[0] || !r->flavour.text)
+			continue;
+		t->scheduler = "blocking";
+		t->kind = TRACE_BLOCKING;
+	}
 }
 
 static bool is_wanted(const struct found_table *t)
@@ -350,9 +407,10 @@ void tokio_legacy_names(struct finding *f)
 		if (is_wanted(t) && !t->scheduler[0])
 			find_flavour(f, t);
 		reach_types(f, t, &all[i]);
-		if (is_wanted(t) && tokio_is_old(t) && !t->scheduler[0])
-			find_blocking(f, t, &all[i]);
+		if (is_wanted(t) && tokio_is_old(t))
+			settle_old(f, t, &all[i]);
 	}
+	find_blocking(f, all);
 	for (size_t i = 0; i < f->tables.nr; i++) {
 		struct found_table *t = &f->tables.v[i];
 
