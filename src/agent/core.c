@@ -32,6 +32,12 @@ struct core_table *core_table_find(uint64_t addr, bool make)
 	return 0;
 }
 
+void core_bar_zero(void)
+{
+	if (!core_tables[0].addr)
+		__atomic_store_n(&core_tables[0].addr, UINT64_MAX, __ATOMIC_RELEASE);
+}
+
 /*
  * Where a header has the pointer to its table depends on the release. Elsewhere in it are addresses
  * of other tasks and a small number: none is the address of a table.

@@ -120,6 +120,12 @@ enum core_run_kind { CORE_POLL, CORE_SHUTDOWN };
 /* The entry of a table, NULL: absent, or (make) no room for it. */
 struct core_table *core_table_find(uint64_t addr, bool make) HIDDEN;
 
+/*
+ * A header before 1.21 may have 0 where later ones have the pointer to their table. The usual case
+ * would find the first entry by it, if that is free: now it is not.
+ */
+void core_bar_zero(void) HIDDEN;
+
 /* What a hook keeps of a run besides, in registers. */
 struct core_entry {
 	const struct core_table *table;

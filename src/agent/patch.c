@@ -124,16 +124,6 @@ bool patch_is_run_hook(uint64_t word)
 	return word == (uint64_t)futrace_hook_poll || word == (uint64_t)futrace_hook_run;
 }
 
-/*
- * A header before 1.21 may have 0 where later ones have the pointer to their table. The usual case
- * would find the first entry by it, if that is free.
- */
-static void bar_zero(void)
-{
-	if (!core_tables[0].addr)
-		__atomic_store_n(&core_tables[0].addr, UINT64_MAX, __ATOMIC_RELEASE);
-}
-
 static bool patch_task_table(const struct wire_table *t, uint64_t *words, uint64_t base)
 {
 	struct core_table *entry = core_table_find(key_of(t, base), true);
@@ -143,7 +133,7 @@ static bool patch_task_table(const struct wire_table *t, uint64_t *words, uint64
 	if (!entry)
 		return false;
 	if (is_old(t))
-		bar_zero();
+		core_bar_zero();
 	entry->poll = planned(t, t->slot_poll, base);
 	if (wakes != WIRE_NO_SLOT)
 		entry->schedule = planned(t, wakes, base);

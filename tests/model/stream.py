@@ -74,6 +74,8 @@ class Stream:
         if key and key[1] == runtime:
             return key
         self.residents.pop(ev.addr, None)
+        if "finished" in ev.flags:  # it was over while it was queued: no other begins
+            return self.key(ev)
         self.nr_residents += 1
         return self.nr_residents, runtime
 

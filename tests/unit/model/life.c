@@ -111,6 +111,21 @@ static void test_queued_again(void **state)
 	told_release(&told);
 }
 
+/* A task that was over while it was queued runs once more: that is no life, and takes no number. */
+static void test_finished_in_queue(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, RUN(10, 0, 0x80, 0), END(20, 0, EF_END_NOTIFIED),
+	     RUN(30, 1, 0x80, EF_RUN_SHUTDOWN), END(40, 1, COMPLETE),
+	     RUN(50, 0, 0x80, EF_RUN_FINISHED), END(60, 0, COMPLETE), RUN(70, 0, 0x80, 0),
+	     END(80, 0, COMPLETE));
+	assert_int_equal(told.tasks.nr, 2);
+	assert_int_equal(end_of(&told, 1), MODEL_DROPPED);
+	assert_int_equal(end_of(&told, 2), MODEL_COMPLETED);
+	told_release(&told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +134,7 @@ int main(void)
 		cmocka_unit_test(test_tries),
 		cmocka_unit_test(test_dropped_from_queue),
 		cmocka_unit_test(test_queued_again),
+		cmocka_unit_test(test_finished_in_queue),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
