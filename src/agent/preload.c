@@ -171,12 +171,20 @@ out:
 	close(fd);
 }
 
+/* A tool that has left answers nobody; and its number may be another process's by now. */
+static bool is_tool_there(void)
+{
+	bool is_tsc = lobby->clock == WIRE_CLOCK_TSC;
+
+	return core_is_tool_alive(lobby, is_tsc ? __builtin_ia32_rdtsc() : agent_monotonic_ns());
+}
+
 /* A fork: the page is wiped already. With --follow the child comes in by a door of its own. */
 static void forked(void)
 {
 	agent_pid = 0;
 	hook_set_slot(NULL);
-	if (lobby && lobby->follow && agent_env.ctl)
+	if (lobby && lobby->follow && agent_env.ctl && is_tool_there())
 		come_in(agent_env.ctl + sizeof(WIRE_ENV), objects_announce_again);
 }
 

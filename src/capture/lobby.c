@@ -131,8 +131,11 @@ void lobby_heartbeat(struct lobby *l)
 
 void lobby_close(struct lobby *l)
 {
-	if (l->page)
+	if (l->page) {
+		/* Nobody shall wait for an answer of ours until the heartbeat looks old. */
+		__atomic_store_n(&l->page->stale_ticks, (uint64_t)INT64_MIN, __ATOMIC_RELAXED);
 		munmap(l->page, WIRE_PAGE);
+	}
 	if (l->fd >= 0)
 		close(l->fd);
 	l->page = NULL;

@@ -80,8 +80,9 @@ struct wire_lobby {
 	uint32_t nr_big;	  /* large rings of a process: the first threads get them */
 	uint32_t nr_no_room;	  /* processes whose limit on address space is too small */
 	uint64_t heartbeat_ticks; /* when the tool made its latest round */
-	uint64_t stale_ticks;	  /* a heartbeat older than this means that the tool is gone */
-	uint32_t spawn_stacks;	  /* walk the stack at each spawn */
+	uint64_t stale_ticks; /* a heartbeat older than this means that the tool is gone; signed, so
+				 that the tool can say that any is */
+	uint32_t spawn_stacks; /* walk the stack at each spawn */
 	uint32_t pad;
 	struct wire_door doors[WIRE_MAX_DOORS];
 };
