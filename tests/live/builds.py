@@ -22,7 +22,7 @@ PROFILES = {
     "release": (["--workspace"], "release"),
     "profiling": (["--bin", "findings", "--bin", "places"], "profiling"),
     "lto-lines": (["--bin", "places"], "lto-lines"),
-    "lto": ([*MATRIX, "--bin", "race", "--bin", "flavours"], "lto"),
+    "lto": ([*MATRIX, "--bin", "race", "--bin", "flavours", "--bin", "safety"], "lto"),
     "stripped": ([*MATRIX, "--bin", "life", "--bin", "flavours", "--bin", "places"], "stripped"),
 }
 PROFILES_SLOW = {name: (MATRIX, name) for name in ("thin", "small", "strip-debuginfo")}
