@@ -27,6 +27,10 @@ struct env_entry {
 extern struct env_entry agent_env HIDDEN;
 extern int agent_pid HIDDEN;	  /* of the process that is traced, 0: none */
 extern bool agent_follows HIDDEN; /* children are traced too */
+/* Does the exec that is to come end a forked child that was counted as not recorded? It no longer
+ * is; if the exec fails, it is again. */
+bool agent_exec_begins(void) HIDDEN;
+void agent_exec_failed(void) HIDDEN;
 
 /* objects.c: the dialogue about loaded objects */
 void objects_announce(struct wire_lobby *l) HIDDEN;

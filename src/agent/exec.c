@@ -67,6 +67,7 @@ struct new_env {
 	void *map; /* NULL: the environment is used as it is */
 	size_t size;
 	char *const *envp;
+	bool is_uncounted; /* if it fails, this process is one to be counted again */
 };
 
 /* Enough for most; under a limit on address space there may be no other memory. */
@@ -133,6 +134,7 @@ static void make_env(struct new_env *n, char *const envp[], const char *file, bo
 	char **entries, *path;
 
 	*n = (struct new_env){ .envp = envp };
+	n->is_uncounted = !is_child && agent_exec_begins();
 	if (!is_traced(is_child))
 		return;
 	for (; envp && envp[nr]; nr++)
@@ -167,6 +169,8 @@ static int failed(const struct new_env *n, int rc)
 	int saved = errno;
 
 	give_memory(n->map, n->size);
+	if (n->is_uncounted)
+		agent_exec_failed();
 	errno = saved;
 	return rc;
 }

@@ -26,6 +26,8 @@ bool agent_follows;
 int agent_pid;
 
 static struct wire_lobby *lobby;
+static struct wire_region *region; /* of this process, or of the one that it was forked from */
+static uint64_t tid_off;
 
 /* ---- threads ---- */
 
@@ -52,15 +54,22 @@ void agent_slot_claimed(struct wire_thread *t)
 		pthread_setspecific(slot_key, t);
 }
 
+/* A word of the thread's control block. */
+static uint32_t control_block_word(uint64_t off)
+{
+	uint64_t tp;
+
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	return *(uint32_t *)(tp + off);
+}
+
 /* Where the thread's control block holds its id: it must be found, or slots could be mixed up. */
 static uint64_t find_tid_off(void)
 {
 	uint32_t tid = agent_syscall(SYS_gettid, 0, 0, 0, 0);
-	uint64_t tp;
 
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
 	for (uint64_t off = 0; off < 2048; off += 4)
-		if (*(uint32_t *)(tp + off) == tid)
+		if (control_block_word(off) == tid)
 			return off;
 	return 0;
 }
@@ -87,16 +96,17 @@ static int take_door(void)
 static bool map_region(int fd, int door)
 {
 	uint64_t off = lobby->region_off + (uint64_t)door * lobby->region_size;
-	void *region = mmap(NULL, lobby->region_size, PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_NORESERVE, fd, off);
+	void *map = mmap(NULL, lobby->region_size, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_NORESERVE, fd, off);
 	struct core_page *p = &core_page;
-	struct wire_region *r = region;
+	struct wire_region *r = map;
 
-	if (region == MAP_FAILED)
+	if (map == MAP_FAILED)
 		return false;
 	/* gigabytes of mostly nothing, in every core dump of the program */
-	madvise(region, lobby->region_size, MADV_DONTDUMP);
-	p->tid_off = find_tid_off();
+	madvise(map, lobby->region_size, MADV_DONTDUMP);
+	region = r;
+	p->tid_off = tid_off = find_tid_off();
 	p->base_ticks = lobby->base_ticks;
 	p->clock = lobby->clock;
 	p->read_clock = agent_monotonic_ns;
@@ -179,13 +189,47 @@ static bool is_tool_there(void)
 	return core_is_tool_alive(lobby, is_tsc ? __builtin_ia32_rdtsc() : agent_monotonic_ns());
 }
 
+/*
+ * Children by fork that go on as this program, unrecorded: whoever reads its recording should know
+ * that there is more. One that execs is another program's affair. Process ids are as the C library
+ * keeps them: a system call here could be one that a sandbox forbids.
+ */
+static int counted_pid;
+
+static void count_child(int change)
+{
+	__atomic_fetch_add(&region->nr_forked, change, __ATOMIC_RELAXED);
+}
+
+bool agent_exec_begins(void)
+{
+	/* not in a child by vfork, which has this memory but another id */
+	bool is_counted = counted_pid && counted_pid == getpid();
+
+	if (is_counted)
+		count_child(-1);
+	return is_counted;
+}
+
+void agent_exec_failed(void)
+{
+	count_child(1);
+}
+
 /* A fork: the page is wiped already. With --follow the child comes in by a door of its own. */
 static void forked(void)
 {
-	agent_pid = 0;
+	struct wire_region *parents = region;
+
+	agent_pid = counted_pid = 0;
 	hook_set_slot(NULL);
 	if (lobby && lobby->follow && agent_env.ctl && is_tool_there())
 		come_in(agent_env.ctl + sizeof(WIRE_ENV), objects_announce_again);
+	if (agent_pid || !parents || !tid_off)
+		return;
+	region = parents;
+	counted_pid = control_block_word(tid_off);
+	count_child(1);
 }
 
 /* ---- the environment ---- */

@@ -408,6 +408,7 @@ void process_sum(const struct process *p, struct process_sum *sum)
 		sum->nr_refused += p->region->objects[o->index].nr_refused;
 	}
 	sum->nr_unslotted = p->region->nr_unslotted;
+	sum->nr_unfollowed = p->region->nr_forked;
 	sum->has_given_up = p->region->note == WIRE_NOTE_GAVE_UP;
 	sum->bytes = p->writer ? trace_writer_bytes(p->writer) : p->bytes;
 }
@@ -427,6 +428,7 @@ void process_end(struct process *p, struct trace_end *end)
 		for (int k = 0; k < EV_MAX; k++)
 			end->lost[k] += p->region->lost[k];
 		end->nr_unslotted = p->region->nr_unslotted;
+		end->nr_unfollowed = p->region->nr_forked;
 		put_anchor(p);
 		cpu_ns = clock_cpu_ns();
 		places_write(p);

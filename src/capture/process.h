@@ -61,6 +61,7 @@ struct process_sum {
 	uint64_t nr_tables, nr_hooked, nr_refused;
 	uint64_t nr_objects, nr_unreadable;
 	uint64_t nr_unslotted, nr_broken;
+	uint64_t nr_unfollowed; /* children by fork that are not recorded */
 	bool has_given_up; /* a ring was full and we were silent for long: the agent switched off */
 };
 

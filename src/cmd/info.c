@@ -218,6 +218,10 @@ static void add_damage(struct info *in)
 	if (in->end->nr_unslotted)
 		add_row(&in->out, "unseen", "%" PRIu64 " threads could not be recorded",
 			in->end->nr_unslotted);
+	if (in->end->nr_unfollowed)
+		add_row(&in->out, "children",
+			"%" PRIu64 " forked and not followed; see record --follow",
+			in->end->nr_unfollowed);
 }
 
 /* Also of what is no kind: the recorder counts as kind 0 what it could not tell apart. */
@@ -320,6 +324,7 @@ static void json_end(struct json *j, const struct info *in)
 		json_uint(j, "tool_cpu_ns", end->tool_cpu_ns);
 		json_uint(j, "target_cpu_ns", end->target_cpu_ns);
 		json_uint(j, "unrecorded_threads", end->nr_unslotted);
+		json_uint(j, "children_not_followed", end->nr_unfollowed);
 	}
 	json_close_object(j);
 	json_open_object(j, "damage");

@@ -245,6 +245,7 @@ static void put_lost(struct json_sink *s)
 				  lost[i]);
 	json_close_object(j);
 	json_uint(j, "threads_not_recorded", trace_get_end(s->r->rec.trace)->nr_unslotted);
+	json_uint(j, "children_not_followed", trace_get_end(s->r->rec.trace)->nr_unfollowed);
 	json_uint(j, "spawns_unmatched", model_get_totals(s->r->model)->nr_spawns_unmatched);
 }
 

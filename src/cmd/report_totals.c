@@ -131,7 +131,7 @@ static void add_lost_sum(const struct report *r, uint64_t sum, struct strbuf *ou
 
 static void add_lost(const struct report *r, const struct report_totals *t, struct strbuf *out)
 {
-	uint64_t nr_unslotted = trace_get_end(r->rec.trace)->nr_unslotted;
+	const struct trace_end *end = trace_get_end(r->rec.trace);
 	const char *sep = " (";
 	char a[FORMAT_SIZE];
 
@@ -146,9 +146,14 @@ static void add_lost(const struct report *r, const struct report_totals *t, stru
 		sep = ", ";
 	}
 	strbuf_addstr(out, t->lost_sum ? ")" : "");
-	if (nr_unslotted)
-		strbuf_addf(out, "; %s thread%s not recorded", format_grouped(nr_unslotted, a),
-			    nr_unslotted == 1 ? " was" : "s were");
+	if (end->nr_unslotted)
+		strbuf_addf(out, "; %s thread%s not recorded", format_grouped(end->nr_unslotted, a),
+			    end->nr_unslotted == 1 ? " was" : "s were");
+	if (end->nr_unfollowed)
+		strbuf_addf(
+			out,
+			"\nchildren    %s forked and not followed; record --follow has them too",
+			format_grouped(end->nr_unfollowed, a));
 	if (t->all.ns[MODEL_UNKNOWN])
 		strbuf_addf(out,
 			    "\nunknown     what tasks did for %s, after a loss or before a first "

@@ -209,6 +209,8 @@ bool load_end(struct load *l, const uint8_t *raw, size_t len)
 	nr = cursor_varint(&c);
 	for (uint64_t i = 0; i < MIN(nr, (uint64_t)ARRAY_SIZE(end.lost)); i++)
 		end.lost[i] = cursor_varint(&c);
+	if (c.p < c.end) /* files of earlier versions end here */
+		end.nr_unfollowed = cursor_varint(&c);
 	if (c.bad || kind == TRACE_CUT || kind > TRACE_STOPPED)
 		return false;
 	l->end = end;

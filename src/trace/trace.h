@@ -104,6 +104,7 @@ struct trace_end {
 	uint64_t target_cpu_ns; /* CPU time of the program, 0 when unknown */
 	uint64_t lost[32];	/* events per kind that never reached a ring */
 	uint64_t nr_unslotted;	/* threads that could not be recorded */
+	uint64_t nr_unfollowed; /* children by fork, without exec, that were not recorded */
 };
 
 #endif

@@ -407,6 +407,7 @@ static void write_end(struct trace_writer *w, const struct trace_end *end)
 		add_varint(&raw, head[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(end->lost); i++)
 		add_varint(&raw, end->lost[i]);
+	add_varint(&raw, end->nr_unfollowed);
 	write_block(w, &h, raw.s, raw.len);
 	strbuf_release(&raw);
 }

@@ -234,7 +234,8 @@ struct wire_region {
 	uint32_t nr_unslotted; /* threads that found no slot */
 	uint32_t note;	       /* enum wire_note */
 	uint64_t big_used;     /* bit i: large ring i has an owner; cleared by the tool */
-	uint32_t pad[8];
+	uint32_t nr_forked;    /* children by fork that are not recorded and did not exec */
+	uint32_t pad[7];
 	uint64_t lost[EV_MAX]; /* events of threads without a slot */
 	struct wire_object objects[WIRE_MAX_OBJECTS];
 	struct wire_table tables[WIRE_MAX_TABLES];
