@@ -115,7 +115,7 @@ def copy_programs(from_dir, to):
     for f in os.listdir(from_dir):
         path = os.path.join(from_dir, f)
         is_program = os.path.isfile(path) and os.access(path, os.X_OK) and "." not in f
-        if is_program or f == "libplugin.so":
+        if is_program or f in ("libplugin.so", "libpymodule.so"):
             shutil.copy(path, os.path.join(to, f))
 
 
