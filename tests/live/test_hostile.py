@@ -37,10 +37,10 @@ def both_ways(t, *argv, opts=(), **more):
     return recorded
 
 
-def compare_plugin(t, argv, **more):
+def compare_plugin(t, argv, opts=(), **more):
     """The same with a program that ends by loading the plugin: ids in its truth are those of one run."""
     alone = t.run(*argv, **more)
-    r = t.record(*argv, **more)
+    r = t.record(*argv, opts=opts, **more)
     same(f"status ({r})", (r.status, alone.status), (42, 42))
     same("lines of output", r.out.count("\n"), alone.out.count("\n"))
     rep = t.report()
@@ -101,6 +101,21 @@ def other_loader(t, how, opts):
         handed = re.findall(r"^handed over: (LD_PRELOAD|FUTRACE_CTL)$", r.err, re.M)
         same(f"what {os.path.basename(program)} was handed", sorted(handed),
              ["FUTRACE_CTL", "LD_PRELOAD"] if is_ours else [])
+
+
+@test(cases=[("overwritten", False), ("handler", False), ("handler-path", False), ("handler", True), ("handler-path", True)])
+def becomes_in_odd_ways(t, how, is_script):
+    """Becoming a program works, and the agent goes along, although the initial environment was overwritten, or in a signal
+    handler with a stack of 4 kB; also by a script's interpreter."""
+    show = compile_c(t, "show")
+    if is_script:
+        with open(t.path("script"), "w", encoding="ascii") as f:
+            f.write(f"#!{show}\n")
+        os.chmod(t.path("script"), 0o755)
+    r = both_ways(t, compile_c(t, "becomes"), how, t.path("script") if is_script else show)
+    same("status", r.status, 11)
+    handed = re.findall(r"^handed over: (LD_PRELOAD|FUTRACE_CTL)$", r.err, re.M)
+    same("what it was handed", sorted(handed), ["FUTRACE_CTL", "LD_PRELOAD"])
 
 
 # Address space
@@ -214,6 +229,27 @@ def many_libraries(t, how):
         shutil.copy(lib, t.path(f"many/{i}.so"))
     os.chmod(t.path("many"), 0o755)
     compare_plugin(t, [loads, plugin(t), how, str(NR_LIBS)])
+
+
+@test()
+def by_a_relative_path(t):
+    """A library that was loaded by a path relative to a folder which the program has left is hooked."""
+    compare_plugin(t, [compile_c(t, "loads", "-pthread", "-ldl"), plugin(t), "relative"])
+
+
+@test(cases=[(other, follow) for other in (False, True) for follow in (False, True)])
+def to_the_same_place(t, other, follow):
+    """A library that comes to where it, or another, was unloaded before is hooked anew; a child forked in between finds
+    nothing there, and does not mind."""
+    lib, more = plugin(t), []
+    if other:
+        more = [t.path("other.so")]
+        shutil.copy(lib, more[0])
+        os.chmod(more[0], 0o755)
+    r = compare_plugin(t, [compile_c(t, "loads", "-pthread", "-ldl"), lib, "again", *more],
+                       opts=["--follow"] if follow else [])
+    said = re.findall(r"^loads: (.*)$", r.err, re.M)
+    same("what the program saw", said, ["a child ended well: 1", "same place: 1"])
 
 
 @test()

@@ -2,12 +2,23 @@
 /*
  * becomes HOW PROGRAM: becomes PROGRAM by that function of libc, or spawns it and ends as it did.
  * The variadic ones get 1500 arguments.
+ *
+ * overwritten: by execv, after the memory of the initial environment was overwritten, as programs
+ * do that show their state in ps. handler, handler-path: by execv or execlp in a signal handler
+ * whose stack is SMALL bytes, with a page below that nobody may touch.
  */
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define PAGE  4096
+#define SMALL 4096 /* besides what the kernel itself needs */
 
 extern char **environ;
 
@@ -31,6 +42,57 @@ static int spawn(const char *program)
 	return WEXITSTATUS(status);
 }
 
+/* All of it, also what is no longer in the list: the kernel knows where it put it. */
+static void overwrite_environment(void)
+{
+	static char *copy[1000];
+	unsigned long from = 0, to = 0;
+	FILE *f = fopen("/proc/self/stat", "r");
+
+	for (int nr = 0; environ[nr] && nr < 999; nr++)
+		copy[nr] = strdup(environ[nr]);
+	environ = copy;
+	for (int field = 1; f && field < 50; field++)
+		if (fscanf(f, "%*s") == EOF)
+			break;
+	if (f && fscanf(f, "%lu %lu", &from, &to) == 2 && from < to)
+		memset((char *)from, 'x', to - from - 1);
+	else
+		fprintf(stderr, "becomes: no environment found\n");
+	if (f)
+		fclose(f);
+}
+
+static char *program;
+static int is_by_path;
+
+static void become(int number)
+{
+	char *few[] = { "show", "one", NULL };
+
+	(void)number;
+	if (is_by_path)
+		execlp(program, "show", "one", (char *)NULL);
+	else
+		execv(program, few);
+	_exit(1);
+}
+
+static void raise_on_small_stack(void)
+{
+	size_t frame = getauxval(AT_MINSIGSTKSZ), size = (frame ? frame : 2048) + SMALL;
+	size_t pages = (size + PAGE - 1) / PAGE * PAGE;
+	char *map = mmap(NULL, PAGE + pages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sigaction sa = { .sa_handler = become, .sa_flags = SA_ONSTACK };
+	stack_t stack = { .ss_sp = map + PAGE, .ss_size = size };
+
+	if (mprotect(map + PAGE, pages, PROT_READ | PROT_WRITE) || sigaltstack(&stack, NULL) ||
+	    sigaction(SIGUSR1, &sa, NULL))
+		return;
+	/* the stack begins right above the page that nobody may touch */
+	raise(SIGUSR1);
+}
+
 int main(int argc, char **argv)
 {
 	char *few[] = { "show", "one", NULL };
@@ -46,7 +108,15 @@ int main(int argc, char **argv)
 		execle(argv[2], "show", MANY, (char *)NULL, env);
 	else if (strcmp(argv[1], "execv") == 0)
 		execv(argv[2], few);
-	else if (strcmp(argv[1], "spawn") == 0)
+	program = argv[2];
+	is_by_path = strcmp(argv[1], "handler-path") == 0;
+	if (strncmp(argv[1], "handler", 7) == 0)
+		raise_on_small_stack();
+	if (strcmp(argv[1], "overwritten") == 0) {
+		overwrite_environment();
+		execv(argv[2], few);
+	}
+	if (strcmp(argv[1], "spawn") == 0)
 		return spawn(argv[2]);
 	perror(argv[1]);
 	return 1;

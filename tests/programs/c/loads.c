@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * loads PLUGIN busy | each NR | all NR | truncate: does something hostile, then loads PLUGIN, runs
- * its tasks and prints their truth.
+ * loads PLUGIN busy | each NR | all NR | truncate | again [OTHER] | relative: does something
+ * hostile, then loads PLUGIN, runs its tasks and prints their truth.
  *
  * busy: another thread allocates blocks aligned as Tokio's tasks are, all the time. each, all: the
  * libraries ./many/0.so and so on are loaded and let go, one after the other or all at once.
- * truncate: the file that this process is recorded through, if it is, is made empty.
+ * truncate: the file that this process is recorded through, if it is, is made empty. again: PLUGIN,
+ * or OTHER, is loaded, looked into and let go before, so that PLUGIN comes to the same place; a
+ * child is forked in between. relative: the path is relative to a folder that is left before
+ * anybody looks into the library.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_LIBS 1000
@@ -77,12 +81,49 @@ static void truncate_channel(void)
 	}
 }
 
+static void *load_once(const char *path)
+{
+	void *lib = load(path), *place = dlsym(lib, "plugin_run");
+
+	dlclose(lib);
+	if (dlopen(path, RTLD_NOW | RTLD_NOLOAD))
+		fprintf(stderr, "loads: %s is still there\n", path);
+	return place;
+}
+
+static void fork_child(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, &status, 0);
+	fprintf(stderr, "loads: a child ended well: %d\n", status == 0);
+}
+
+static void *load_relative(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[4096], name[4096];
+	void *lib;
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
+	snprintf(name, sizeof(name), ".%s", slash);
+	if (chdir(folder))
+		exit(1);
+	lib = load(name);
+	if (chdir("/"))
+		exit(1);
+	return lib;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 2 ? argv[2] : "";
 	int is_busy = strcmp(how, "busy") == 0;
+	void *plugin, *before = NULL, *run;
 	pthread_t thread;
-	void *plugin;
 
 	if (argc < 3)
 		return 2;
@@ -92,11 +133,17 @@ int main(int argc, char **argv)
 			sched_yield();
 	} else if (strcmp(how, "truncate") == 0) {
 		truncate_channel();
-	} else {
+	} else if (strcmp(how, "again") == 0) {
+		before = load_once(argc > 3 ? argv[3] : argv[1]);
+		fork_child();
+	} else if (strcmp(how, "relative") != 0) {
 		load_many(argc > 3 ? atoi(argv[3]) : 1, strcmp(how, "all") == 0);
 	}
-	plugin = load(argv[1]);
-	((uint64_t(*)(uint32_t))dlsym(plugin, "plugin_run"))(2);
+	plugin = strcmp(how, "relative") == 0 ? load_relative(argv[1]) : load(argv[1]);
+	run = dlsym(plugin, "plugin_run");
+	if (before)
+		fprintf(stderr, "loads: same place: %d\n", run == before);
+	((uint64_t(*)(uint32_t))run)(2);
 	__atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
 	if (is_busy)
 		pthread_join(thread, NULL);
