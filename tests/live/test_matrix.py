@@ -6,6 +6,7 @@ A broad part runs each time; `make test-matrix` runs all of it.
 import json
 from collections import Counter
 
+import test_async_task
 import test_exact
 import test_wakes
 from builds import OLD, OLD_SLOW, PROFILES_SLOW, VARIANTS_SLOW
@@ -276,3 +277,9 @@ def completion_race(t, name, mode):
         rep = t.report()
         same("lost", nr_lost(rep), 0)
         compare(rep, truth(r.out, "task"), ("polls", "end", "kind", "parent"))
+
+
+@test(cases=[("release", "2"), ("lto", "4")], slow=True)
+def completion_race_async_task(t, name, threads):
+    """The same on async-task, where tasks are cancelled while they run as well."""
+    test_async_task.race(t, name, threads, NR_RACES)
