@@ -162,4 +162,3 @@ def race(t, build, threads, nr_runs):
 def completion_race(t, build, threads):
     """A task that another thread completes or cancels while its last run is left has one end, and the right one."""
     race(t, build, threads, max(3, t.runs))
-

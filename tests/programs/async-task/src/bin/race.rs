@@ -113,7 +113,9 @@ fn main() {
 	let mut threads: Vec<_> = (0..nr)
 		.map(|_| {
 			let (ex, is_stopped) = (ex.clone(), is_stopped.clone());
-			std::thread::spawn(move || block_on(ex.run(is_stopped.recv())).unwrap_or(()))
+			std::thread::spawn(move || {
+				block_on(ex.run(is_stopped.recv())).unwrap_or(())
+			})
 		})
 		.collect();
 	threads.extend((0..2).map(|_| {
