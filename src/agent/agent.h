@@ -31,6 +31,7 @@ extern bool agent_follows HIDDEN; /* children are traced too */
  * is; if the exec fails, it is again. */
 bool agent_exec_begins(void) HIDDEN;
 void agent_exec_failed(void) HIDDEN;
+bool agent_is_vforked(void) HIDDEN; /* is this memory another process's too? */
 
 /* objects.c: the dialogue about loaded objects */
 void objects_announce(struct wire_lobby *l) HIDDEN;

@@ -64,7 +64,9 @@ static void find_in_path(const char *file, char to[PATH_BYTES])
 }
 
 struct new_env {
-	void *map; /* NULL: the environment is used as it is */
+	void *room; /* given by the caller, may be NULL */
+	size_t room_size;
+	void *map; /* what had to be taken besides, NULL: nothing */
 	size_t size;
 	char *const *envp;
 	bool is_uncounted; /* if it fails, this process is one to be counted again */
@@ -133,7 +135,8 @@ static void make_env(struct new_env *n, char *const envp[], const char *file, bo
 	size_t nr = 0, k = 0;
 	char **entries, *path;
 
-	*n = (struct new_env){ .envp = envp };
+	n->map = NULL;
+	n->envp = envp;
 	n->is_uncounted = !is_child && agent_exec_begins();
 	if (!is_traced(is_child))
 		return;
@@ -142,11 +145,10 @@ static void make_env(struct new_env *n, char *const envp[], const char *file, bo
 			theirs = strchr(envp[nr], '=') + 1;
 	n->size = (nr + 3) * sizeof(char *) + strlen(agent_env.preload) +
 		  (theirs ? strlen(theirs) : 0) + 2;
-	n->size += PATH_BYTES;
-	entries = take_memory(n->size);
+	n->size += search ? PATH_BYTES : 0;
+	entries = n->size <= n->room_size ? n->room : (n->map = take_memory(n->size));
 	if (!entries)
 		return;
-	n->map = entries;
 	path = (char *)entries + n->size - PATH_BYTES;
 	if (search)
 		find_in_path(file, path);
@@ -175,36 +177,64 @@ static int failed(const struct new_env *n, int rc)
 	return rc;
 }
 
-EXPORT int execve(const char *path, char *const argv[], char *const envp[])
-{
-	struct new_env n;
+/* One exec that is asked for. */
+struct call {
+	const char *file;
+	int fd; /* of fexecve, else -1 */
+	bool search;
+	char *const *argv, *const *envp;
+};
 
+static int go(const struct call *c, char *const envp[])
+{
 	if (!real_execve)
 		exec_init();
-	make_env(&n, envp, path, false, false);
-	return failed(&n, real_execve(path, argv, n.envp));
+	if (c->fd >= 0)
+		return real_fexecve(c->fd, c->argv, envp);
+	return (c->search ? real_execvpe : real_execve)(c->file, c->argv, envp);
+}
+
+static int become_with(const struct call *c, struct new_env *n)
+{
+	make_env(n, c->envp, c->file, c->search, false);
+	return failed(n, go(c, n->envp));
+}
+
+/*
+ * A child by vfork has its parent's memory. What it takes and cannot give back, as it becomes
+ * another program, would be lost to its parent: so it works on the stack, if there is little to do.
+ */
+static __attribute__((noinline)) int become_vforked(const struct call *c)
+{
+	char room[6 << 10] __attribute__((aligned(16)));
+	struct new_env n = { .room = room, .room_size = sizeof(room) };
+
+	return become_with(c, &n);
+}
+
+static int become(const struct call *c)
+{
+	struct new_env n = { 0 };
+
+	return agent_follows && agent_is_vforked() ? become_vforked(c) : become_with(c, &n);
+}
+
+EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+	return become(&(struct call){ path, -1, false, argv, envp });
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	struct new_env n;
-
-	if (!real_execvpe)
-		exec_init();
-	make_env(&n, envp, file, true, false);
-	return failed(&n, real_execvpe(file, argv, n.envp));
+	return become(&(struct call){ file, -1, true, argv, envp });
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	char path[64];
-	struct new_env n;
 
-	if (!real_fexecve)
-		exec_init();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	make_env(&n, envp, path, false, false);
-	return failed(&n, real_fexecve(fd, argv, n.envp));
+	return become(&(struct call){ path, fd, false, argv, envp });
 }
 
 EXPORT int execv(const char *path, char *const argv[])
@@ -220,7 +250,7 @@ EXPORT int execvp(const char *file, char *const argv[])
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	struct new_env n;
+	struct new_env n = { 0 };
 
 	if (!real_posix_spawn)
 		exec_init();
@@ -231,7 +261,7 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	struct new_env n;
+	struct new_env n = { 0 };
 
 	if (!real_posix_spawnp)
 		exec_init();

@@ -211,6 +211,13 @@ bool agent_exec_begins(void)
 	return is_counted;
 }
 
+bool agent_is_vforked(void)
+{
+	int owner = agent_pid ? agent_pid : counted_pid;
+
+	return owner && owner != getpid();
+}
+
 void agent_exec_failed(void)
 {
 	count_child(1);
