@@ -118,6 +118,15 @@ def becomes_in_odd_ways(t, how, is_script):
     same("what it was handed", sorted(handed), ["FUTRACE_CTL", "LD_PRELOAD"])
 
 
+@test(cases=[(False,), (True,)])
+def vforks_and_cancels(t, follow):
+    """Children by vfork cost their parent no memory, and threads that are cancelled in their sleep are cleaned up."""
+    argv = [compile_c(t, "children", "-pthread", "-ldl"), plugin(t), compile_c(t, "show"), "50"]
+    r = compare_plugin(t, argv, opts=["--follow"] if follow else [])
+    said = [x for x in r.out.split("\n") if x.startswith(("shown", "cancelled"))]
+    same("what the program saw", said, ["shown 50, left 50, pages more: 0", "cancelled 30, cleaned 30"])
+
+
 # Address space
 
 @test()
