@@ -2,8 +2,10 @@
 /*
  * Runtimes without ids: their events name a task by its address, which is another's when the task
  * is gone. A life begins with a run where nobody lives, and ends with the task; the memory is given
- * back after that end was stamped, so no event of the next life comes before it. Ids are given
- * here, 1, 2, 3 … in the order of first runs, which is the same in each pass.
+ * back after that end was stamped, so no event of the next life comes before it. Only a run that
+ * drops its task may give the memory back before it is over: what is polled or spawned there
+ * meanwhile is another. Ids are given here, 1, 2, 3 … in the order of first runs, which is the same
+ * in each pass.
  */
 #include "model/internal.h"
 
@@ -14,16 +16,28 @@ struct task *life_find(const struct model *m, uint64_t addr)
 	return t ? (struct task *)*t : NULL;
 }
 
+static bool is_being_dropped(const struct task *t)
+{
+	return t->state == TASK_RUNNING && t->run_flags & EF_RUN_DROP;
+}
+
+/* A task keeps its type, and is not polled once it is dropped. */
+static bool is_same_life(const struct task *t, const struct event *ev, const struct model_key *key)
+{
+	return t->pub.key.type == key->type && t->pub.key.runtime == key->runtime &&
+	       (ev->flags || !is_being_dropped(t));
+}
+
 struct task *life_run(struct model *m, const struct event *ev, struct model_key *key)
 {
 	struct task *t = life_find(m, ev->addr);
 
 	if (key->type < m->types.nr)
 		m->types.v[key->type].is_by_addr = true;
-	if (t && t->pub.key.runtime == key->runtime)
+	if (t && is_same_life(t, ev, key))
 		return t;
 	if (t)
-		life_end(m, t); /* of another runtime: its end was not seen */
+		life_end(m, t); /* was not seen, or is still to be stamped */
 	/* Cancelled while it was queued: its life is over, and no other begins. */
 	if (ev->flags & EF_RUN_FINISHED)
 		return NULL;
@@ -43,12 +57,20 @@ void life_end(struct model *m, struct task *t)
 	t->life_addr = 0;
 }
 
+/* Or may it be, its run being over but for the stamp? */
+static bool is_queued(const struct model *m, const struct task *t)
+{
+	return t->loss == m->loss &&
+	       (t->state == TASK_SCHEDULED || (t->state == TASK_RUNNING && !is_being_dropped(t)) ||
+		(t->state == TASK_PENDING && t->over_flags & EF_END_NOTIFIED));
+}
+
 bool life_spawned(struct model *m, uint64_t addr)
 {
 	struct task *t = m->lives.nr ? life_find(m, addr) : NULL;
 
 	/* A runtime may pass a task that is queued on to another queue. */
-	if (t && t->state == TASK_SCHEDULED && t->loss == m->loss)
+	if (t && is_queued(m, t))
 		return false;
 	if (t)
 		life_end(m, t); /* unseen */

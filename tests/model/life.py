@@ -270,7 +270,7 @@ class Life:
             self.end_owner(seq, run)
 
     def end_owner(self, seq, run):
-        flags = run.end_flags | self.over_flags
+        flags = self.over_flags = run.end_flags | self.over_flags
         self.close_run(seq, flags=flags)
         self.owner = None
         if flags & {"complete", "panicked"}:
@@ -311,6 +311,21 @@ class Life:
 
     def is_queued(self, seq):
         return self.state == "sched" and not self.owner and not lost_between(self.s.loss, self.mark_seq, seq)
+
+    def is_being_dropped(self):
+        """Its memory may be another's before the run is over."""
+        return self.owner is not None and "drop" in self.owner_flags
+
+    def goes_on(self, ev):
+        """Is a run at its address its own? A task keeps its type, and is not polled once it is dropped."""
+        return self.type == ev.type and bool(ev.flags or not self.is_being_dropped())
+
+    def may_be_queued(self, seq):
+        """Its run may be over but for the stamp, and what woke itself is queued."""
+        if lost_between(self.s.loss, self.mark_seq, seq) or self.is_being_dropped():
+            return False
+        woke_itself = self.state == "pending" and "notified" in self.over_flags
+        return bool(self.owner or woke_itself or self.is_queued(seq))
 
     def ev_wake(self, seq, waker, running, tried):
         if tried and not lost_between(self.s.loss, self.mark_seq, seq):

@@ -71,7 +71,7 @@ class Stream:
         runtime = self.rec.type_of(ev.type)["runtime_id"]
         self.by_addr.add(ev.type)
         key = self.resident(ev.addr)
-        if key and key[1] == runtime:
+        if key and key[1] == runtime and self.lives[key].goes_on(ev):
             return key
         self.residents.pop(ev.addr, None)
         if "finished" in ev.flags:  # it was over while it was queued: no other begins
@@ -207,7 +207,7 @@ class Stream:
 
     def on_spawn(self, ev, thr):
         key = self.resident(ev.addr)
-        if key and self.lives[key].is_queued(ev.seq):
+        if key and self.lives[key].may_be_queued(ev.seq):
             return
         self.residents.pop(ev.addr, None)
         parent = next((r for r in reversed(thr.stack) if not self.is_helper(r.type, ev.seq)), None)

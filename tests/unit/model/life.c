@@ -126,6 +126,56 @@ static void test_finished_in_queue(void **state)
 	told_release(&told);
 }
 
+/* Also while the end of the run that queued it is still to be stamped, and when it woke itself. */
+static void test_queued_again_by_itself(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, RUN(10, 0, 0x80, 0), END(20, 0, EF_END_NOTIFIED), SPAWN(31, 1, 0x80),
+	     RUN(40, 0, 0x80, 0), END(50, 0, COMPLETE));
+	assert_int_equal(told.tasks.nr, 1);
+	assert_int_equal(told_find(&told, 1)->wakes[MODEL_BY_SELF], 1);
+	told_release(&told);
+
+	PLAY(&told, 1000, RUN(10, 0, 0x80, 0), SPAWN(19, 1, 0x80), END(20, 0, EF_END_NOTIFIED),
+	     RUN(40, 0, 0x80, 0), END(50, 0, COMPLETE));
+	assert_int_equal(told.tasks.nr, 1);
+	told_release(&told);
+}
+
+/* The memory of a task that is dropped may be another's before the run that drops it is over. */
+static void test_dropped_memory_is_used_at_once(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, RUN(10, 0, 0x80, EF_RUN_DROP), RUN(15, 1, 0x80, 0), END(20, 0, COMPLETE),
+	     END(30, 1, COMPLETE));
+	assert_int_equal(told.tasks.nr, 2);
+	assert_int_equal(end_of(&told, 1), MODEL_CANCELLED);
+	assert_int_equal(end_of(&told, 2), MODEL_COMPLETED);
+	told_release(&told);
+
+	PLAY(&told, 1000, RUN(10, 0, 0x80, EF_RUN_DROP), SPAWN(15, 1, 0x80), END(20, 0, COMPLETE),
+	     RUN(25, 1, 0x80, 0), END(30, 1, COMPLETE));
+	assert_int_equal(told.tasks.nr, 2);
+	assert_true(told_find(&told, 2)->spawn_exact);
+	told_release(&told);
+}
+
+/* A task keeps its type: what runs there with another one is another, whose birth was lost. */
+static void test_another_type(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, START_AT(10, 0, 0x80, LOCAL, 0x80, 0), END(20, 0, 0),
+	     LOST(25, 0, RUN_START, 1), START_AT(30, 0, 0x80, ASYNC, 0x80, 0),
+	     END(40, 0, COMPLETE));
+	assert_int_equal(told.tasks.nr, 2);
+	assert_int_equal(end_of(&told, 1), MODEL_ALIVE);
+	assert_int_equal(end_of(&told, 2), MODEL_COMPLETED);
+	told_release(&told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +185,9 @@ int main(void)
 		cmocka_unit_test(test_dropped_from_queue),
 		cmocka_unit_test(test_queued_again),
 		cmocka_unit_test(test_finished_in_queue),
+		cmocka_unit_test(test_queued_again_by_itself),
+		cmocka_unit_test(test_dropped_memory_is_used_at_once),
+		cmocka_unit_test(test_another_type),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
