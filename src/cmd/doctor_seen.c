@@ -11,10 +11,15 @@
 #define FIRST_ALIGNED_MINOR	  29
 #define FIRST_LOCAL_RUNTIME_MINOR 41
 
+static bool is_tokio(const struct found_runtime *r)
+{
+	return strcmp(r->name, "tokio") == 0 && r->nr_tables;
+}
+
 static bool has_tokio(const struct discovery *d)
 {
 	for (uint32_t i = 0; i < d->nr_runtimes; i++)
-		if (strcmp(d->runtimes[i].name, "tokio") == 0 && d->runtimes[i].nr_tables)
+		if (is_tokio(&d->runtimes[i]))
 			return true;
 	return false;
 }
@@ -29,7 +34,7 @@ static void minors(const struct discovery *d, unsigned *oldest, unsigned *newest
 	for (uint32_t i = 0; i < d->nr_runtimes; i++) {
 		const char *at = d->runtimes[i].version;
 
-		while (at && sscanf(at, "1.%u.", &minor) == 1) {
+		while (is_tokio(&d->runtimes[i]) && at && sscanf(at, "1.%u.", &minor) == 1) {
 			*oldest = MIN(*oldest, minor);
 			*newest = MAX(*newest, minor);
 			at = strstr(at, " + ");

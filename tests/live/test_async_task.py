@@ -159,3 +159,15 @@ def race(t, build, threads, nr_runs):
 def completion_race(t, build, threads):
     """A task that another thread completes or cancels while its last run is left has one end, and the right one."""
     race(t, build, threads, max(3, t.runs))
+
+
+@test()
+def doctor_knows_whose_version(t):
+    """How Tokio's spawns are seen depends on Tokio's version, not on that of another runtime in the file."""
+    with open(t.program("mixed", "async-task-release"), "rb") as f:
+        data = f.read()
+    program = t.path("mixed")
+    with open(program, "wb") as f:
+        f.write(data.replace(b"/smol-2.", b"/smol-1."))
+    out = t.run(t.futrace, "doctor", "--no-cache", program).ok().out
+    check("smol 1." in out and "spawns      exact" in out, out)
