@@ -23,10 +23,12 @@ static bool holds_one(const char *file, const char *const *parts, size_t nr)
 	return false;
 }
 
-/* "-1.2.3/": a version, and the end of the component. */
+/* "-1.2.3/": a version (not a number: "tokio-101"), and the end of the component. */
 static const char *skip_version(const char *s)
 {
-	if (s[0] != '-' || !isdigit((unsigned char)s[1]))
+	size_t nr = s[0] == '-' ? strspn(s + 1, "0123456789") : 0;
+
+	if (!nr || s[1 + nr] != '.' || !isdigit((unsigned char)s[2 + nr]))
 		return NULL;
 	s += strcspn(s, "/");
 	return *s ? s : NULL;
