@@ -335,14 +335,16 @@ struct cfi_rule cfi_find(const struct cfi_object *o, uint64_t pc)
 	if (len < 12 || len > (uint64_t)(b.end - b.at))
 		return unknown;
 	b.end = b.at + len;
-	cie = b.at - (uint32_t)take(&b, 4);
+	cie = b.at; /* pointers are distances from where they stand */
+	cie -= (uint32_t)take(&b, 4);
 	if ((uint64_t)cie < o->from || cie >= fde)
 		return unknown;
 	all.at = cie;
 	if (!read_cie(&p, all))
 		return unknown;
 	run(&p);
-	begin = (uint64_t)b.at + (int64_t)(int32_t)take(&b, 4);
+	begin = (uint64_t)b.at;
+	begin += (int64_t)(int32_t)take(&b, 4);
 	if (p.b.is_bad || pc < begin || pc - begin >= take(&b, 4))
 		return unknown;
 	skip(&b, take_uleb(&b));
