@@ -15,7 +15,7 @@
 #define CLOSED		8
 #define TASK		16 /* somebody holds the Task, async-task's join handle */
 #define REFERENCE	256
-#define MAX_REFS	(UINT64_C(1) << 32)
+#define MAX_REFS	(1 << 16) /* a task's first ones are few: more is something else */
 
 #define HEADER_WORDS	5  /* every task has that many: the recogniser saw to it */
 #define PROPAGATE_PANIC 32 /* where it is in a header of five words without metadata */
