@@ -61,7 +61,7 @@ void stack_add_object(uint32_t index, const struct patch_object *o)
 			continue;
 		from = start < from ? start : from;
 		to = end > to ? end : to;
-		if (ph->p_flags & PF_X) {
+		if ((ph->p_flags & (PF_R | PF_X)) == (PF_R | PF_X)) {
 			c->text_from = start < c->text_from ? start : c->text_from;
 			c->text_to = end > c->text_to ? end : c->text_to;
 		}
@@ -96,6 +96,25 @@ static const struct cfi_object *find_object(uint64_t pc)
 	return NULL;
 }
 
+/*
+ * Stacks that a program made itself begin with a return address that no call put there, often of an
+ * ordinary function, whose tables would lead beyond the stack. call: E8 and a distance; FF /2.
+ */
+static bool follows_call(const struct cfi_object *o, uint64_t pc)
+{
+	enum { LONGEST = 7 };
+	const uint8_t *at = (const uint8_t *)pc;
+
+	if (pc - o->text_from < LONGEST)
+		return false;
+	if (at[-5] == 0xe8)
+		return true;
+	for (int len = 2; len <= LONGEST; len++)
+		if (at[-len] == 0xff && (at[1 - len] & 0x38) == 0x10)
+			return true;
+	return false;
+}
+
 /* pc is a return address. 0: it lies in no object that we know. */
 static __attribute__((noinline, cold)) uint64_t look_up(uint64_t pc, uint64_t *cached)
 {
@@ -105,7 +124,7 @@ static __attribute__((noinline, cold)) uint64_t look_up(uint64_t pc, uint64_t *c
 
 	if (!o && !(pc >= (uint64_t)__ehdr_start && pc < (uint64_t)etext))
 		return 0; /* unknown today, but it may be loaded later */
-	rule = o ? cfi_find(o, pc - 1) : (struct cfi_rule){ 0 };
+	rule = o && follows_call(o, pc) ? cfi_find(o, pc - 1) : (struct cfi_rule){ 0 };
 	if (rule.is_known && rule.cfa_off / 8 <= BITS(CFA_BITS) &&
 	    rule.rbp_below / 8 <= BITS(RBP_BITS))
 		entry |= ENTRY_KNOWN | (rule.by_rbp ? ENTRY_RBP : 0) |

@@ -244,6 +244,37 @@ static void test_unknown_object(void **state)
 	assert_true(number == WIRE_NO_STACK || region->stacks[number].nr_frames == 1);
 }
 
+static void *walk_made_up(void *arg)
+{
+	uint64_t *top = arg;
+
+	for (unsigned i = 0; i < 4; i++) { /* a prologue: no call yet */
+		top[-1] = (uint64_t)all_shapes + i;
+		top[-2] = (uint64_t)top;
+		number = stack_take(top - 2);
+		assert_int_not_equal(number, WIRE_NO_STACK);
+		assert_int_equal(region->stacks[number].nr_frames, 1);
+	}
+	return NULL;
+}
+
+/* The first frame of a stack that the program made itself: nothing above it may be read. */
+static void test_made_up_stack(void **state)
+{
+	const size_t size = 1 << 20, guard = 2 * WIRE_PAGE;
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	assert_int_equal(mprotect(memory + WIRE_PAGE, WIRE_PAGE, PROT_NONE), 0);
+	assert_int_equal(pthread_attr_init(&attr), 0);
+	assert_int_equal(pthread_attr_setstack(&attr, memory + guard, size - guard), 0);
+	assert_int_equal(pthread_create(&thread, &attr, walk_made_up, memory + WIRE_PAGE), 0);
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+	munmap(memory, size);
+}
+
 /* Switched off, and no room. */
 static void test_none(void **state)
 {
@@ -308,6 +339,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_signal, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_unknown_object, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_made_up_stack, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_none, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_damaged_tables, set_up, tear_down),
 	};
