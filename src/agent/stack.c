@@ -15,8 +15,8 @@
 
 /*
  * A cached rule is one word, so that it is read and written whole:
- *	0 is it there | 1 known | 2 by rbp | 3-18 cfa_off / 8 | 19-28 rbp_below / 8 | 29-63 address
- *>> 12 The lower bits of the address follow from the place in the cache.
+ *	0 is it there | 1 known | 2 by rbp | 3-18 cfa_off / 8 | 19-28 rbp_below / 8 | 29-63 page
+ * The lower 12 bits of the address follow from the page and the place in the cache.
  */
 #define ENTRY_THERE 1
 #define ENTRY_KNOWN 2

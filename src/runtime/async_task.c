@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * async-task 4.3 and later, of which async-std, smol and everything else on async-executor are
- *made. A task begins with a header that points to a static TaskVTable of its future type:
+ * async-task 4.3 and later, of which async-std, smol and all else on async-executor are made. A
+ * task begins with a header that points to a static TaskVTable of its future type:
  *
  *	0 schedule  1 drop_future  2 get_output  3 drop_ref  4 destroy  5 run  6 clone_waker
  *	7 layout_info -> { align, size, offset_s, offset_f, offset_r }

@@ -3,20 +3,19 @@
  * The shared memory between futrace and the processes it traces.
  *
  * One memfd, made by the tool, found by the agent through $FUTRACE_CTL (a /proc/PID/fd/N path, so
- *it is gone when the tool is):
+ * it is gone when the tool is):
  *
  *	lobby		one page: versions, who is the target, the doorbell, one door per process
  *	region 0..n	one per traced process, at lobby.region_off + i * lobby.region_size:
- *			header, objects (the dialogue), tables (the plan), stacks, thread slots,
- *rings
+ *			header, objects (the dialogue), tables (the plan), stacks, threads, rings
  *
  * Everything is sparse: a page that nobody touched takes no memory. The tool fills in all sizes
  * before the first process starts; they do not change.
  *
  * Who writes what. *agent*: door.pid (by compare-and-swap), region.state up to WIRE_REGION_LIVE,
- *objects when EMPTY, threads except tail. *tool*: everything in the lobby but doors and doorbell,
- *an object when ANNOUNCED, all tables, thread.tail, and recycling a slot or door whose owner is
- *gone.
+ * objects when EMPTY, stacks, threads except tail. *tool*: everything in the lobby but doors and
+ * doorbell, an object when ANNOUNCED, all tables, thread.tail, and recycling a slot or door whose
+ * owner is gone.
  *
  * Dialogue: the agent fills objects[i], stores state = ANNOUNCED (release), rings the doorbell
  * and waits a bounded time for ANSWERED. The tool then has filled in first_table and nr_tables. The
