@@ -10,6 +10,9 @@
 static const char *const of_rust[] = { "/rustc/", "/rustlib/src/rust/" };
 static const char *const fetched[] = { "/registry/src/", "/cargo/registry/", "/git/checkouts/",
 				       "/vendor/" };
+/* A copy of a runtime beside the program. Its folder alone says nothing: programs have such names
+ * too. */
+static const char *const copies[] = { "/tokio/src/runtime/", "/tokio/src/task/" };
 /* Crates that a spawn goes through inside of a runtime. */
 static const char *const runtimes[] = { "tokio",	  "async-std", "async-task",
 					"async-executor", "async-io",  "async-global-executor",
@@ -34,8 +37,14 @@ static const char *skip_version(const char *s)
 	return *s ? s : NULL;
 }
 
-/* Is there a folder NAME/src or NAME-1.2.3/… in it? */
-static bool is_of_crate(const char *file, const char *name)
+/* "-0123456789abcdef/": what cargo adds to the name of a repository. */
+static bool is_checkout(const char *s)
+{
+	return s[0] == '-' && strspn(s + 1, "0123456789abcdef") == 16 && s[17] == '/';
+}
+
+/* Is there a folder NAME-1.2.3 in it, or, where cargo puts what it fetched, any of that NAME? */
+static bool is_of_crate(const char *file, const char *name, bool is_fetched)
 {
 	size_t len = strlen(name);
 
@@ -43,7 +52,8 @@ static bool is_of_crate(const char *file, const char *name)
 		at += *at == '/';
 		if (strncmp(at, name, len) != 0)
 			continue;
-		if (str_has_prefix(at + len, "/src/") || skip_version(at + len))
+		if (skip_version(at + len) ||
+		    (is_fetched && (str_has_prefix(at + len, "/src/") || is_checkout(at + len))))
 			return true;
 	}
 	return false;
@@ -64,12 +74,13 @@ static bool is_trimmed_crate(const char *file)
 
 enum source_owner source_owner(const char *file)
 {
-	if (holds_one(file, of_rust, ARRAY_SIZE(of_rust)))
+	bool is_fetched = holds_one(file, fetched, ARRAY_SIZE(fetched));
+
+	if (holds_one(file, of_rust, ARRAY_SIZE(of_rust)) ||
+	    holds_one(file, copies, ARRAY_SIZE(copies)))
 		return SOURCE_OF_RUNTIME;
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
-		if (is_of_crate(file, runtimes[i]))
+		if (is_of_crate(file, runtimes[i], is_fetched))
 			return SOURCE_OF_RUNTIME;
-	return holds_one(file, fetched, ARRAY_SIZE(fetched)) || is_trimmed_crate(file)
-		       ? SOURCE_OF_LIBRARY
-		       : SOURCE_OF_PROGRAM;
+	return is_fetched || is_trimmed_crate(file) ? SOURCE_OF_LIBRARY : SOURCE_OF_PROGRAM;
 }
