@@ -242,7 +242,7 @@ enum async_last async_leave(struct async_run *r)
 
 /* ---- spawns and wakes ---- */
 
-const struct core_table *async_schedule(uint64_t task)
+const struct core_table *async_schedule(uint64_t task, uint32_t stack)
 {
 	struct core_table *table = table_of_queued(task);
 	uint64_t state_addr = state_of(table, task);
@@ -256,9 +256,7 @@ const struct core_table *async_schedule(uint64_t task)
 		if (t)
 			put2(p, t, EV_WAKE, EF_WAKE_ABORT, task | table->type_word);
 	} else {
-		t = self(p, EV_SPAWN);
-		if (t)
-			put3(p, t, EV_SPAWN, task, table->trailer_off);
+		core_spawn(task, table->trailer_off, stack);
 	}
 	return table;
 }

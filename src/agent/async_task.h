@@ -36,8 +36,9 @@ enum async_last { ASYNC_NOT_LAST, ASYNC_DESTROY, ASYNC_SCHEDULE };
 /* A runnable is run, or (is_drop) dropped. Sets run->table. */
 void async_enter(struct async_run *run, uint64_t task, bool is_drop) HIDDEN;
 enum async_last async_leave(struct async_run *run) HIDDEN;
-/* The schedule slot is called: a spawn, or an abort. Returns the table. */
-const struct core_table *async_schedule(uint64_t task) HIDDEN;
+/* The schedule slot is called, on this stack (or WIRE_NO_STACK): a spawn, or an abort. Returns the
+ * table. */
+const struct core_table *async_schedule(uint64_t task, uint32_t stack) HIDDEN;
 /* A waker is used. Returns what its table held. */
 const struct async_waker *async_wake(uint64_t task) HIDDEN;
 

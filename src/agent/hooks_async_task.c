@@ -49,7 +49,9 @@ void futrace_hook_drop_future(uint64_t task, uint64_t b, uint64_t c, uint64_t d,
 void futrace_hook_schedule_task(uint64_t task, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 				uint64_t f)
 {
-	((hook_fn)async_schedule(task)->schedule)(task, b, c, d, e, f);
+	uint32_t stack = stack_take(__builtin_frame_address(0));
+
+	((hook_fn)async_schedule(task, stack)->schedule)(task, b, c, d, e, f);
 }
 
 void futrace_hook_wake(uint64_t task, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)

@@ -279,7 +279,8 @@ static void put2(struct core_page *p, struct wire_thread *t, unsigned kind, unsi
 	publish(t, t->head + 2, limit);
 }
 
-static void put3(struct core_page *p, struct wire_thread *t, unsigned kind, uint64_t a, uint64_t b)
+static inline void put3(struct core_page *p, struct wire_thread *t, unsigned kind, uint64_t a,
+			uint64_t b)
 {
 	uint64_t limit, *at = reserve(p, t, kind, 3, 0, &limit);
 

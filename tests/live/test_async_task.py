@@ -162,6 +162,18 @@ def completion_race(t, build, threads):
 
 
 @test()
+def places(t):
+    """Each task has the line of its own spawn, whichever executor it was spawned on."""
+    r = t.record(t.program("spots", "async-task-dev")).ok()
+    rep = t.report()
+    same("lost", nr_lost(rep), 0)
+    want = {x["place"]: x["tasks"] for x in map(json.loads, r.out.splitlines())}
+    got = collections.Counter((x["spawned_at"] or "nowhere").split("/async-task/")[-1]
+                              for x in user_tasks(rep) if "spots::work" in x["type"])
+    same("tasks by place", dict(got), want)
+
+
+@test()
 def doctor_knows_whose_version(t):
     """How Tokio's spawns are seen depends on Tokio's version, not on that of another runtime in the file."""
     with open(t.program("mixed", "async-task-release"), "rb") as f:

@@ -259,11 +259,11 @@ static void test_schedule(void **state)
 {
 	struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, false);
 
-	assert_ptr_equal(async_schedule((uint64_t)&t),
+	assert_ptr_equal(async_schedule((uint64_t)&t, WIRE_NO_STACK),
 			 core_table_find((uint64_t)fake_table, false));
 	assert_event(SPAWN, 0, (uint64_t)&t);
 	*state_of(&t) |= CLOSED;
-	async_schedule((uint64_t)&t);
+	async_schedule((uint64_t)&t, WIRE_NO_STACK);
 	assert_event(WAKE, EF_WAKE_ABORT, named(&t));
 }
 
@@ -274,7 +274,7 @@ static void test_wake(void **state)
 
 	/* before the first run nothing is known of the header; the wake goes on all the same */
 	assert_int_equal(async_wake((uint64_t)&t)->wake, 1);
-	async_schedule((uint64_t)&t);
+	async_schedule((uint64_t)&t, WIRE_NO_STACK);
 	assert_event(SPAWN, 0, (uint64_t)&t);
 	assert_int_equal(async_wake((uint64_t)&t)->wake_by_ref, 2); /* it is queued */
 	*state_of(&t) = COMPLETED | TASK | REF;
