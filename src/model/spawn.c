@@ -13,8 +13,10 @@ void spawn_seen(struct model *m, const struct event *ev)
 	uint64_t *index;
 	bool was_there;
 
-	if (!life_spawned(m, ev->a))
+	if (!life_spawned(m, ev->a)) {
+		m->latest_spawn = UINT32_MAX; /* the stack that comes next is nobody's either */
 		return;
+	}
 	index = map_put(&m->spawn_by_addr, ev->a, &was_there);
 	if (was_there) {
 		m->totals.nr_spawns_unmatched++;

@@ -141,6 +141,14 @@ static void test_queued_again_by_itself(void **state)
 	     RUN(40, 0, 0x80, 0), END(50, 0, COMPLETE));
 	assert_int_equal(told.tasks.nr, 1);
 	told_release(&told);
+
+	/* nor is the stack of that call another's, spawned by the same thread at the same time */
+	PLAY(&told, 1000, RUN(10, 0, 0x80, 0), END(20, 0, EF_END_NOTIFIED), SPAWN(31, 1, 0x90),
+	     SPAWN(31, 1, 0x80), { .time = 31, .thread = 1, .kind = EV_SPAWN_STACK, .a = 7 },
+	     RUN(40, 0, 0x90, 0), END(50, 0, COMPLETE));
+	assert_true(told_find(&told, 2)->spawn_exact);
+	assert_int_equal(told_find(&told, 2)->spawn_stack, MODEL_NO_STACK);
+	told_release(&told);
 }
 
 /* The memory of a task that is dropped may be another's before the run that drops it is over. */
