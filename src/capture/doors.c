@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "capture/dialogue.h"
+#include "capture/exit_code.h"
 #include "capture/unhook.h"
 
 static uint64_t cpu_ns(int who)
@@ -101,6 +102,23 @@ static bool is_alive(const struct process *p)
 	return poll(&pfd, 1, 0) <= 0;
 }
 
+static void set_end(int wait_status, enum trace_end_kind *kind, uint32_t *status)
+{
+	*kind = WIFSIGNALED(wait_status) ? TRACE_SIGNALED : TRACE_EXITED;
+	*status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+static void end_dead(struct session *s, struct process *p)
+{
+	enum trace_end_kind kind = TRACE_GONE;
+	uint32_t status = 0;
+	int wait_status;
+
+	if (exit_code_get(p->pidfd, p->pid, &wait_status))
+		set_end(wait_status, &kind, &status);
+	end_file(s, p, kind, status);
+}
+
 void session_look_for_dead(struct session *s)
 {
 	for (uint32_t i = 0; i < WIRE_MAX_DOORS; i++) {
@@ -109,7 +127,7 @@ void session_look_for_dead(struct session *s)
 		/* CMD's own end is told by wait, with its status. */
 		if (!p || is_target(s, p) || is_alive(p))
 			continue;
-		end_file(s, p, TRACE_EXITED, 0);
+		end_dead(s, p);
 		drop(s, p);
 	}
 }
@@ -241,13 +259,8 @@ void session_finish(struct session *s)
 	enum trace_end_kind kind = TRACE_STOPPED;
 	uint32_t status = s->stopped ? s->stopped : TRACE_STOP_INTERRUPT;
 
-	if (s->is_dead && WIFSIGNALED(s->wait_status)) {
-		kind = TRACE_SIGNALED;
-		status = WTERMSIG(s->wait_status);
-	} else if (s->is_dead) {
-		kind = TRACE_EXITED;
-		status = WEXITSTATUS(s->wait_status);
-	}
+	if (s->is_dead)
+		set_end(s->wait_status, &kind, &status);
 	session_look_at_doors(s);
 	session_look_for_dead(s);
 	for (uint32_t i = 0; i < WIRE_MAX_DOORS; i++) {

@@ -163,6 +163,9 @@ static void add_end(struct info *in)
 		add_row(&in->out, "ended", "recording was stopped first: %s",
 			stop_reason(end->status));
 		break;
+	case TRACE_GONE:
+		add_row(&in->out, "ended", "program ended, only its parent knows how");
+		break;
 	}
 	if (end->kind == TRACE_CUT)
 		add_row(&in->out, "cost", "unknown");
@@ -311,7 +314,8 @@ static void json_origin(struct json *j, const struct info *in)
 
 static void json_end(struct json *j, const struct info *in)
 {
-	static const char *const kinds[] = { "cut", "exited", "signaled", "execed", "stopped" };
+	static const char *const kinds[] = { "cut",    "exited",  "signaled",
+					     "execed", "stopped", "gone" };
 	const struct trace_end *end = in->end;
 
 	json_open_object(j, "end");

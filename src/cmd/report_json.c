@@ -265,13 +265,17 @@ static void put_damage(struct json_sink *s)
 
 static void put_recording_end(struct json_sink *s)
 {
-	static const char *const kinds[] = { "cut", "exited", "signaled", "execed", "stopped" };
+	static const char *const kinds[] = { "cut",    "exited",  "signaled",
+					     "execed", "stopped", "gone" };
 	const struct trace_end *end = trace_get_end(s->r->rec.trace);
 	struct json *j = &s->json;
 
 	json_open_object(j, "recording");
 	json_str(j, "end", end->kind < ARRAY_SIZE(kinds) ? kinds[end->kind] : NULL);
-	json_uint(j, "status", end->status);
+	if (end->kind == TRACE_GONE)
+		json_null(j, "status");
+	else
+		json_uint(j, "status", end->status);
 	json_close_object(j);
 	json_open_object(j, "cost");
 	json_uint(j, "tool_cpu_ns", end->tool_cpu_ns);

@@ -298,6 +298,8 @@ const char *recording_get_outcome(const struct recording *rec, char buf[RECORDIN
 		snprintf(buf, RECORDING_OUTCOME_SIZE, "the recording stopped before the program%s",
 			 end->status < ARRAY_SIZE(stops) ? stops[end->status] : "");
 		return buf;
+	case TRACE_GONE:
+		return "the program ended, only its parent knows how";
 	default:
 		return "how the program ended is not known";
 	}

@@ -87,6 +87,7 @@ enum trace_end_kind {
 	TRACE_EXECED,	/* the process went on as another program */
 	TRACE_STOPPED,	/* recording ended first (duration, size, Ctrl-C twice); status: enum
 			   trace_stop */
+	TRACE_GONE,	/* the process ended, and only its parent knows how */
 };
 
 enum trace_stop {

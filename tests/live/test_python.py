@@ -147,3 +147,33 @@ def other_programs(t, what):
     """Children that become another program, however they are started, are not said to be missing."""
     t.record(t.program("life"), what).ok()
     same("children that were not followed", t.report()["children_not_followed"], 0)
+
+
+ENDS = """
+import os
+import signal
+import libpymodule
+for how in (0, 5, signal.SIGKILL, signal.SIGSEGV):
+    pid = os.fork()
+    if not pid:
+        libpymodule.run(0)
+        if how >= 9:
+            os.kill(os.getpid(), how)
+        os._exit(how)
+    print("pid", pid, flush=True)
+    os.waitpid(pid, 0)
+"""
+
+
+@test()
+def ends(t):
+    """How a followed worker ended is said as it was, or, by a kernel that does not tell, that it is not known."""
+    r = python(t, ENDS, opts=["--follow"])
+    tells = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2]) >= (6, 15)
+    wanted = [("exited", 0), ("exited", 5), ("signaled", 9), ("signaled", 11)]
+    pids = re.findall(r"^pid (\d+)$", r.out, re.M)
+    same("workers", len(pids), len(wanted))
+    for pid, want in zip(pids, wanted):
+        end = t.report("t.data." + pid)["recording"]
+        got = end["end"], end["status"]
+        check(got == want or (not tells and got == ("gone", None)), f"the end of {pid}: {got}, should be {want}")
