@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "base/io.h"
 #include "capture/cpu.h"
 #include "capture/places.h"
+#include "capture/whois.h"
 
 #define MAX_CMDLINE (1 << 20)
 
@@ -56,6 +58,15 @@ static struct process *new_process(struct lobby *l, uint32_t pid, struct wire_re
 	return p;
 }
 
+/* Only a child can be in another pid namespace than CMD, and only with --follow does one come. */
+static uint32_t pid_at(const struct lobby *l, uint32_t door)
+{
+	uint32_t pid = l->page->doors[door].pid;
+	struct stat st;
+
+	return l->sizes.follow && fstat(l->fd, &st) == 0 ? whois_find(pid, st.st_ino) : pid;
+}
+
 struct process *process_new(struct lobby *l, uint32_t door, struct err *e)
 {
 	struct wire_region *region = lobby_map_region(l, door);
@@ -66,7 +77,7 @@ struct process *process_new(struct lobby *l, uint32_t door, struct err *e)
 		err_sys(e, "cannot map the shared memory of a process");
 		return NULL;
 	}
-	p = new_process(l, l->page->doors[door].pid, region);
+	p = new_process(l, pid_at(l, door), region);
 	p->door = door;
 	p->parent_pid = parent_of(p->pid);
 	p->pidfd = syscall(SYS_pidfd_open, p->pid, 0);
