@@ -110,6 +110,20 @@ def forks_in_a_poll(t, build, follow):
         same("polls of the child", sum_polls(rep), says["child"]["polls"])
 
 
+@test(cases=each(()), only_root=True)
+def other_numbers(t, build):
+    """A child that is process 1 of a pid namespace is followed, and not taken for another process of that number."""
+    argv = ["unshare", "-pf", t.program("safety", build), "work", "11"]
+    if t.run(*argv).status:
+        raise Skipped("no namespaces here")
+    r = both_ways(t, *argv, opts=["--follow"])
+    check("outlives" not in r.err, f"another process was looked at: {r.err!r}")
+    files = glob.glob(t.path("t.data.[0-9]*"))
+    same("files of children", len(files), 1)
+    check(not files[0].endswith(".1"), f"{files[0]} is named after another process")
+    compare_sums(t, total(r.out), name=files[0])
+
+
 def wait_for_file(path):
     end = time.monotonic() + 60
     while not os.path.exists(path):
