@@ -3,7 +3,8 @@
  * May a program be started with the agent? Only if the loader that will read LD_PRELOAD is glibc's
  * for this architecture and can read the agent: musl's would fail to relocate it and end the
  * program, a 32-bit one would complain on the program's stderr. A script is judged by its
- * interpreter. In doubt, no: then the program runs untraced.
+ * interpreter. A privileged program would ignore the agent, and keep our variable for its children.
+ * In doubt, no: then the program runs untraced.
  */
 #include "agent/agent.h"
 
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LOADER	   "ld-linux-x86-64.so.2"
@@ -70,7 +72,14 @@ static bool takes_agent(const char *path, unsigned depth)
 	return takes;
 }
 
+static bool is_privileged(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_mode & (S_ISUID | S_ISGID);
+}
+
 bool image_takes_agent(const char *path, const char *agent)
 {
-	return access(agent, R_OK) == 0 && takes_agent(path, 0);
+	return access(agent, R_OK) == 0 && !is_privileged(path) && takes_agent(path, 0);
 }
