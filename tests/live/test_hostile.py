@@ -103,6 +103,18 @@ def other_loader(t, how, opts):
              ["FUTRACE_CTL", "LD_PRELOAD"] if is_ours else [])
 
 
+@test(cases=[("execv", ()), ("spawn", ("--follow",))])
+def privileged(t, how, opts):
+    """A set-user-ID or set-group-ID program, whose loader ignores the agent, is not handed it either."""
+    becomes, show = compile_c(t, "becomes"), compile_c(t, "show")
+    for mode in (0o755, 0o4755, 0o2755):
+        os.chmod(show, mode)
+        same("mode", os.stat(show).st_mode & 0o7777, mode)
+        r = both_ways(t, becomes, how, show, opts=opts)
+        handed = re.findall(r"^handed over: (LD_PRELOAD|FUTRACE_CTL)$", r.err, re.M)
+        same(f"what a program of mode {mode:o} was handed", bool(handed), mode == 0o755)
+
+
 @test(cases=[("overwritten", False), ("handler", False), ("handler-path", False), ("handler", True), ("handler-path", True)])
 def becomes_in_odd_ways(t, how, is_script):
     """Becoming a program works, and the agent goes along, although the initial environment was overwritten, or in a signal
