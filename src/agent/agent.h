@@ -98,6 +98,7 @@ void stack_init(
 /* An object whose frames can be walked, and that it is gone. index: of wire_region.objects. */
 void stack_add_object(uint32_t index, const struct patch_object *o) HIDDEN;
 void stack_drop_object(uint32_t index) HIDDEN;
+bool stack_is_object(uint64_t addr) HIDDEN; /* does one of them lie there? */
 
 /* cfi.c: what the program's own unwind tables say of a call. */
 struct cfi_object {

@@ -28,13 +28,16 @@
 #define RUST_CLASS	 UINT64_C(0x4d4f5a0052555354)
 #define RUST_CLASS_BYTES UINT64_C(0x54535552005a4f4d)
 
-/* What std's unwinder hands to _Unwind_RaiseException: the payload's box lies behind the header. */
+/*
+ * What std's unwinder hands to _Unwind_RaiseException: behind the header lie the address of a
+ * static, the canary, and the payload's box. Old releases (1.63 is one) left more room to the
+ * unwinder, four words of zeros, and had no canary.
+ */
 struct rust_exception {
 	struct _Unwind_Exception header;
-	const void *canary;
-	uint64_t data, vtable;
+	uint64_t words[7]; /* three in a new one */
 };
-_Static_assert(offsetof(struct rust_exception, data) == 40, "as in std's panic_unwind");
+_Static_assert(offsetof(struct rust_exception, words) == 32, "as in std's panic_unwind");
 
 typedef void *(*dlsym_fn)(void *, const char *);
 
@@ -220,15 +223,22 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wa
 
 /* ---- panics, names, objects ---- */
 
+/* Its data and vtable. Of canary and data only the canary lies in an object. */
+static const uint64_t *payload_of(const struct rust_exception *e)
+{
+	return e->words[0] ? e->words + 1 : e->words + 4 + stack_is_object(e->words[4]);
+}
+
 EXPORT _Unwind_Reason_Code _Unwind_RaiseException(struct _Unwind_Exception *exception)
 {
 	NEXT(real_raise, "_Unwind_RaiseException");
 	if (exception->exception_class == RUST_CLASS ||
 	    exception->exception_class == RUST_CLASS_BYTES) {
-		const struct rust_exception *e = (const void *)exception;
+		const uint64_t *payload = payload_of((const void *)exception);
 		struct core_run *run = core_current_run();
 
-		core_panic(e->data, e->vtable, run && unwind_count_handlers(exception, run) <= 1);
+		core_panic(payload[0], payload[1],
+			   run && unwind_count_handlers(exception, run) <= 1);
 	}
 	return real_raise(exception);
 }

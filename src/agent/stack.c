@@ -82,6 +82,17 @@ void stack_drop_object(uint32_t index)
 		__atomic_store_n(&cache[i], 0, __ATOMIC_RELAXED);
 }
 
+bool stack_is_object(uint64_t addr)
+{
+	uint32_t nr = __atomic_load_n(&nr_objects, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (addr < __atomic_load_n(&objects[i].to, __ATOMIC_ACQUIRE) &&
+		    addr >= objects[i].from)
+			return true;
+	return false;
+}
+
 static const struct cfi_object *find_object(uint64_t pc)
 {
 	uint32_t nr = __atomic_load_n(&nr_objects, __ATOMIC_ACQUIRE);
