@@ -50,12 +50,18 @@ ASYNC_TASK = {
 }
 OLD = ("1.8.5", "1.22.0", "1.24.2", "1.38.0")
 OLD_SLOW = ("1.0.3", "1.13.1", "1.17.0", "1.20.6", "1.30.0", "1.44.2", "1.47.0")
+# Made by other compilers: an old one, with a Tokio and crates that it can build, and the newest.
+OLD_RUST, TOKIO_OF_OLD_RUST = "1.63", "1.29.1"
+NEW_RUST = "nightly"
+RUSTS_SLOW = ("rustc-" + OLD_RUST, "rustc-" + NEW_RUST)
 # The second Tokio of the program `two`: a copy by path, as Cargo refuses two 1.x of the registry.
 SECOND_TOKIO = "1.38.0"
 
 
-def cargo(target_dir, *args, cwd=PROGRAMS, flags=None):
+def cargo(target_dir, *args, cwd=PROGRAMS, flags=None, rust=None):
     env = dict(os.environ, **({"RUSTFLAGS": flags} if flags else {}))
+    if rust:
+        env["RUSTUP_TOOLCHAIN"] = rust
     subprocess.run(["cargo", "build", "--quiet", "--locked", "--target-dir", target_dir, *args], cwd=cwd, env=env,
                    check=True)
 
@@ -75,6 +81,25 @@ def source_of_tokio(version):
 def async_task_dir(target_dir, name):
     """Builds with the same flags share what they depend on."""
     return os.path.join(target_dir, name if ASYNC_TASK[name][1] else "async-task")
+
+
+def need_rust(name):
+    have = subprocess.run(["rustup", "toolchain", "list"], check=True, stdout=subprocess.PIPE).stdout.decode()
+    if not any(line.startswith(name + "-") for line in have.splitlines()):
+        subprocess.run(["rustup", "toolchain", "install", name, "--profile", "minimal"], check=True)
+
+
+def build_by_other_rusts(target_dir):
+    """A cargo that old does not know today's registry: it gets the crates from a folder."""
+    need_rust(OLD_RUST)
+    need_rust(NEW_RUST)
+    folder, sources = os.path.join(target_dir, RUSTS_SLOW[0]), old_folder(TOKIO_OF_OLD_RUST)
+    crates = os.path.join(folder, "crates")
+    subprocess.run(["cargo", "vendor", "--quiet", "--locked", "--versioned-dirs", crates], cwd=sources, check=True,
+                   stdout=subprocess.DEVNULL)
+    cargo(folder, "--release", "--offline", "--config", 'source.crates-io.replace-with="crates"', "--config",
+          f"source.crates.directory={json.dumps(crates)}", cwd=sources, rust=OLD_RUST)
+    cargo(os.path.join(target_dir, RUSTS_SLOW[1]), "--release", *MATRIX, rust=NEW_RUST)
 
 
 def build_two(target_dir):
@@ -100,6 +125,7 @@ def build_programs(target_dir, matrix):
               flags=flags)
     build_two(target_dir)
     if matrix:
+        build_by_other_rusts(target_dir)
         vendors.fetch(os.path.join(target_dir, "vendors"))
     cargo(os.path.join(target_dir, "demo"), "--release", cwd=DEMO)
 
@@ -132,7 +158,7 @@ def stage_programs(target_dir, stage, matrix):
     programs = os.path.join(stage, "programs")
     for profile, (_, folder) in {**PROFILES, **PROFILES_SLOW}.items():
         copy_programs(os.path.join(target_dir, folder), os.path.join(programs, profile))
-    for name in ["demo", *VARIANTS, *VARIANTS_SLOW, *("old-" + v for v in OLD + OLD_SLOW), "two"]:
+    for name in ["demo", *VARIANTS, *VARIANTS_SLOW, *("old-" + v for v in OLD + OLD_SLOW), *RUSTS_SLOW, "two"]:
         copy_programs(os.path.join(target_dir, name, "release"), os.path.join(programs, name))
     for name, (profile, _) in ASYNC_TASK.items():
         folder = os.path.join(async_task_dir(target_dir, name), "debug" if profile == "dev" else profile)

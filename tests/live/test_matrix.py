@@ -9,12 +9,12 @@ from collections import Counter
 import test_async_task
 import test_exact
 import test_wakes
-from builds import OLD, OLD_SLOW, PROFILES_SLOW, VARIANTS_SLOW
+from builds import OLD, OLD_SLOW, PROFILES_SLOW, RUSTS_SLOW, TOKIO_OF_OLD_RUST, VARIANTS_SLOW
 from live import Failed, check, nr_lost, same, test, total, truth, user_tasks
 
 BOTH = ("ct", "mt 2")
 BUILDS = ("dev", "release", "lto", "stripped", "relr-v0", "unstable", "jemalloc")
-BUILDS_SLOW = (*PROFILES_SLOW, *VARIANTS_SLOW)
+BUILDS_SLOW = (*PROFILES_SLOW, *VARIANTS_SLOW, RUSTS_SLOW[1])
 NO_SPAWN = ("jemalloc", "mimalloc")  # they do not get a task's memory from libc
 NO_SYMBOLS = ("stripped",)
 NR_RACES = 300
@@ -155,6 +155,12 @@ def check_old(t, program, version, mode):
 
 test(cases=[(v, m) for v in OLD for m in BOTH])(old_tokio)
 test(cases=[(v, m) for v in OLD_SLOW for m in BOTH], slow=True)(old_tokio)
+
+
+@test(cases=[(m,) for m in BOTH], slow=True)
+def old_rust(t, mode):
+    """A program of a compiler of 2022 is recorded as exactly."""
+    check_old(t, t.program("count", RUSTS_SLOW[0]), TOKIO_OF_OLD_RUST, mode)
 
 
 def build(t, name, mode):
