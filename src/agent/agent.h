@@ -84,15 +84,18 @@ void hook_set_slot(struct wire_thread *t) HIDDEN;
 typedef void (*hook_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 extern const hook_fn hook_wake[CORE_MAX_WAKERS] HIDDEN, hook_wake_by_ref[CORE_MAX_WAKERS] HIDDEN;
 
-/* unwind.c: frames between here and the run's hook that would catch the exception, the runtime's
- * own included */
+/* hooks_roots.c: in a forked child, root futures of the parent */
+void roots_forget(void) HIDDEN;
+
+/* unwind.c: will nothing in the run catch the exception but the runtime? */
 struct _Unwind_Exception;
-unsigned unwind_count_handlers(struct _Unwind_Exception *exception,
-			       const struct core_run *run) HIDDEN;
+bool unwind_escapes(struct _Unwind_Exception *exception, const struct core_run *run) HIDDEN;
 
 /* stack.c: on which stack is a task spawned? Its number, or WIRE_NO_STACK. frame is the frame
  * address of a function of ours that the program called. */
 uint32_t stack_take(const uint64_t *frame) HIDDEN;
+/* Does the address lie on the stack of this thread, above sp? */
+bool stack_holds(uint64_t sp, uint64_t addr) HIDDEN;
 void stack_init(
 	const void *above_main) HIDDEN; /* an address above all frames of the first thread */
 /* An object whose frames can be walked, and that it is gone. index: of wire_region.objects. */

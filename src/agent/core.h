@@ -109,6 +109,8 @@ enum core_run_bits {
 	CORE_RECORDED = 1, /* its start is in the ring, so room for its end is kept */
 	CORE_PANICKED = 2, /* a panic was raised in it */
 	CORE_ESCAPED = 4,  /* … and was on its way out of the future */
+	CORE_ROOT = 8,	   /* of a root future: `header` is the end of the stack that belongs to it,
+			      `state` the slot of its thread */
 };
 
 enum core_run_kind { CORE_POLL, CORE_SHUTDOWN };
@@ -169,5 +171,14 @@ struct core_run *core_current_run(void) HIDDEN;
 void core_panic(uint64_t data, uint64_t vtable, bool escapes) HIDDEN;
 void core_thread_name(const char name[16]) HIDDEN; /* of the calling thread */
 void core_thread_stop(struct wire_thread *t) HIDDEN;
+
+/*
+ * roots.c: root futures. key is the address of the frame in which a thread entered its runtime; type
+ * as events have it. begin tells where that was (stack), and begins the first run.
+ */
+void core_root_begin(struct core_run *run, uint64_t key, uint16_t type, uint32_t stack) HIDDEN;
+void core_root_start(struct core_run *run, uint64_t key, uint16_t type) HIDDEN;
+void core_root_end(struct core_run *run, unsigned flags) HIDDEN; /* EF_END_… */
+void core_root_wake(uint64_t key, uint16_t type, unsigned flags) HIDDEN; /* EF_WAKE_… */
 
 #endif

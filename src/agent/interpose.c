@@ -237,8 +237,7 @@ EXPORT _Unwind_Reason_Code _Unwind_RaiseException(struct _Unwind_Exception *exce
 		const uint64_t *payload = payload_of((const void *)exception);
 		struct core_run *run = core_current_run();
 
-		core_panic(payload[0], payload[1],
-			   run && unwind_count_handlers(exception, run) <= 1);
+		core_panic(payload[0], payload[1], run && unwind_escapes(exception, run));
 	}
 	return real_raise(exception);
 }

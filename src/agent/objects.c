@@ -9,6 +9,7 @@
  * end, and whoever calls into a library has asked for its address first.
  */
 #include "agent/agent.h"
+#include "agent/redirect.h"
 
 #include <dlfcn.h>
 #include <linux/futex.h>
@@ -211,6 +212,23 @@ static void forget_unloaded(void)
 
 /* ---- what the tool answers ---- */
 
+/* After the start other threads may be running the code: then it stays as it is. */
+static void redirect_answered(uint32_t i, bool is_again)
+{
+	struct wire_region *r = core_page.region;
+	struct wire_object *o = &r->objects[i];
+	const struct wire_redirect *plan = r->redirects + o->first_redirect;
+
+	o->nr_redirected = 0;
+	if (o->first_redirect > WIRE_MAX_REDIRECTS ||
+	    o->nr_redirects > WIRE_MAX_REDIRECTS - o->first_redirect)
+		return;
+	if (is_again)
+		o->nr_redirected = redirect_again(known[i].told.base, plan, o->nr_redirects);
+	else if (!nr_begun)
+		o->nr_redirected = redirect_all(&known[i].object, plan, o->nr_redirects);
+}
+
 static void hook_answered(uint32_t i, bool is_again)
 {
 	struct wire_region *r = core_page.region;
@@ -227,6 +245,7 @@ static void hook_answered(uint32_t i, bool is_again)
 		else
 			patch_tables(&known[i].object, tables, o->nr_tables, &result);
 	}
+	redirect_answered(i, is_again);
 	o->nr_hooked = result.nr_hooked;
 	o->nr_refused = result.nr_refused;
 	if (result.hooked)

@@ -230,6 +230,7 @@ static void forked(void)
 
 	agent_pid = counted_pid = 0;
 	hook_set_slot(NULL);
+	roots_forget();
 	if (lobby && lobby->follow && agent_env.ctl && is_tool_there())
 		come_in(agent_env.ctl + sizeof(WIRE_ENV), objects_announce_again);
 	if (agent_pid || !parents || !tid_off)

@@ -173,6 +173,11 @@ static uint64_t end_of_stack(uint64_t sp)
 	return main_top > sp && main_top - sp < MAX_STACK ? main_top : 0;
 }
 
+bool stack_holds(uint64_t sp, uint64_t addr)
+{
+	return addr > sp && addr < end_of_stack(sp);
+}
+
 /* Return addresses from the caller of `frame` on; returns how many. */
 static unsigned walk(const uint64_t *frame, uint64_t *pcs)
 {

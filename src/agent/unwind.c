@@ -118,10 +118,12 @@ static _Unwind_Reason_Code ask_frame(struct _Unwind_Context *context, void *data
 	return _URC_NO_REASON;
 }
 
-unsigned unwind_count_handlers(struct _Unwind_Exception *exception, const struct core_run *run)
+/* The runtime catches what leaves a task, and lets pass what leaves a root future. */
+bool unwind_escapes(struct _Unwind_Exception *exception, const struct core_run *run)
 {
-	struct search s = { .exception = exception, .end = (uint64_t)run };
+	bool is_root = run->bits & CORE_ROOT;
+	struct search s = { .exception = exception, .end = is_root ? run->header : (uint64_t)run };
 
 	_Unwind_Backtrace(ask_frame, &s);
-	return s.nr_handlers;
+	return s.nr_handlers <= !is_root;
 }

@@ -102,20 +102,55 @@ static uint32_t define_runtimes(struct process *p, const struct process_object *
 }
 
 /* Returns how many tables were put into the plan. */
-static uint32_t plan(struct process *p, const struct process_object *o, uint32_t first_table)
+static uint32_t plan(struct process *p, struct process_object *o, uint32_t first_table)
 {
-	uint32_t nr = MIN(o->d->nr_tables, WIRE_MAX_TABLES - first_table), first_runtime;
+	uint32_t nr = MIN(o->d->nr_tables, WIRE_MAX_TABLES - first_table);
 
 	if (process_begin_file(p))
 		return 0;
-	first_runtime = define_runtimes(p, o);
+	o->first_runtime = define_runtimes(p, o);
 	for (uint32_t i = 0; i < nr; i++) {
 		struct wire_table *t = &p->region->tables[first_table + i];
 
 		*t = o->d->tables[i].plan;
-		t->type = define_type(p, &o->d->tables[i], first_runtime);
+		t->type = define_type(p, &o->d->tables[i], o->first_runtime);
 	}
 	return nr;
+}
+
+/* Root futures have no table, and all are of one type. */
+static uint32_t define_root_type(struct process *p, const struct process_object *o)
+{
+	struct trace_type type = {
+		.runtime = o->first_runtime + o->d->roots.runtime,
+		.kind = TRACE_BLOCK_ON,
+		.name = "block_on",
+		.scheduler = "",
+		.file = "",
+	};
+
+	if (p->nr_types >= EVENT_TYPE_NONE)
+		return EVENT_TYPE_NONE;
+	p->nr_types++;
+	return trace_writer_type(p->writer, &type);
+}
+
+static void plan_redirects(struct process *p, const struct process_object *o, struct wire_object *w)
+{
+	const struct found_roots *roots = &o->d->roots;
+	uint32_t first = p->nr_redirects, type;
+
+	w->first_redirect = first;
+	w->nr_redirects = 0;
+	if (!roots->nr_redirects || roots->nr_redirects > WIRE_MAX_REDIRECTS - first)
+		return;
+	type = define_root_type(p, o);
+	for (uint32_t i = 0; i < roots->nr_redirects; i++) {
+		p->region->redirects[first + i] = roots->redirects[i];
+		p->region->redirects[first + i].type = type;
+	}
+	p->nr_redirects += roots->nr_redirects;
+	w->nr_redirects = roots->nr_redirects;
 }
 
 static void answer(struct process *p, struct catalog *c, uint32_t index)
@@ -131,6 +166,8 @@ static void answer(struct process *p, struct catalog *c, uint32_t index)
 		o.d = look(p, c, &o);
 		if (o.d && o.d->nr_tables)
 			o.nr_planned = plan(p, &o, first);
+		if (o.nr_planned)
+			plan_redirects(p, &o, w);
 	}
 	w->first_table = first;
 	w->nr_tables = o.nr_planned;

@@ -20,6 +20,7 @@ struct process_object {
 	const struct discovery *d; /* NULL: could not be looked at, or is another file by now */
 	uint32_t index;		   /* in region->objects */
 	uint32_t nr_planned;	   /* tables answered */
+	uint32_t first_runtime;	   /* of the file's runtimes, if there are tables */
 	int fd; /* of the file, if it has tables: its path may lead nowhere by the end; else -1 */
 };
 
@@ -28,6 +29,7 @@ struct process {
 	uint32_t door, pid, parent_pid;
 	uint32_t nr_execs;  /* images that this process was before */
 	uint32_t nr_tables; /* of the plan; the shared count is the target's to overwrite */
+	uint32_t nr_redirects; /* of the plan */
 	int pidfd;	    /* -1: unknown to the kernel under that number */
 	struct wire_region *region;
 	char *exe, *cwd;

@@ -198,6 +198,7 @@ static void draw_type(const struct table *t, const void *r, size_t width, struct
 	const struct compare_row *row = row_of(r);
 	const char *suffix = row->kind == TRACE_LOCAL	   ? " (local)"
 			     : row->kind == TRACE_BLOCKING ? " (blocking)"
+			     : row->kind == TRACE_BLOCK_ON ? " (root)"
 							   : "";
 	struct strbuf scratch = STRBUF_INIT;
 	size_t used = strlen(suffix);

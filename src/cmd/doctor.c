@@ -177,6 +177,7 @@ static void runtime_text(const struct discovery *d, uint32_t index, struct strbu
 		[TRACE_LOCAL] = "for local tasks",
 		[TRACE_BLOCKING] = "for blocking calls",
 		[TRACE_HELPER] = "of the runtime itself",
+		[TRACE_BLOCK_ON] = "", /* they have none */
 	};
 	const struct found_runtime *r = &d->runtimes[index];
 	uint32_t nr[ARRAY_SIZE(kinds)] = { 0 };
@@ -237,6 +238,7 @@ static const char *kind_name(enum trace_task_kind kind)
 		[TRACE_LOCAL] = "local",
 		[TRACE_BLOCKING] = "blocking",
 		[TRACE_HELPER] = "helper",
+		[TRACE_BLOCK_ON] = "block_on",
 	};
 
 	return names[kind];

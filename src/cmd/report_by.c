@@ -56,6 +56,7 @@ void draw_type(const struct table *t, uint16_t type, bool with_place, size_t wid
 	const struct recording_group *g = &rec->groups[recording_group_of(rec, type)];
 	const char *kind = g->kind == TRACE_LOCAL      ? " (local)"
 			   : g->kind == TRACE_BLOCKING ? " (blocking)"
+			   : g->kind == TRACE_BLOCK_ON ? " (root)"
 						       : "";
 	size_t start = out->len, len;
 	char suffix[32], name[32];

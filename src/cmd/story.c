@@ -85,8 +85,9 @@ static void write_head(struct story_writer *w, const struct model_task *t)
 	add_type(w, t->key.type);
 	strbuf_addf(out, "%s%s", style_off(&w->r->styles),
 		    t->kind == TRACE_TASK    ? ""
-		    : t->kind == TRACE_LOCAL ? " (local)"
-					     : " (blocking)");
+		    : t->kind == TRACE_LOCAL    ? " (local)"
+		    : t->kind == TRACE_BLOCK_ON ? " (root)"
+						: " (blocking)");
 	if (type && type->file[0]) {
 		strbuf_addf(out, "  %s", style_on(&w->r->styles, STYLE_DETAIL));
 		shorten_place(out, type->file, type->line, 60);

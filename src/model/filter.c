@@ -177,7 +177,7 @@ static int parse_count(const char *s, uint64_t *value)
 
 static int parse_word(const struct field *f, const char *s, uint64_t *value)
 {
-	unsigned nr = f->unit == UNIT_KIND ? TRACE_BLOCKING + 1 : MODEL_NR_ENDS;
+	unsigned nr = f->unit == UNIT_KIND ? TRACE_BLOCK_ON + 1 : MODEL_NR_ENDS;
 
 	for (*value = 0; *value < nr; ++*value)
 		if (strcmp(s, f->unit == UNIT_KIND ? model_kind_name(*value)
@@ -191,7 +191,7 @@ static int parse_value(struct condition *c, struct err *e)
 	static const char *const such_as[] = {
 		[UNIT_COUNT] = "a number",
 		[UNIT_TIME] = "a time such as 10ms or 1.5s",
-		[UNIT_KIND] = "task, local or blocking",
+		[UNIT_KIND] = "task, local, blocking or block_on",
 		[UNIT_END] = "alive, completed, cancelled, panicked or dropped",
 	};
 	const struct field *f = c->field;

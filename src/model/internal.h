@@ -19,6 +19,7 @@
  * whoever did has yet to stamp the wake, and may have lost its CPU before. There are few of them.
  */
 #define MODEL_LATE_GRACE_NS UINT64_C(1000000000)
+#define MODEL_MAX_OVER	    4
 
 /* Of a task, now. PENDING is decided by what comes next: idle if a wake, scheduled if a run. */
 enum task_state { TASK_RUNNING, TASK_SCHEDULED, TASK_PENDING, TASK_UNKNOWN, TASK_ENDED };
@@ -121,12 +122,19 @@ struct thread {
 	bool is_asleep;
 	bool was_seen;
 	bool ran_worker, ran_blocking;
+	/*
+	 * Runs of root futures that are over although their ends are yet to come, by the depth of
+	 * the stack at which those will come: a worker's own, which is none, and one whose thread
+	 * has gone on to run tasks.
+	 */
+	uint32_t over[MODEL_MAX_OVER], nr_over;
 };
 
 struct type {
 	uint32_t runtime;
 	enum trace_task_kind kind;
 	bool is_named, is_helper;
+	bool is_root;	      /* of root futures, which are no tasks */
 	bool is_by_addr;      /* events name its tasks by their addresses */
 	uint8_t places;	      /* MODEL_IN_WORKER, MODEL_OUTSIDE: where its tasks ran */
 	uint64_t spawn_bytes; /* of its allocations, 0 when not known */
@@ -232,6 +240,7 @@ bool life_spawned(struct model *m, uint64_t addr);
 void spawn_seen(struct model *m, const struct event *ev);
 void spawn_stack_seen(struct model *m, const struct event *ev);
 void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new);
+void spawn_forget(struct model *m, uint64_t addr); /* it becomes no task */
 void spawn_release(struct model *m);
 
 /* thread.c: stacks of runs, sleeping and waking */
@@ -312,6 +321,11 @@ static inline struct task *task_find(const struct model *m, const struct model_k
 static inline bool is_helper(const struct model *m, uint16_t type)
 {
 	return type < m->types.nr && m->types.v[type].is_helper;
+}
+
+static inline bool is_root(const struct model *m, uint16_t type)
+{
+	return type < m->types.nr && m->types.v[type].is_root;
 }
 
 static inline bool is_told(const struct model *m, const struct task *t)

@@ -18,6 +18,7 @@ struct model *model_new(const struct trace_type *types, uint32_t nr_types)
 					    .kind = types[i].kind,
 					    .is_named = types[i].name && types[i].name[0],
 					    .is_helper = types[i].kind == TRACE_HELPER,
+					    .is_root = types[i].kind == TRACE_BLOCK_ON,
 				    });
 	return m;
 }
@@ -121,6 +122,10 @@ static void feed_wake(struct model *m, const struct thread *thr, const struct ev
 	uint8_t flags = t && t->saw_shutdown ? ev->flags & ~EF_WAKE_ABORT : ev->flags;
 	struct model_waker w = thread_waker(m, thr, t ? &t->pub.key : &key, flags);
 
+	/* what wakes a root on its own thread, outside of all runs, is the driver there */
+	if (t && is_root(m, t->pub.key.type) && w.cause == MODEL_BY_THREAD &&
+	    t->pub.spawn_thread == thr->pub.thread)
+		w.cause = MODEL_BY_WORKER;
 	if (!t) {
 		/* Such a wake is stamped late and may come when the task is over and forgotten. */
 		if (ev->flags & (EF_WAKE_RUNNING | EF_WAKE_TRIED) || is_by_addr)
@@ -304,7 +309,8 @@ const char *model_sleep_name(uint8_t flags)
 
 const char *model_kind_name(enum trace_task_kind kind)
 {
-	static const char *const names[] = { "task", "local", "blocking", "helper" };
+	static const char *const names[] = { "task", "local", "blocking", "helper",
+					     "block_on" };
 
 	return kind < ARRAY_SIZE(names) ? names[kind] : "task";
 }

@@ -96,6 +96,14 @@ void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new)
 	t->pub.parent = sp->parent;
 }
 
+void spawn_forget(struct model *m, uint64_t addr)
+{
+	uint64_t index;
+
+	if (map_del(&m->spawn_by_addr, addr, &index))
+		vec_push(&m->free_spawns, index);
+}
+
 void spawn_release(struct model *m)
 {
 	map_release(&m->spawn_by_addr);

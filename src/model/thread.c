@@ -90,7 +90,7 @@ static void learn_kind(struct model *m, struct thread *thr, const struct frame *
 {
 	const struct model_key *outer = thr->stack.nr ? &thr->stack.v[0].key : &f->key;
 
-	if (f->flags & (EF_RUN_SHUTDOWN | EF_RUN_FINISHED))
+	if (f->flags & (EF_RUN_SHUTDOWN | EF_RUN_FINISHED) || is_root(m, outer->type))
 		return;
 	if (thr->stack.nr == 1 && kind_of(m, f->key.type) <= TRACE_LOCAL)
 		unmask_helper(m, outer->type);
@@ -109,7 +109,7 @@ static void note_place(struct model *m, const struct thread *thr, const struct f
 		m->types.v[f->key.type].places |= is_in_worker ? MODEL_IN_WORKER : MODEL_OUTSIDE;
 }
 
-void thread_run_start(struct model *m, struct thread *thr, const struct event *ev)
+static void begin_run(struct model *m, struct thread *thr, const struct event *ev)
 {
 	struct run_ref run = { thr->pub.thread, thr->stack.nr };
 	struct model_key key = key_of(m, ev);
@@ -221,11 +221,56 @@ static void pop_run(struct model *m, struct thread *thr)
 		thr->pub.busy_ns += m->now - f->start;
 }
 
+/*
+ * A root is polled until its thread parks, or turns to the tasks of its runtime: nobody tells of
+ * the latter. Tasks of a LocalSet run inside of its poll.
+ */
+static void leave_root(struct model *m, struct thread *thr, const struct event *ev)
+{
+	struct run_ref run = { thr->pub.thread, thr->stack.nr - 1 };
+	struct frame *f = top(thr);
+
+	/* a runtime may be dropped in its poll, and all tasks of that with it */
+	if (ev->type >= m->types.nr || m->types.v[ev->type].kind != TRACE_TASK ||
+	    m->types.v[ev->type].runtime != f->key.runtime || ev->flags & EF_RUN_SHUTDOWN ||
+	    thr->nr_over == MODEL_MAX_OVER)
+		return;
+	if (f->task)
+		task_run_end(m, f->task, run, 0);
+	pop_run(m, thr);
+	thr->over[thr->nr_over++] = thr->stack.nr;
+}
+
+/* A worker enters its runtime just as block_on does. True: that is all that begins here. */
+static bool is_workers_own(struct model *m, struct thread *thr, const struct event *ev)
+{
+	const struct frame *outer = top(thr);
+
+	if (!outer || !is_helper(m, outer->key.type) || thr->nr_over == MODEL_MAX_OVER)
+		return false;
+	spawn_forget(m, ev->addr);
+	thr->over[thr->nr_over++] = thr->stack.nr;
+	return true;
+}
+
+void thread_run_start(struct model *m, struct thread *thr, const struct event *ev)
+{
+	if (unlikely(is_root(m, ev->type)) && is_workers_own(m, thr, ev))
+		return;
+	if (unlikely(thr->stack.nr && is_root(m, top(thr)->key.type)))
+		leave_root(m, thr, ev);
+	begin_run(m, thr, ev);
+}
+
 void thread_run_end(struct model *m, struct thread *thr, uint8_t flags)
 {
 	struct run_ref run = { thr->pub.thread, thr->stack.nr - 1 };
 
 	thr->is_asleep = false;
+	if (unlikely(thr->nr_over && thr->over[thr->nr_over - 1] == thr->stack.nr)) {
+		thr->nr_over--;
+		return;
+	}
 	if (!thr->stack.nr) {
 		m->totals.nr_stray++;
 		return;
@@ -287,6 +332,7 @@ void thread_awake(struct model *m, struct thread *thr)
 void thread_stop(struct model *m, struct thread *thr)
 {
 	thr->is_asleep = false;
+	thr->nr_over = 0;
 	while (thr->stack.nr) {
 		struct run_ref run = { thr->pub.thread, thr->stack.nr - 1 };
 

@@ -91,6 +91,15 @@ static void give_names(struct finding *f, struct files *fs)
 	dwarf_close(f->dwarf);
 }
 
+/* From the file itself, each time: a cache that is wrong would be worse than slow. */
+static void find_roots(struct finding *f)
+{
+	f->roots.note = "";
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+		if (runtimes[i]->find_roots)
+			runtimes[i]->find_roots(f);
+}
+
 static void climb(struct discovery *d, const struct finding *f, const struct files *fs)
 {
 	if (fs->dwarf_note[0]) {
@@ -129,6 +138,7 @@ static void fill(struct discovery *d, struct finding *f, const struct files *fs,
 	d->nr_runtimes = f->runtimes.nr;
 	d->tables = f->tables.v;
 	d->nr_tables = f->tables.nr;
+	d->roots = f->roots;
 	climb(d, f, fs);
 }
 
@@ -160,6 +170,7 @@ struct discovery *discover_file(const char *path, const char *shown_path,
 		if (key && !fs.dwarf_note[0])
 			remember_put(opts->cache_dir, key, &f);
 	}
+	find_roots(&f);
 	fill(&o->d, &f, &fs, shown_path);
 	o->d.allocator = opts->allocator ? allocator_in(fs.img) : "";
 	symtab_free(f.syms);

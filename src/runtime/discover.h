@@ -40,6 +40,16 @@ struct found_table {
 	uint64_t size_bytes;
 };
 
+/*
+ * How root futures of Tokio are seen: by functions that they pass through. All of them or none.
+ */
+struct found_roots {
+	struct wire_redirect redirects[WIRE_MAX_REDIRECTS]; /* .type is not filled in */
+	uint32_t nr_redirects;				    /* 0: `note` says why */
+	uint32_t runtime;				    /* index into runtimes */
+	const char *note;
+};
+
 struct discovery {
 	const char *path;
 	const char *build_id;	/* hex, "" when there is none */
@@ -55,6 +65,7 @@ struct discovery {
 	struct found_runtime *runtimes;
 	struct found_table *tables;
 	uint32_t nr_runtimes, nr_tables;
+	struct found_roots roots;
 };
 
 struct discover_opts {

@@ -24,6 +24,7 @@ struct finding {
 	struct intern *strings;
 	VEC(struct found_runtime) runtimes;
 	VEC(struct found_table) tables;
+	struct found_roots roots;
 	bool was_named;	    /* there are tables, and names were looked for */
 	bool has_functions; /* debug info told the name of a table's function */
 	bool has_types;	    /* debug info told a future's type, not only its name */
@@ -33,6 +34,7 @@ struct runtime {
 	const char *name;
 	void (*recognise)(struct finding *f);
 	void (*give_names)(struct finding *f);
+	void (*find_roots)(struct finding *f); /* NULL: they are not seen */
 };
 
 extern const struct runtime runtime_tokio, runtime_async_task;

@@ -125,4 +125,5 @@ const struct runtime runtime_tokio = {
 	.name = "tokio",
 	.recognise = recognise,
 	.give_names = tokio_give_names,
+	.find_roots = tokio_find_roots,
 };

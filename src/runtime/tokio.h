@@ -29,6 +29,7 @@ static inline bool tokio_is_old(const struct found_table *t)
 bool tokio_is_typed(const struct found_table *t, unsigned slot);
 
 void tokio_give_names(struct finding *f);
+void tokio_find_roots(struct finding *f);
 
 /* Sets name and kind of a table from the type T as some source spells it. */
 void tokio_set_type(struct finding *f, struct found_table *t, const char *type, size_t len);

@@ -26,36 +26,38 @@ static const struct image_section *find_table(const struct image *img)
 	return dynsym;
 }
 
+/* One entry of the table. False: it is broken, or neither function nor object. */
+static bool read_symbol(const struct image *img, const uint8_t *entry,
+			const struct image_section *names, struct symbol *to, uint64_t *nr_broken)
+{
+	Elf64_Sym sym;
+
+	memcpy(&sym, entry, sizeof(sym));
+	if ((ELF64_ST_TYPE(sym.st_info) != STT_FUNC && ELF64_ST_TYPE(sym.st_info) != STT_OBJECT) ||
+	    sym.st_shndx == SHN_UNDEF)
+		return false;
+	to->name = image_string(img, names->off + sym.st_name, names->off + names->size_bytes);
+	to->va = sym.st_value;
+	to->size_bytes = sym.st_size;
+	to->is_function = ELF64_ST_TYPE(sym.st_info) == STT_FUNC;
+	*nr_broken += !to->name;
+	return to->name;
+}
+
 static void load(struct symtab *t, const struct image *img, const struct image_section *s,
 		 const struct image_section *names)
 {
 	const uint8_t *data = image_section_data(img, s);
-	uint64_t nr = s->size_bytes / sizeof(Elf64_Sym), end = names->off + names->size_bytes;
+	uint64_t nr = s->size_bytes / sizeof(Elf64_Sym);
 
 	if (!data || !image_section_data(img, names)) {
 		t->nr_broken++;
 		return;
 	}
 	t->v = xcalloc(nr, sizeof(*t->v));
-	for (uint64_t i = 0; i < nr; i++) {
-		struct symbol *to = &t->v[t->nr];
-		Elf64_Sym sym;
-
-		memcpy(&sym, data + i * sizeof(sym), sizeof(sym));
-		if ((ELF64_ST_TYPE(sym.st_info) != STT_FUNC &&
-		     ELF64_ST_TYPE(sym.st_info) != STT_OBJECT) ||
-		    sym.st_shndx == SHN_UNDEF)
-			continue;
-		to->name = image_string(img, names->off + sym.st_name, end);
-		if (!to->name) {
-			t->nr_broken++;
-			continue;
-		}
-		to->va = sym.st_value;
-		to->size_bytes = sym.st_size;
-		to->is_function = ELF64_ST_TYPE(sym.st_info) == STT_FUNC;
-		t->nr++;
-	}
+	for (uint64_t i = 0; i < nr; i++)
+		t->nr += read_symbol(img, data + i * sizeof(Elf64_Sym), names, &t->v[t->nr],
+				     &t->nr_broken);
 	if (t->nr)
 		qsort(t->v, t->nr, sizeof(*t->v), by_va);
 }
@@ -76,6 +78,23 @@ void symtab_free(struct symtab *t)
 		return;
 	free(t->v);
 	free(t);
+}
+
+void symtab_each_function(const struct image *img, void (*fn)(void *arg, const struct symbol *s),
+			  void *arg)
+{
+	const struct image_section *s = image_section(img, ".symtab"), *names;
+	const uint8_t *data = s ? image_section_data(img, s) : NULL;
+	uint64_t nr_broken = 0;
+	struct symbol symbol;
+
+	names = data && s->link < img->nr_sections ? &img->sections[s->link] : NULL;
+	if (!names || !image_section_data(img, names))
+		return;
+	for (uint64_t i = 0; i < s->size_bytes / sizeof(Elf64_Sym); i++)
+		if (read_symbol(img, data + i * sizeof(Elf64_Sym), names, &symbol, &nr_broken) &&
+		    symbol.is_function)
+			fn(arg, &symbol);
 }
 
 const struct symbol *symtab_at(const struct symtab *t, uint64_t va, size_t *nr)

@@ -24,6 +24,12 @@ struct symtab {
 /* Never fails: no .symtab (then .dynsym is taken), a broken one: fewer or no symbols. */
 struct symtab *symtab_new(const struct image *img);
 void symtab_free(struct symtab *t);
+/*
+ * The functions of the file's own .symtab, in no order and without the cost of one. fn is told the
+ * same as `symtab.v` would hold.
+ */
+void symtab_each_function(const struct image *img, void (*fn)(void *arg, const struct symbol *s),
+			  void *arg);
 /* The first symbol at exactly va, and how many there are; NULL when none. */
 const struct symbol *symtab_at(const struct symtab *t, uint64_t va, size_t *nr);
 

@@ -108,7 +108,7 @@ static bool load_type(struct load *l, struct cursor *c)
 	t = &l->types.v[number];
 	t->runtime = take_field(c);
 	kind = take_field(c);
-	t->kind = kind <= TRACE_HELPER ? kind : TRACE_TASK;
+	t->kind = kind <= TRACE_BLOCK_ON ? kind : TRACE_TASK;
 	t->name = take_string(l, c);
 	t->scheduler = take_string(l, c);
 	t->file = take_string(l, c);

@@ -43,7 +43,8 @@ enum trace_task_kind {
 	TRACE_TASK,
 	TRACE_LOCAL,
 	TRACE_BLOCKING,
-	TRACE_HELPER /* worker launch etc. */
+	TRACE_HELPER,  /* worker launch etc. */
+	TRACE_BLOCK_ON /* a root future, which is no task: a thread waits for it in block_on */
 };
 
 /* The future type behind one task table. One type may have several tables, and so several entries.

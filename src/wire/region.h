@@ -46,6 +46,8 @@
 #define WIRE_MAX_STACKS	 16384 /* a power of two */
 #define WIRE_STACK_WORDS 256   /* a bit for each of them */
 #define WIRE_MAX_FRAMES	 62
+#define WIRE_MAX_REDIRECTS 16
+#define WIRE_MOVED_BYTES 16
 
 enum wire_clock { WIRE_CLOCK_TSC = 1, WIRE_CLOCK_MONOTONIC = 2 };
 
@@ -106,6 +108,9 @@ struct wire_object {
 	uint64_t base; /* run-time address = base + va */
 	uint64_t first_table, nr_tables;
 	uint32_t nr_hooked, nr_refused; /* refused: memory did not agree with the plan */
+	uint32_t first_redirect, nr_redirects;
+	uint32_t nr_redirected; /* all of them, or none */
+	uint32_t pad;
 	uint8_t build_id[WIRE_BUILD_ID];
 	char path[WIRE_PATH_MAX]; /* "" for the executable: see /proc/PID/exe */
 };
@@ -145,6 +150,29 @@ struct wire_table {
 	uint32_t stage_off;   /* in the task: where future or output begin (after the id) */
 	uint32_t trailer_off; /* in the task: where they end */
 	uint32_t pad2;
+};
+
+/* Functions of Tokio that a root future passes through; see docs/INTERNALS.md. */
+enum wire_redirect_kind {
+	WIRE_ROOT_BEGIN = 1, /* RngSeedGenerator::next_seed: a thread enters a runtime, or a runtime
+				is built */
+	WIRE_ROOT_END,	     /* a guard of a thread that entered is dropped */
+	WIRE_ROOT_PARK,	     /* park::Inner::park: the thread waits for its waker */
+	WIRE_ROOT_UNPARK,    /* park::Inner::unpark */
+	WIRE_ROOT_DRIVE,     /* current_thread::Context::park and park_yield */
+};
+
+/*
+ * A function whose first instructions give way to a jump to our hook. They are whole, do not depend
+ * on where they lie, and nothing jumps into their middle: the tool has made sure.
+ */
+struct wire_redirect {
+	uint64_t va;
+	uint8_t bytes[WIRE_MOVED_BYTES]; /* as they must be in memory */
+	uint8_t nr_bytes;
+	uint8_t kind;	 /* enum wire_redirect_kind */
+	uint16_t type;	 /* of root futures; EVENT_TYPE_NONE: there are too many types */
+	uint32_t flag_off; /* WIRE_ROOT_DRIVE: of the scheduler's flag `woken`, in its handle */
 };
 
 enum wire_thread_state {
@@ -238,6 +266,7 @@ struct wire_region {
 	uint64_t lost[EV_MAX]; /* events of threads without a slot */
 	struct wire_object objects[WIRE_MAX_OBJECTS];
 	struct wire_table tables[WIRE_MAX_TABLES];
+	struct wire_redirect redirects[WIRE_MAX_REDIRECTS];
 	uint64_t stacks_used[WIRE_STACK_WORDS]; /* a bit for each stack that is filled in */
 	struct wire_stack stacks[WIRE_MAX_STACKS];
 	struct wire_thread threads[WIRE_MAX_THREADS] __attribute__((aligned(WIRE_PAGE)));
@@ -283,6 +312,7 @@ _Static_assert(sizeof(struct wire_door) == 8, "wire_door");
 _Static_assert(sizeof(struct wire_lobby) <= WIRE_PAGE, "the lobby is one page");
 _Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16,
 	       "wire_table has no hidden padding");
+_Static_assert(sizeof(struct wire_redirect) == 32, "wire_redirect");
 _Static_assert(sizeof(struct wire_stack) == 512, "wire_stack");
 _Static_assert(WIRE_STACK_WORDS * 64 == WIRE_MAX_STACKS, "stacks_used");
 _Static_assert(sizeof(struct wire_thread) == 1024, "wire_thread");

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "agent/redirect.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define PAGE_MASK (~(uint64_t)(WIRE_PAGE - 1))
+#define REACH	  (UINT64_C(1) << 30) /* a near jump reaches twice as far */
+#define STEP	  (UINT64_C(1) << 20)
+#define JUMP	  5
+
+/* What lies in our page for each: a way to the hook, and the instructions that were moved. */
+struct thunk {
+	uint8_t jump[6]; /* jmp *hook(%rip) */
+	uint8_t pad[2];
+	uint64_t hook;
+	uint8_t moved[WIRE_MOVED_BYTES + JUMP + 11];
+};
+_Static_assert(sizeof(struct thunk) == 48, "thunk");
+_Static_assert(sizeof(struct thunk) * WIRE_MAX_REDIRECTS <= WIRE_PAGE, "all in one page");
+
+struct redirect redirects[WIRE_MAX_REDIRECTS];
+static uint32_t nr_used;
+
+static bool is_single_thread(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/task", &st) == 0 && st.st_nlink == 3;
+}
+
+/* Does it lie in code that the object has, and is that as planned? */
+static bool agrees(const struct patch_object *o, const struct wire_redirect *r)
+{
+	if (r->nr_bytes < JUMP || r->nr_bytes > WIRE_MOVED_BYTES)
+		return false;
+	for (unsigned i = 0; i < o->nr_phdrs; i++) {
+		const ElfW(Phdr) *ph = &o->phdrs[i];
+
+		if (ph->p_type == PT_LOAD && ph->p_flags & PF_X && !(ph->p_flags & PF_W) &&
+		    r->va >= ph->p_vaddr && r->va + r->nr_bytes <= ph->p_vaddr + ph->p_filesz)
+			return memcmp((void *)(o->base + r->va), r->bytes, r->nr_bytes) == 0;
+	}
+	return false;
+}
+
+/* A page that a near jump from addr reaches. */
+static struct thunk *map_near(uint64_t addr)
+{
+	addr &= PAGE_MASK;
+	for (uint64_t off = STEP; off < REACH && off < addr; off += STEP) {
+		void *page = mmap((void *)(addr - off), WIRE_PAGE, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+		if (page == (void *)(addr - off))
+			return page;
+		if (page != MAP_FAILED) /* a kernel that takes the address for a hint */
+			munmap(page, WIRE_PAGE);
+	}
+	return NULL;
+}
+
+static void put_jump(uint8_t *at, uint64_t from, uint64_t to)
+{
+	int32_t distance = to - from - JUMP;
+
+	at[0] = 0xe9;
+	memcpy(at + 1, &distance, sizeof(distance));
+}
+
+static void fill_thunk(struct thunk *t, const struct wire_redirect *r, uint64_t addr,
+		       const void *hook)
+{
+	static const uint8_t jump[6] = { 0xff, 0x25, 0x02, 0x00, 0x00, 0x00 };
+
+	memcpy(t->jump, jump, sizeof(jump));
+	t->hook = (uint64_t)hook;
+	memcpy(t->moved, r->bytes, r->nr_bytes);
+	put_jump(t->moved + r->nr_bytes, (uint64_t)t->moved + r->nr_bytes, addr + r->nr_bytes);
+}
+
+static int protect(uint64_t addr, unsigned len, int prot)
+{
+	uint64_t from = addr & PAGE_MASK, to = (addr + len + WIRE_PAGE - 1) & PAGE_MASK;
+
+	return mprotect((void *)from, to - from, prot);
+}
+
+static bool write_jump(uint64_t addr, const struct thunk *t)
+{
+	uint8_t jump[JUMP];
+
+	if (protect(addr, JUMP, PROT_READ | PROT_WRITE) < 0)
+		return false;
+	put_jump(jump, addr, (uint64_t)t);
+	memcpy((void *)addr, jump, JUMP);
+	return protect(addr, JUMP, PROT_READ | PROT_EXEC) == 0;
+}
+
+static void take_back(uint64_t base, const struct wire_redirect *plan, uint32_t nr)
+{
+	for (const struct wire_redirect *r = plan; r < plan + nr; r++) {
+		uint64_t addr = base + r->va;
+
+		if (protect(addr, JUMP, PROT_READ | PROT_WRITE) == 0)
+			memcpy((void *)addr, r->bytes, JUMP);
+		protect(addr, JUMP, PROT_READ | PROT_EXEC);
+	}
+}
+
+uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *plan, uint32_t nr)
+{
+	struct thunk *page;
+
+	if (!nr || nr > WIRE_MAX_REDIRECTS - nr_used || !is_single_thread())
+		return 0;
+	for (const struct wire_redirect *r = plan; r < plan + nr; r++)
+		if (!agrees(o, r))
+			return 0;
+	page = map_near(o->base + plan[0].va);
+	if (!page)
+		return 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		struct redirect *to = &redirects[nr_used + i];
+		uint64_t addr = o->base + plan[i].va;
+
+		fill_thunk(&page[i], &plan[i], addr, root_hooks[nr_used + i]);
+		*to = (struct redirect){ (hook_fn)page[i].moved, plan[i].flag_off, plan[i].type,
+					 plan[i].kind, addr };
+	}
+	if (mprotect(page, WIRE_PAGE, PROT_READ | PROT_EXEC) < 0) {
+		munmap(page, WIRE_PAGE);
+		return 0;
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		if (!write_jump(o->base + plan[i].va, &page[i])) {
+			take_back(o->base, plan, i + 1);
+			return 0;
+		}
+	nr_used += nr;
+	return nr;
+}
+
+uint32_t redirect_again(uint64_t base, const struct wire_redirect *plan, uint32_t nr)
+{
+	uint32_t done = 0;
+
+	for (uint32_t i = 0; i < nr && nr <= WIRE_MAX_REDIRECTS; i++)
+		for (uint32_t k = 0; k < nr_used; k++)
+			if (redirects[k].addr == base + plan[i].va) {
+				redirects[k].type = plan[i].type;
+				done++;
+			}
+	return done;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Functions of the program whose calls come to us first. The first instructions of such a function
+ * give way to a jump, and are moved to a page of ours nearby, from where a jump leads on into the
+ * rest. All of them are written, or none; and only while the process has a single thread, before any
+ * of the program's own code runs.
+ */
+#ifndef AGENT_REDIRECT_H
+#define AGENT_REDIRECT_H
+
+#include "agent/agent.h"
+
+struct redirect {
+	hook_fn moved; /* the function, as if it were not redirected */
+	uint32_t flag_off;
+	uint16_t type;
+	uint8_t kind; /* enum wire_redirect_kind */
+	uint64_t addr;
+};
+
+extern struct redirect redirects[WIRE_MAX_REDIRECTS] HIDDEN;
+extern const void *const root_hooks[WIRE_MAX_REDIRECTS] HIDDEN; /* hooks_roots.c: one for each */
+
+/* Returns how many were written: nr, or 0. */
+uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *plan,
+		      uint32_t nr) HIDDEN;
+/* The same in a forked child, where they are. */
+uint32_t redirect_again(uint64_t base, const struct wire_redirect *plan, uint32_t nr) HIDDEN;
+
+#endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Runs of root futures in the ring. They look like those of tasks that have no ids: the address of a
+ * stack frame stands for the id, and the reader gives numbers.
+ */
+#include "agent/ring.h"
+
+void core_root_start(struct core_run *run, uint64_t key, uint16_t type)
+{
+	struct core_page *p = &core_page;
+	struct wire_thread *t = self(p, EV_RUN_START);
+	uint64_t limit, *at;
+
+	*run = (struct core_run){ .header = key, .bits = CORE_ROOT, .state = (uint64_t)t };
+	if (!t)
+		return;
+	at = reserve(p, t, EV_RUN_START, EVENT_WORDS_RUN_START, EVENT_WORDS_RUN_END, &limit);
+	run->outer = (struct core_run *)t->run;
+	t->run = (uint64_t)run;
+	if (!at)
+		return;
+	run->bits |= CORE_RECORDED;
+	at[1] = EVENT_WORD1(key, type);
+	at[2] = key;
+	at[0] = EVENT_WORD0(EV_RUN_START, 0, ticks_now(p));
+	publish(t, t->head + EVENT_WORDS_RUN_START, limit - EVENT_WORDS_RUN_END);
+}
+
+void core_root_begin(struct core_run *run, uint64_t key, uint16_t type, uint32_t stack)
+{
+	core_spawn(key, 0, stack);
+	core_root_start(run, key, type);
+}
+
+void core_root_end(struct core_run *run, unsigned flags)
+{
+	struct wire_thread *t = (struct wire_thread *)run->state;
+	struct core_page *p = &core_page;
+
+	/* not after a fork; and only the innermost run can end */
+	if (!t || !is_current(p, t) || t->run != (uint64_t)run)
+		return;
+	if (flags & EF_END_COMPLETE && run->bits & CORE_ESCAPED)
+		flags |= EF_END_PANICKED;
+	if (run->bits & CORE_RECORDED) {
+		write_end(t, run, flags, ticks_now(p));
+	} else {
+		t->run = (uint64_t)run->outer;
+		count_lost(t, EV_RUN_END);
+	}
+}
+
+void core_root_wake(uint64_t key, uint16_t type, unsigned flags)
+{
+	struct core_page *p = &core_page;
+	struct wire_thread *t = self(p, EV_WAKE);
+
+	if (t)
+		put2(p, t, EV_WAKE, flags, EVENT_WORD1(key, type));
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The future that a thread waits for in block_on is no task and goes through no table. But around it
+ * are functions that no build inlines away, which symbols name:
+ *
+ *	next_seed		called once when a thread enters a runtime (and when one is built)
+ *	park::Inner::park	block_on of the multi-threaded runtime: poll, park, poll, park …
+ *	park::Inner::unpark	what its waker does
+ *	Context::park, park_yield	block_on of the current_thread runtime: it runs tasks and drives
+ *				I/O in between, and polls the root whenever its flag `woken` is set
+ *	drop of a guard		the thread leaves the runtime
+ *
+ * All must be there, once each, and fit to be redirected; otherwise root futures are not seen.
+ */
+#include <string.h>
+
+#include "runtime/tokio.h"
+#include "symbol/code.h"
+#include "symbol/demangle.h"
+
+struct place {
+	const char *mark; /* in the mangled name, to find it quickly */
+	const char *type, *method;
+	uint8_t kind; /* enum wire_redirect_kind; 0: only looked at */
+};
+
+static const struct place places[] = {
+	{ "9next_seed", "tokio::util::rand::rt::RngSeedGenerator", "next_seed", WIRE_ROOT_BEGIN },
+	{ "9next_seed", "tokio::util::rand::RngSeedGenerator", "next_seed", WIRE_ROOT_BEGIN },
+	{ "5Inner4park", "tokio::runtime::park::Inner", "park", WIRE_ROOT_PARK },
+	{ "5Inner6unpark", "tokio::runtime::park::Inner", "unpark", WIRE_ROOT_UNPARK },
+	{ "7Context4park", "tokio::runtime::scheduler::current_thread::Context", "park",
+	  WIRE_ROOT_DRIVE },
+	{ "7Context10park_yield", "tokio::runtime::scheduler::current_thread::Context",
+	  "park_yield", WIRE_ROOT_DRIVE },
+	{ "7Context13park_internal", "tokio::runtime::scheduler::current_thread::Context",
+	  "park_internal", WIRE_ROOT_DRIVE },
+	{ "EnterRuntimeGuard", "tokio::runtime::context::runtime::EnterRuntimeGuard", "drop",
+	  WIRE_ROOT_END },
+	{ "EnterRuntimeGuard", "tokio::runtime::context::EnterRuntimeGuard", "drop", WIRE_ROOT_END },
+	{ "SetCurrentGuard", "tokio::runtime::context::current::SetCurrentGuard", "drop",
+	  WIRE_ROOT_END },
+	{ "SetCurrentGuard", "tokio::runtime::context::SetCurrentGuard", "drop", WIRE_ROOT_END },
+	/* where the flag is: unoptimised code has the first, all other the second */
+	{ "11reset_woken", "tokio::runtime::scheduler::current_thread::Handle", "reset_woken", 0 },
+	{ "19wake_by_ref_arc_raw", "tokio::util::wake", "wake_by_ref_arc_raw", 0 },
+};
+
+enum { BEGIN = 0, PARK = 2, UNPARK, DRIVE, YIELD, DRIVE_INNER, RESET_WOKEN = 11, WAKE_BY_REF };
+
+struct match {
+	struct symbol symbol;
+	const struct place *place;
+	bool is_merged; /* another function has the same address */
+};
+
+struct search {
+	const struct finding *f;
+	VEC(struct match) matches;
+};
+
+/* "<a::T as core::ops::drop::Drop>::drop", "core::ptr::drop_in_place<a::T>" */
+static bool is_drop(const char *type, const char *name)
+{
+	static const char *const heads[] = { "<", "core::ptr::drop_in_place<",
+					     "core::ptr::drop_in_place::<" };
+	static const char *const tails[] = { " as core::ops::drop::Drop>::drop", ">", ">" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+		size_t head = strlen(heads[i]), len = strlen(type);
+
+		if (strncmp(name, heads[i], head) == 0 && strncmp(name + head, type, len) == 0 &&
+		    strcmp(name + head + len, tails[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* "a::T::f" and "<a::T>::f" */
+static bool is_at(const struct place *p, const char *name)
+{
+	const char *rest;
+	size_t len = strlen(p->type);
+
+	if (p->kind == WIRE_ROOT_END)
+		return is_drop(p->type, name);
+	rest = *name == '<' ? name + 1 : name;
+	if (strncmp(rest, p->type, len) != 0)
+		return false;
+	rest += len;
+	if (*name == '<' && *rest++ != '>')
+		return false;
+	if (strncmp(rest, "::", 2) != 0)
+		return false;
+	rest += 2;
+	len = strlen(p->method);
+	return strncmp(rest, p->method, len) == 0 &&
+	       (rest[len] == '\0' || str_has_prefix(rest + len, "::<"));
+}
+
+static void look_at(void *arg, const struct symbol *s)
+{
+	struct search *search = arg;
+	char *name = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		if (!strstr(s->name, places[i].mark))
+			continue;
+		if (!name)
+			name = demangle(s->name);
+		if (!name)
+			return;
+		if (!is_at(&places[i], name))
+			continue;
+		vec_push(&search->matches, (struct match){ .symbol = *s, .place = &places[i] });
+		break;
+	}
+	free(name);
+}
+
+/* One body for several functions: whose call it is cannot be told. */
+static void look_for_merged(void *arg, const struct symbol *s)
+{
+	struct search *search = arg;
+
+	vec_each (m, &search->matches)
+		if (m->symbol.va == s->va && strcmp(m->symbol.name, s->name) != 0)
+			m->is_merged = true;
+}
+
+static const struct match *only(const struct search *s, unsigned place)
+{
+	const struct match *found = NULL;
+
+	vec_each (m, &s->matches)
+		if (m->place == &places[place] ||
+		    (m->place->kind == places[place].kind && place == BEGIN)) {
+			if (found && found->symbol.va != m->symbol.va)
+				return NULL;
+			found = m;
+		}
+	return found && !found->is_merged ? found : NULL;
+}
+
+static bool add(struct finding *f, const struct match *m, uint32_t flag_off)
+{
+	uint64_t len = m->symbol.size_bytes;
+	const uint8_t *code = image_at(f->img, m->symbol.va, len);
+	struct wire_redirect *r = &f->roots.redirects[f->roots.nr_redirects];
+
+	if (!code || f->roots.nr_redirects == WIRE_MAX_REDIRECTS)
+		return false;
+	*r = (struct wire_redirect){ .va = m->symbol.va,
+				     .kind = m->place->kind,
+				     .type = EVENT_TYPE_NONE,
+				     .flag_off = flag_off };
+	r->nr_bytes = code_movable(code, len, WIRE_MOVED_BYTES);
+	memcpy(r->bytes, code, r->nr_bytes);
+	f->roots.nr_redirects += r->nr_bytes > 0;
+	return r->nr_bytes > 0;
+}
+
+/* All that know where the flag is must agree. */
+static bool find_flag(const struct search *s, uint32_t *off)
+{
+	uint32_t nr = 0, found;
+
+	vec_each (m, &s->matches) {
+		bool is_reset = m->place == &places[RESET_WOKEN];
+
+		if (!is_reset && m->place != &places[WAKE_BY_REF])
+			continue;
+		if (!code_find_flag(s->f->img, m->symbol.va, is_reset, &found))
+			continue;
+		if (nr++ && found != *off)
+			return false;
+		*off = found;
+	}
+	return nr > 0;
+}
+
+static unsigned add_ends(struct finding *f, const struct search *s)
+{
+	unsigned nr = 0;
+
+	vec_each (m, &s->matches)
+		if (m->place->kind == WIRE_ROOT_END && !m->is_merged)
+			nr += add(f, m, 0);
+	return nr;
+}
+
+/* With a single caller the outer ones are inlined into it, and call the inner one. */
+static bool is_needed(const struct search *s, unsigned place)
+{
+	bool has_outer = only(s, DRIVE) && only(s, YIELD);
+
+	return place == DRIVE_INNER		? !has_outer
+	       : place == DRIVE || place == YIELD ? has_outer
+						: true;
+}
+
+static const char *plan(struct finding *f, const struct search *s)
+{
+	static const unsigned needed[] = { BEGIN, PARK, UNPARK, DRIVE, YIELD, DRIVE_INNER };
+	uint32_t flag_off = 0;
+
+	if (!s->matches.nr)
+		return "it has no symbols: build with `strip = false`, or strip = \"debuginfo\"";
+	if (!find_flag(s, &flag_off))
+		return "how this build of Tokio marks that a root future was woken is not known";
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
+		const struct match *m = only(s, needed[i]);
+
+		if (!is_needed(s, needed[i]))
+			continue;
+		if (!m)
+			return "a function of Tokio that they pass through is missing, or there twice";
+		if (!add(f, m, flag_off))
+			return "a function of Tokio that they pass through cannot be redirected";
+	}
+	return add_ends(f, s) ? "" : "that a thread leaves a runtime cannot be seen";
+}
+
+void tokio_find_roots(struct finding *f)
+{
+	struct search s = { .f = f };
+	size_t i = 0;
+
+	while (i < f->runtimes.nr && strcmp(f->runtimes.v[i].name, "tokio") != 0)
+		i++;
+	if (i == f->runtimes.nr || !f->runtimes.v[i].nr_tables)
+		return;
+	f->roots.runtime = i;
+	symtab_each_function(f->img, look_at, &s);
+	if (s.matches.nr)
+		symtab_each_function(f->img, look_for_merged, &s);
+	f->roots.note = plan(f, &s);
+	if (*f->roots.note)
+		f->roots.nr_redirects = 0;
+	vec_release(&s.matches);
+}

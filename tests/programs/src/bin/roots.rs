@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Root futures of block_on, each with the number of times that it was polled. `roots mt | ct | local | mixed`
+//!
+//! One JSON object a root, in the order in which they begin.
+
+use std::future::{poll_fn, Future};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{yield_now, LocalSet};
+use tokio::time::sleep;
+
+/// Counts its polls, and says so when it is over.
+struct Root<F> {
+	label: &'static str,
+	polls: u64,
+	inner: Pin<Box<F>>,
+}
+
+impl<F: Future> Future for Root<F> {
+	type Output = F::Output;
+	fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+		self.polls += 1;
+		let this = &mut *self;
+		this.inner.as_mut().poll(cx)
+	}
+}
+
+impl<F> Drop for Root<F> {
+	fn drop(&mut self) {
+		println!("{{\"root\":\"{}\",\"polls\":{}}}", self.label, self.polls);
+	}
+}
+
+fn root<F: Future>(label: &'static str, inner: F) -> Root<F> {
+	Root {
+		label,
+		polls: 0,
+		inner: Box::pin(inner),
+	}
+}
+
+/// Wakes itself directly, which the compiler may see through.
+async fn wakes_itself(times: u64) {
+	let mut left = times;
+	poll_fn(|cx| {
+		if left == 0 {
+			return Poll::Ready(());
+		}
+		left -= 1;
+		cx.waker().wake_by_ref();
+		Poll::Pending
+	})
+	.await
+}
+
+async fn waits_for_tasks() {
+	let (tx, mut rx) = mpsc::channel(1);
+	let producer = tokio::spawn(async move {
+		for i in 0..17u64 {
+			tx.send(i).await.unwrap();
+			if i % 3 == 0 {
+				yield_now().await;
+			}
+		}
+	});
+	let mut sum = 0;
+	while let Some(i) = rx.recv().await {
+		sum += i;
+	}
+	producer.await.unwrap();
+	assert_eq!(sum, 136);
+}
+
+async fn selects() {
+	let (tx, rx) = oneshot::channel();
+	let task = tokio::spawn(async move {
+		sleep(Duration::from_millis(3)).await;
+		tx.send(()).unwrap();
+	});
+	let mut rx = Box::pin(rx);
+	let mut tick = Box::pin(sleep(Duration::from_millis(1)));
+	let mut ticks = 0;
+	poll_fn(|cx| {
+		while tick.as_mut().poll(cx).is_ready() {
+			tick = Box::pin(sleep(Duration::from_millis(1)));
+			ticks += 1;
+		}
+		rx.as_mut().poll(cx)
+	})
+	.await
+	.unwrap();
+	task.await.unwrap();
+	assert!(ticks < 1000);
+}
+
+async fn woken_by_thread() {
+	let woken = Arc::new(AtomicU64::new(0));
+	let seen = woken.clone();
+	let mut thread = None;
+	poll_fn(|cx| {
+		if seen.load(SeqCst) == 1 {
+			return Poll::Ready(());
+		}
+		if thread.is_none() {
+			let (waker, woken) = (cx.waker().clone(), woken.clone());
+			thread = Some(std::thread::spawn(move || {
+				std::thread::sleep(Duration::from_millis(5));
+				woken.store(1, SeqCst);
+				waker.wake();
+			}));
+		}
+		Poll::Pending
+	})
+	.await;
+	thread.unwrap().join().unwrap();
+}
+
+fn all(rt: &Runtime) {
+	rt.block_on(root("ready", async {}));
+	rt.block_on(root("yields", async {
+		for _ in 0..10 {
+			yield_now().await;
+		}
+	}));
+	rt.block_on(root("wakes_itself", wakes_itself(7)));
+	rt.block_on(root("sleeps", async {
+		for _ in 0..5 {
+			sleep(Duration::from_millis(2)).await;
+		}
+	}));
+	rt.block_on(root("tasks", waits_for_tasks()));
+	rt.block_on(root("select", selects()));
+	rt.block_on(root("thread", woken_by_thread()));
+	for _ in 0..3 {
+		rt.block_on(root("again", yield_now()));
+	}
+	let handle = rt.spawn(async { panic!("meant") });
+	rt.block_on(root("joins", async { handle.await.unwrap_err() }));
+}
+
+fn mt() -> Runtime {
+	Builder::new_multi_thread()
+		.worker_threads(2)
+		.enable_all()
+		.build()
+		.unwrap()
+}
+
+fn ct() -> Runtime {
+	Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+fn local() {
+	let rt = ct();
+	let set = LocalSet::new();
+	set.block_on(
+		&rt,
+		root("local_set", async {
+			let tasks: Vec<_> = (0..5)
+				.map(|i| {
+					tokio::task::spawn_local(async move {
+						for _ in 0..i {
+							yield_now().await;
+						}
+						sleep(Duration::from_millis(1)).await;
+					})
+				})
+				.collect();
+			for task in tasks {
+				task.await.unwrap();
+			}
+		}),
+	);
+	drop(set);
+	/* a runtime without drivers parks in another way */
+	let bare = Builder::new_current_thread().build().unwrap();
+	bare.block_on(root("bare", async {
+		yield_now().await;
+		woken_by_thread().await;
+	}));
+}
+
+fn mixed() {
+	let first = mt();
+	first.block_on(root("first", sleep(Duration::from_millis(1))));
+	let handle = first.handle().clone();
+	std::thread::spawn(move || {
+		handle.block_on(root("handle", async {
+			tokio::spawn(yield_now()).await.unwrap();
+			sleep(Duration::from_millis(2)).await;
+		}))
+	})
+	.join()
+	.unwrap();
+	first.block_on(root("nested", async {
+		tokio::spawn(async {
+			tokio::task::block_in_place(|| {
+				Handle::current().block_on(root("in_task", async {
+					yield_now().await;
+					sleep(Duration::from_millis(2)).await;
+				}))
+			})
+		})
+		.await
+		.unwrap();
+		tokio::task::spawn_blocking(|| {
+			Handle::current().block_on(root("in_blocking", sleep(Duration::from_millis(1))))
+		})
+		.await
+		.unwrap();
+	}));
+	drop(first);
+	let second = ct();
+	second.block_on(root("second", async {
+		tokio::spawn(yield_now()).await.unwrap();
+	}));
+	drop(second);
+	/* no root: these wait without a runtime, by the same parker */
+	let (tx, mut rx) = mpsc::channel(1);
+	let thread = std::thread::spawn(move || {
+		for i in 0..5u64 {
+			std::thread::sleep(Duration::from_millis(1));
+			tx.blocking_send(i).unwrap();
+		}
+	});
+	while rx.blocking_recv().is_some() {}
+	thread.join().unwrap();
+	let last = mt();
+	last.block_on(root("last", yield_now()));
+}
+
+fn main() {
+	match std::env::args().nth(1).as_deref() {
+		Some("mt") => all(&mt()),
+		Some("ct") => all(&ct()),
+		Some("local") => local(),
+		Some("mixed") => mixed(),
+		_ => {
+			eprintln!("usage: roots mt | ct | local | mixed");
+			std::process::exit(2);
+		}
+	}
+}
