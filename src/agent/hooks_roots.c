@@ -10,7 +10,7 @@
 #include "agent/redirect.h"
 
 #define MAX_NESTED 4
-#define NR_PARKED  256 /* a power of two */
+#define NR_WAITING 256 /* a power of two */
 #define NR_TRIES   8
 #define HANDLE_MAX 4096 /* bytes of a scheduler's handle, at most */
 
@@ -18,6 +18,7 @@ struct root {
 	uint64_t frame;	     /* of the call that began it; its key */
 	uint64_t park_frame; /* of the call that parks it, 0: not parked yet */
 	uint64_t seed;	     /* somewhere in the handle of its runtime */
+	uint64_t parker, handle; /* by which it waits, 0: not yet */
 	uint16_t type;
 	bool is_running;
 	struct core_run run;
@@ -29,10 +30,18 @@ static __thread struct {
 	unsigned nr, nr_drives;
 } mine __attribute__((tls_model("initial-exec")));
 
-/* Which root waits by which parker: written by its own thread, read by who unparks it. */
-static struct parked {
-	uint64_t parker, key;
-} parked[NR_PARKED];
+/*
+ * Which root waits for what: for a parker or for a scheduler's flag. Written by its own thread, read
+ * by who wakes it.
+ */
+static struct waiting {
+	uint64_t addr; /* of the parker or the scheduler's handle, 0: free */
+	uint64_t root; /* key and type, as events have them; 0: gone */
+} waiting[NR_WAITING];
+
+/* How far behind the beginning of a current_thread scheduler's handle its generator of seeds lies;
+ * 0: not known yet. */
+static uint64_t seed_off;
 
 static struct root *innermost(void)
 {
@@ -51,12 +60,71 @@ static void pause_run(struct root *r)
 	r->is_running = false;
 }
 
+static struct waiting *find_waiting(uint64_t addr)
+{
+	uint64_t i = addr * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+
+	for (unsigned tries = 0; tries < NR_TRIES; tries++, i++) {
+		struct waiting *w = &waiting[i % NR_WAITING];
+
+		if (__atomic_load_n(&w->addr, __ATOMIC_ACQUIRE) == addr)
+			return w;
+	}
+	return NULL;
+}
+
+static struct waiting *make_waiting(uint64_t addr)
+{
+	uint64_t i = addr * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+
+	for (unsigned tries = 0; tries < NR_TRIES; tries++, i++) {
+		struct waiting *w = &waiting[i % NR_WAITING];
+		uint64_t free = 0;
+
+		if (__atomic_compare_exchange_n(&w->addr, &free, addr, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return w;
+	}
+	return NULL; /* whoever wakes it is not told */
+}
+
+static void wait_for(const struct root *r, uint64_t addr)
+{
+	struct waiting *w = find_waiting(addr);
+
+	if (!w)
+		w = make_waiting(addr);
+	if (w)
+		__atomic_store_n(&w->root, EVENT_WORD1(r->frame, r->type), __ATOMIC_RELAXED);
+}
+
+static void wait_no_more(const struct root *r, uint64_t addr)
+{
+	struct waiting *w = addr ? find_waiting(addr) : NULL;
+
+	if (!w || w->root != EVENT_WORD1(r->frame, r->type))
+		return;
+	__atomic_store_n(&w->root, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&w->addr, 0, __ATOMIC_RELEASE);
+}
+
+static void wake(uint64_t addr)
+{
+	struct waiting *w = core_page.threads ? find_waiting(addr) : NULL;
+	uint64_t root = w ? __atomic_load_n(&w->root, __ATOMIC_RELAXED) : 0;
+
+	if (root)
+		core_root_wake(root, EF_WAKE_TRIED);
+}
+
 static void finish(struct root *r)
 {
 	/* it ends by being polled, seen or not */
 	if (!r->is_running)
 		start(r);
 	core_root_end(&r->run, EF_END_COMPLETE | EF_END_WANTED);
+	wait_no_more(r, r->parker);
+	wait_no_more(r, r->handle);
 	mine.nr--;
 }
 
@@ -83,6 +151,10 @@ static void begin(uint64_t seed, const uint64_t *frame, const struct redirect *h
 		return;
 	r = &mine.roots[mine.nr++];
 	*r = (struct root){ .frame = key, .seed = seed, .type = how->type, .is_running = true };
+	if (seed_off) {
+		r->handle = seed - seed_off;
+		wait_for(r, r->handle);
+	}
 	core_root_begin(&r->run, key, how->type, stack_take(frame));
 }
 
@@ -101,33 +173,6 @@ static void end(uint64_t guard, const uint64_t *frame)
 
 /* ---- parking ---- */
 
-static struct parked *find_parked(uint64_t parker, bool make)
-{
-	uint64_t i = parker * UINT64_C(0x9e3779b97f4a7c15) >> 56;
-
-	for (unsigned tries = 0; tries < NR_TRIES; tries++, i++) {
-		struct parked *p = &parked[i % NR_PARKED];
-		uint64_t have = __atomic_load_n(&p->parker, __ATOMIC_ACQUIRE);
-
-		if (have == parker)
-			return p;
-		if (make && !have &&
-		    __atomic_compare_exchange_n(&p->parker, &have, parker, false, __ATOMIC_RELAXED,
-						__ATOMIC_RELAXED))
-			return p;
-	}
-	return NULL;
-}
-
-/* Its own thread alone changes the entry of a parker, which lives as long as the thread. */
-static void note_parker(uint64_t parker, uint64_t key)
-{
-	struct parked *p = find_parked(parker, true);
-
-	if (p && p->key != key)
-		__atomic_store_n(&p->key, key, __ATOMIC_RELAXED);
-}
-
 /* The root that is about to park, NULL: whoever parks here is none. */
 static struct root *parks(uint64_t parker, const uint64_t *frame)
 {
@@ -141,18 +186,10 @@ static struct root *parks(uint64_t parker, const uint64_t *frame)
 	if (r->park_frame && here < r->park_frame)
 		return NULL;
 	r->park_frame = here;
-	note_parker(parker, r->frame);
+	r->parker = parker;
+	wait_for(r, parker);
 	pause_run(r);
 	return r;
-}
-
-static void unparks(uint64_t parker, const struct redirect *how)
-{
-	struct parked *p = core_page.threads ? find_parked(parker, false) : NULL;
-	uint64_t key = p ? __atomic_load_n(&p->key, __ATOMIC_RELAXED) : 0;
-
-	if (key)
-		core_root_wake(key, how->type, EF_WAKE_TRIED);
 }
 
 /* ---- current_thread ---- */
@@ -164,6 +201,12 @@ static struct root *drives(uint64_t handle)
 	mine.nr_drives++;
 	if (!r || !core_page.threads || r->seed - handle >= HANDLE_MAX || !is_on_top(r))
 		return NULL;
+	if (r->handle != handle) {
+		seed_off = r->seed - handle;
+		wait_no_more(r, r->handle);
+		r->handle = handle;
+		wait_for(r, handle);
+	}
 	if (r->is_running)
 		pause_run(r);
 	return r;
@@ -175,7 +218,7 @@ static void driven(struct root *r, uint64_t handle, const struct redirect *how, 
 	if (!r || !*(volatile uint8_t *)(handle + how->flag_off))
 		return;
 	if (!was_woken)
-		core_root_wake(r->frame, r->type, EF_WAKE_TRIED);
+		core_root_wake(EVENT_WORD1(r->frame, r->type), EF_WAKE_TRIED);
 	start(r);
 }
 
@@ -216,7 +259,7 @@ static inline __attribute__((always_inline)) void before(struct call *c, uint64_
 		c->root = parks(a, frame);
 		break;
 	case WIRE_ROOT_UNPARK:
-		unparks(a, c->how);
+		wake(a);
 		break;
 	case WIRE_ROOT_DRIVE:
 		c->handle = handle;
@@ -259,6 +302,46 @@ const void *const root_hooks[WIRE_MAX_REDIRECTS] = {
 	futrace_hook_root_8,  futrace_hook_root_9,	futrace_hook_root_10, futrace_hook_root_11,
 	futrace_hook_root_12, futrace_hook_root_13, futrace_hook_root_14, futrace_hook_root_15,
 };
+
+/* ---- wakers of current_thread ---- */
+
+static struct root_waker wakers[4];
+
+#define WAKER(i)                                                                              \
+	static void wake_##i(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,      \
+			     uint64_t f)                                                      \
+	{                                                                                     \
+		wake(a);                                                                      \
+		wakers[i].wake(a, b, c, d, e, f);                                             \
+	}                                                                                     \
+	static void wake_by_ref_##i(uint64_t a, uint64_t b, uint64_t c, uint64_t d,           \
+				    uint64_t e, uint64_t f)                                   \
+	{                                                                                     \
+		wake(a);                                                                      \
+		wakers[i].wake_by_ref(a, b, c, d, e, f);                                      \
+	}
+
+WAKER(0)
+WAKER(1)
+WAKER(2)
+WAKER(3)
+
+static struct root_waker wakers[4] = {
+	{ .wake_hook = wake_0, .wake_by_ref_hook = wake_by_ref_0 },
+	{ .wake_hook = wake_1, .wake_by_ref_hook = wake_by_ref_1 },
+	{ .wake_hook = wake_2, .wake_by_ref_hook = wake_by_ref_2 },
+	{ .wake_hook = wake_3, .wake_by_ref_hook = wake_by_ref_3 },
+};
+
+struct root_waker *root_waker_take(uint64_t addr)
+{
+	for (unsigned i = 0; i < sizeof(wakers) / sizeof(*wakers); i++)
+		if (!wakers[i].addr) {
+			wakers[i].addr = addr;
+			return &wakers[i];
+		}
+	return NULL;
+}
 
 void roots_forget(void)
 {

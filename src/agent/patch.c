@@ -6,6 +6,7 @@
  */
 #include "agent/agent.h"
 #include "agent/async_task.h"
+#include "agent/redirect.h"
 
 #include <sys/mman.h>
 
@@ -207,6 +208,20 @@ static bool patch_async_waker_table(const struct wire_table *t, uint64_t *words,
 	return true;
 }
 
+static bool patch_root_waker_table(const struct wire_table *t, uint64_t *words, uint64_t base)
+{
+	struct root_waker *w = root_waker_take((uint64_t)words);
+
+	if (!w)
+		return false;
+	w->wake = (hook_fn)planned(t, t->slot_wake, base);
+	w->wake_by_ref = (hook_fn)planned(t, t->slot_wake_by_ref, base);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	write_slot(words + t->slot_wake, w->wake_hook);
+	write_slot(words + t->slot_wake_by_ref, w->wake_by_ref_hook);
+	return true;
+}
+
 /* Its tasks would not be found by the hooks of their wakers. */
 static void leave_wakers_alone(const struct wire_table *t, uint64_t base)
 {
@@ -276,6 +291,8 @@ static bool patch(const struct patch_object *o, const struct wire_table *t, uint
 		done = patch_waker_table(t, words, o->base);
 	else if (t->kind == WIRE_TABLE_TOKIO_TYPE_WAKER)
 		done = patch_type_waker_table(t, words, o->base);
+	else if (t->kind == WIRE_TABLE_TOKIO_ROOT_WAKER)
+		done = patch_root_waker_table(t, words, o->base);
 	else
 		done = t->kind == WIRE_TABLE_ASYNC_TASK_WAKER &&
 		       patch_async_waker_table(t, words, o->base);

@@ -21,6 +21,15 @@ struct redirect {
 extern struct redirect redirects[WIRE_MAX_REDIRECTS] HIDDEN;
 extern const void *const root_hooks[WIRE_MAX_REDIRECTS] HIDDEN; /* hooks_roots.c: one for each */
 
+/* A waker's table whose data is what Tokio keeps in an Arc; its hooks stand in its slots. */
+struct root_waker {
+	uint64_t addr;
+	hook_fn wake, wake_by_ref;
+	const void *wake_hook, *wake_by_ref_hook;
+};
+
+struct root_waker *root_waker_take(uint64_t addr) HIDDEN; /* NULL: no more can be hooked */
+
 /* Returns how many were written: nr, or 0. */
 uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *plan,
 		      uint32_t nr) HIDDEN;

@@ -32,14 +32,30 @@ void core_root_begin(struct core_run *run, uint64_t key, uint16_t type, uint32_t
 	core_root_start(run, key, type);
 }
 
+/* It is over, although a run inside of it is not: an end was not seen. */
+static void skip(struct wire_thread *t, const struct core_run *run)
+{
+	struct core_run *inner = (struct core_run *)t->run;
+
+	while (inner && inner->outer != run)
+		inner = inner->outer;
+	if (!inner)
+		return;
+	inner->outer = run->outer;
+	count_lost(t, EV_RUN_END);
+}
+
 void core_root_end(struct core_run *run, unsigned flags)
 {
 	struct wire_thread *t = (struct wire_thread *)run->state;
 	struct core_page *p = &core_page;
 
-	/* not after a fork; and only the innermost run can end */
-	if (!t || !is_current(p, t) || t->run != (uint64_t)run)
+	if (!t || !is_current(p, t)) /* not after a fork */
 		return;
+	if (t->run != (uint64_t)run) {
+		skip(t, run);
+		return;
+	}
 	if (flags & EF_END_COMPLETE && run->bits & CORE_ESCAPED)
 		flags |= EF_END_PANICKED;
 	if (run->bits & CORE_RECORDED) {
@@ -50,11 +66,11 @@ void core_root_end(struct core_run *run, unsigned flags)
 	}
 }
 
-void core_root_wake(uint64_t key, uint16_t type, unsigned flags)
+void core_root_wake(uint64_t key_and_type, unsigned flags)
 {
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_WAKE);
 
 	if (t)
-		put2(p, t, EV_WAKE, flags, EVENT_WORD1(key, type));
+		put2(p, t, EV_WAKE, flags, key_and_type);
 }

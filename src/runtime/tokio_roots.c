@@ -14,6 +14,7 @@
  */
 #include <string.h>
 
+#include "runtime/scan.h"
 #include "runtime/tokio.h"
 #include "symbol/code.h"
 #include "symbol/demangle.h"
@@ -44,9 +45,13 @@ static const struct place places[] = {
 	/* where the flag is: unoptimised code has the first, all other the second */
 	{ "11reset_woken", "tokio::runtime::scheduler::current_thread::Handle", "reset_woken", 0 },
 	{ "19wake_by_ref_arc_raw", "tokio::util::wake", "wake_by_ref_arc_raw", 0 },
+	{ "13clone_arc_raw", "tokio::util::wake", "clone_arc_raw", 0 },
+	{ "12wake_arc_raw", "tokio::util::wake", "wake_arc_raw", 0 },
+	{ "12drop_arc_raw", "tokio::util::wake", "drop_arc_raw", 0 },
 };
 
-enum { BEGIN = 0, PARK = 2, UNPARK, DRIVE, YIELD, DRIVE_INNER, RESET_WOKEN = 11, WAKE_BY_REF };
+enum { BEGIN = 0, PARK = 2, UNPARK, DRIVE, YIELD, DRIVE_INNER, RESET_WOKEN = 11,
+       WAKE_BY_REF, CLONE, WAKE, DROP };
 
 struct match {
 	struct symbol symbol;
@@ -221,6 +226,41 @@ static const char *plan(struct finding *f, const struct search *s)
 	return add_ends(f, s) ? "" : "that a thread leaves a runtime cannot be seen";
 }
 
+static bool is_one_of(const struct search *s, unsigned place, uint64_t va)
+{
+	vec_each (m, &s->matches)
+		if (m->place == &places[place] && m->symbol.va == va)
+			return true;
+	return false;
+}
+
+/*
+ * RawWakerVTable of an Arc: clone, wake, wake_by_ref, drop. Whose, the symbols may not tell; the
+ * agent knows the scheduler's handles when it sees them.
+ */
+static bool add_waker(struct finding *f, void *arg, const struct scan_place *at)
+{
+	static const unsigned slots[] = { CLONE, WAKE, WAKE_BY_REF, DROP };
+	struct found_table t = { .name = "", .scheduler = "", .file = "", .runtime = f->roots.runtime };
+	struct wire_table *w = &t.plan;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(slots); i++) {
+		w->words[i] = scan_load(at->p + 8 * i);
+		if (!scan_is_code(f, at, i) || !is_one_of(arg, slots[i], w->words[i]))
+			return false;
+	}
+	w->va = at->va;
+	w->kind = WIRE_TABLE_TOKIO_ROOT_WAKER;
+	w->nr_words = ARRAY_SIZE(slots);
+	w->code_mask = (1 << ARRAY_SIZE(slots)) - 1;
+	w->type = EVENT_TYPE_NONE;
+	w->slot_wake = 1;
+	w->slot_wake_by_ref = 2;
+	w->slot_poll = w->slot_schedule = w->slot_dealloc = w->slot_shutdown = WIRE_NO_SLOT;
+	vec_push(&f->tables, t);
+	return true;
+}
+
 void tokio_find_roots(struct finding *f)
 {
 	struct search s = { .f = f };
@@ -237,5 +277,7 @@ void tokio_find_roots(struct finding *f)
 	f->roots.note = plan(f, &s);
 	if (*f->roots.note)
 		f->roots.nr_redirects = 0;
+	else
+		scan_tables(f, 4, add_waker, &s);
 	vec_release(&s.matches);
 }

@@ -122,6 +122,9 @@ enum wire_table_kind {
 	WIRE_TABLE_ASYNC_TASK_WAKER, /* RawWakerVTable of its tasks: begins with their clone_waker
 				      */
 	WIRE_TABLE_TOKIO_TYPE_WAKER, /* the same of Tokio before 1.23: of one type of task */
+	WIRE_TABLE_TOKIO_ROOT_WAKER, /* RawWakerVTable of what Tokio keeps in an Arc: its
+					current_thread scheduler, which wakes the root, and others
+				      */
 };
 
 #define WIRE_NO_SLOT 0xff

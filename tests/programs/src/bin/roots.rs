@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Root futures of block_on, each with the number of times that it was polled. `roots mt | ct | local | mixed`
 //!
-//! One JSON object a root, in the order in which they begin.
+//! One JSON object a root, when it is over; `root` counts them in the order in which they begin.
 
 use std::future::{poll_fn, Future};
 use std::pin::Pin;
@@ -16,6 +16,7 @@ use tokio::time::sleep;
 
 /// Counts its polls, and says so when it is over.
 struct Root<F> {
+	nr: u64,
 	label: &'static str,
 	polls: u64,
 	inner: Pin<Box<F>>,
@@ -32,12 +33,18 @@ impl<F: Future> Future for Root<F> {
 
 impl<F> Drop for Root<F> {
 	fn drop(&mut self) {
-		println!("{{\"root\":\"{}\",\"polls\":{}}}", self.label, self.polls);
+		println!(
+			"{{\"root\":{},\"label\":\"{}\",\"polls\":{}}}",
+			self.nr, self.label, self.polls
+		);
 	}
 }
 
 fn root<F: Future>(label: &'static str, inner: F) -> Root<F> {
+	static NR: AtomicU64 = AtomicU64::new(0);
+
 	Root {
+		nr: NR.fetch_add(1, SeqCst),
 		label,
 		polls: 0,
 		inner: Box::pin(inner),
@@ -187,7 +194,7 @@ fn local() {
 
 fn mixed() {
 	let first = mt();
-	first.block_on(root("first", sleep(Duration::from_millis(1))));
+	first.block_on(root("first", async { sleep(Duration::from_millis(1)).await }));
 	let handle = first.handle().clone();
 	std::thread::spawn(move || {
 		handle.block_on(root("handle", async {
@@ -209,7 +216,9 @@ fn mixed() {
 		.await
 		.unwrap();
 		tokio::task::spawn_blocking(|| {
-			Handle::current().block_on(root("in_blocking", sleep(Duration::from_millis(1))))
+			Handle::current().block_on(root("in_blocking", async {
+				sleep(Duration::from_millis(1)).await
+			}))
 		})
 		.await
 		.unwrap();
