@@ -194,14 +194,14 @@ static unsigned add_ends(struct finding *f, const struct search *s)
 	return nr;
 }
 
-/* With a single caller the outer ones are inlined into it, and call the inner one. */
+/* Newer releases have an inner one that the other two call, which are then inlined here and there. */
 static bool is_needed(const struct search *s, unsigned place)
 {
-	bool has_outer = only(s, DRIVE) && only(s, YIELD);
+	bool has_inner = only(s, DRIVE_INNER);
 
-	return place == DRIVE_INNER		? !has_outer
-	       : place == DRIVE || place == YIELD ? has_outer
-						: true;
+	if (place == DRIVE || place == YIELD)
+		return !has_inner;
+	return place != DRIVE_INNER || has_inner;
 }
 
 static const char *plan(struct finding *f, const struct search *s)
