@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Root futures: what a thread waits for in block_on. Nothing calls their poll that we could stand in
- * front of; but a root is polled from when its thread enters the runtime until it parks, and from
- * when it is unparked until it parks again or leaves. See docs/INTERNALS.md.
+ * Root futures: what a thread waits for in block_on. Nothing calls their poll that we could stand
+ * in front of; but a root is polled from when its thread enters the runtime until it parks, and
+ * from when it is unparked until it parks again or leaves. See docs/INTERNALS.md.
  *
  * Words: a *root* is a thread's stay in a runtime, and has a frame. They nest, if seldom. Workers
  * enter their runtime as well; the reader knows them by the run around theirs.
@@ -15,9 +15,9 @@
 #define HANDLE_MAX 4096 /* bytes of a scheduler's handle, at most */
 
 struct root {
-	uint64_t frame;	     /* of the call that began it; its key */
-	uint64_t park_frame; /* of the call that parks it, 0: not parked yet */
-	uint64_t seed;	     /* somewhere in the handle of its runtime */
+	uint64_t frame;		 /* of the call that began it; its key */
+	uint64_t park_frame;	 /* of the call that parks it, 0: not parked yet */
+	uint64_t seed;		 /* somewhere in the handle of its runtime */
 	uint64_t parker, handle; /* by which it waits, 0: not yet */
 	uint16_t type;
 	bool is_running;
@@ -31,8 +31,8 @@ static __thread struct {
 } mine __attribute__((tls_model("initial-exec")));
 
 /*
- * Which root waits for what: for a parker or for a scheduler's flag. Written by its own thread, read
- * by who wakes it.
+ * Which root waits for what: for a parker or for a scheduler's flag. Written by its own thread,
+ * read by who wakes it.
  */
 static struct waiting {
 	uint64_t addr; /* of the parker or the scheduler's handle, 0: free */
@@ -245,8 +245,8 @@ static void after(struct call *c)
 /* Also when a panic unwinds through. */
 #define CALL struct call c __attribute__((cleanup(after)))
 
-static inline __attribute__((always_inline)) void before(struct call *c, uint64_t a, uint64_t handle,
-							 const uint64_t *frame)
+static inline __attribute__((always_inline)) void before(struct call *c, uint64_t a,
+							 uint64_t handle, const uint64_t *frame)
 {
 	switch (c->how->kind) {
 	case WIRE_ROOT_BEGIN:
@@ -269,14 +269,14 @@ static inline __attribute__((always_inline)) void before(struct call *c, uint64_
 	}
 }
 
-#define HOOK(i)                                                                         \
+#define HOOK(i)                                                                            \
 	static both futrace_hook_root_##i(uint64_t a, uint64_t b, uint64_t c_, uint64_t d, \
-					  uint64_t e, uint64_t f)                       \
-	{                                                                               \
-		CALL = { .how = &redirects[i] };                                        \
-                                                                                        \
-		before(&c, a, c_, __builtin_frame_address(0));                          \
-		return ((moved_fn)(void *)c.how->moved)(a, b, c_, d, e, f);                     \
+					  uint64_t e, uint64_t f)                          \
+	{                                                                                  \
+		CALL = { .how = &redirects[i] };                                           \
+                                                                                           \
+		before(&c, a, c_, __builtin_frame_address(0));                             \
+		return ((moved_fn)(void *)c.how->moved)(a, b, c_, d, e, f);                \
 	}
 
 HOOK(0)
@@ -297,9 +297,9 @@ HOOK(14)
 HOOK(15)
 
 const void *const root_hooks[WIRE_MAX_REDIRECTS] = {
-	futrace_hook_root_0,  futrace_hook_root_1,	futrace_hook_root_2,  futrace_hook_root_3,
-	futrace_hook_root_4,  futrace_hook_root_5,	futrace_hook_root_6,  futrace_hook_root_7,
-	futrace_hook_root_8,  futrace_hook_root_9,	futrace_hook_root_10, futrace_hook_root_11,
+	futrace_hook_root_0,  futrace_hook_root_1,  futrace_hook_root_2,  futrace_hook_root_3,
+	futrace_hook_root_4,  futrace_hook_root_5,  futrace_hook_root_6,  futrace_hook_root_7,
+	futrace_hook_root_8,  futrace_hook_root_9,  futrace_hook_root_10, futrace_hook_root_11,
 	futrace_hook_root_12, futrace_hook_root_13, futrace_hook_root_14, futrace_hook_root_15,
 };
 
@@ -307,18 +307,18 @@ const void *const root_hooks[WIRE_MAX_REDIRECTS] = {
 
 static struct root_waker wakers[4];
 
-#define WAKER(i)                                                                              \
-	static void wake_##i(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,      \
-			     uint64_t f)                                                      \
-	{                                                                                     \
-		wake(a);                                                                      \
-		wakers[i].wake(a, b, c, d, e, f);                                             \
-	}                                                                                     \
-	static void wake_by_ref_##i(uint64_t a, uint64_t b, uint64_t c, uint64_t d,           \
-				    uint64_t e, uint64_t f)                                   \
-	{                                                                                     \
-		wake(a);                                                                      \
-		wakers[i].wake_by_ref(a, b, c, d, e, f);                                      \
+#define WAKER(i)                                                                                \
+	static void wake_##i(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,        \
+			     uint64_t f)                                                        \
+	{                                                                                       \
+		wake(a);                                                                        \
+		wakers[i].wake(a, b, c, d, e, f);                                               \
+	}                                                                                       \
+	static void wake_by_ref_##i(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, \
+				    uint64_t f)                                                 \
+	{                                                                                       \
+		wake(a);                                                                        \
+		wakers[i].wake_by_ref(a, b, c, d, e, f);                                        \
 	}
 
 WAKER(0)

@@ -2,8 +2,8 @@
 /*
  * Functions of the program whose calls come to us first. The first instructions of such a function
  * give way to a jump, and are moved to a page of ours nearby, from where a jump leads on into the
- * rest. All of them are written, or none; and only while the process has a single thread, before any
- * of the program's own code runs.
+ * rest. All of them are written, or none; and only while the process has a single thread, before
+ * any of the program's own code runs.
  */
 #ifndef AGENT_REDIRECT_H
 #define AGENT_REDIRECT_H

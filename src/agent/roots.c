@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Runs of root futures in the ring. They look like those of tasks that have no ids: the address of a
- * stack frame stands for the id, and the reader gives numbers.
+ * Runs of root futures in the ring. They look like those of tasks that have no ids: the address of
+ * a stack frame stands for the id, and the reader gives numbers.
  */
 #include "agent/ring.h"
 

@@ -309,8 +309,10 @@ static void finish(void *state, const struct analysis_input *in)
 		const struct lives *l = &s->by_group[g];
 		struct trend t = { .duration_ns = duration_ns };
 
-		/* closures of the blocking pool wait in a queue: blocking-queue's */
-		if (!l->windows || in->rec->groups[g].kind == TRACE_BLOCKING)
+		/* closures of the blocking pool wait in a queue: blocking-queue's; roots are no
+		 * tasks */
+		if (!l->windows || in->rec->groups[g].kind == TRACE_BLOCKING ||
+		    in->rec->groups[g].kind == TRACE_BLOCK_ON)
 			continue;
 		follow(l, nr_windows, &t);
 		if (is_growing(&t, min) && are_left_behind(l, &t) && are_quiet(l, &t))

@@ -27,10 +27,10 @@ struct process_object {
 struct process {
 	struct lobby *lobby;
 	uint32_t door, pid, parent_pid;
-	uint32_t nr_execs;  /* images that this process was before */
-	uint32_t nr_tables; /* of the plan; the shared count is the target's to overwrite */
+	uint32_t nr_execs;     /* images that this process was before */
+	uint32_t nr_tables;    /* of the plan; the shared count is the target's to overwrite */
 	uint32_t nr_redirects; /* of the plan */
-	int pidfd;	    /* -1: unknown to the kernel under that number */
+	int pidfd;	       /* -1: unknown to the kernel under that number */
 	struct wire_region *region;
 	char *exe, *cwd;
 	struct strbuf cmdline; /* as /proc has it: strings one behind the other */

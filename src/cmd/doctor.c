@@ -234,10 +234,8 @@ static const char *rung_name(enum rung rung)
 static const char *kind_name(enum trace_task_kind kind)
 {
 	static const char *const names[] = {
-		[TRACE_TASK] = "task",
-		[TRACE_LOCAL] = "local",
-		[TRACE_BLOCKING] = "blocking",
-		[TRACE_HELPER] = "helper",
+		[TRACE_TASK] = "task",	       [TRACE_LOCAL] = "local",
+		[TRACE_BLOCKING] = "blocking", [TRACE_HELPER] = "helper",
 		[TRACE_BLOCK_ON] = "block_on",
 	};
 

@@ -61,7 +61,8 @@ static void on_run(void *sink, const struct model_run *run)
 	if (run->flags)
 		return;
 	/* closures on the blocking pool, and block_in_place, are there to take long */
-	if (run->task->kind != TRACE_BLOCKING && run->task->kind != TRACE_BLOCK_ON && !run->is_off_worker) {
+	if (run->task->kind != TRACE_BLOCKING && run->task->kind != TRACE_BLOCK_ON &&
+	    !run->is_off_worker) {
 		note(&f->worst[POLL], run, run->start_ns, run->end_ns - run->start_ns);
 		note(&f->worst[BLOCKED], run, run->start_ns, run->blocked_ns);
 	}

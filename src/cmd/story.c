@@ -84,8 +84,8 @@ static void write_head(struct story_writer *w, const struct model_task *t)
 	strbuf_addch(out, ' ');
 	add_type(w, t->key.type);
 	strbuf_addf(out, "%s%s", style_off(&w->r->styles),
-		    t->kind == TRACE_TASK    ? ""
-		    : t->kind == TRACE_LOCAL    ? " (local)"
+		    t->kind == TRACE_TASK	? ""
+		    : t->kind == TRACE_LOCAL	? " (local)"
 		    : t->kind == TRACE_BLOCK_ON ? " (root)"
 						: " (blocking)");
 	if (type && type->file[0]) {

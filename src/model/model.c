@@ -309,8 +309,7 @@ const char *model_sleep_name(uint8_t flags)
 
 const char *model_kind_name(enum trace_task_kind kind)
 {
-	static const char *const names[] = { "task", "local", "blocking", "helper",
-					     "block_on" };
+	static const char *const names[] = { "task", "local", "blocking", "helper", "block_on" };
 
 	return kind < ARRAY_SIZE(names) ? names[kind] : "task";
 }

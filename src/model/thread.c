@@ -32,7 +32,7 @@ bool thread_current(const struct model *m, const struct thread *thr, struct mode
 	for (size_t i = thr->stack.nr; i-- > 0;) {
 		const struct frame *f = &thr->stack.v[i];
 
-		if (!is_helper(m, f->key.type)) {
+		if (!is_helper(m, f->key.type) && !is_root(m, f->key.type)) {
 			*key = f->key;
 			return true;
 		}
@@ -43,9 +43,12 @@ bool thread_current(const struct model *m, const struct thread *thr, struct mode
 struct model_waker thread_waker(const struct model *m, const struct thread *thr,
 				const struct model_key *woken, uint8_t flags)
 {
-	const struct frame *f = top(thr);
 	struct model_waker w = { .cause = MODEL_BY_THREAD, .thread = thr->pub.thread };
+	const struct frame *f = top(thr);
 
+	/* A root is no task: whom it wakes is woken by what is around it, unless that is itself. */
+	while (f && is_root(m, f->key.type) && !is_same_task(&f->key, woken))
+		f = f > thr->stack.v ? f - 1 : NULL;
 	if (f && !is_helper(m, f->key.type)) {
 		w.has_key = true;
 		w.key = f->key;
@@ -200,11 +203,19 @@ void thread_tell_run(struct model *m, struct task *t, uint64_t end, bool is_open
 	tell_run(m, &run);
 }
 
+/* Is a run open that makes the thread busy? */
+static bool is_inside(const struct model *m, const struct thread *thr)
+{
+	vec_each (f, &thr->stack)
+		if (!is_helper(m, f->key.type))
+			return true;
+	return false;
+}
+
 /* The innermost run is over, and counts for its thread. */
 static void pop_run(struct model *m, struct thread *thr)
 {
 	const struct frame *f = top(thr);
-	struct model_key outer;
 
 	thr->stack.nr--;
 	if (is_helper(m, f->key.type)) {
@@ -217,7 +228,7 @@ static void pop_run(struct model *m, struct thread *thr)
 	thr->pub.nr_blocks += f->nr_blocks;
 	thr->pub.max_blocked_ns = MAX(thr->pub.max_blocked_ns, f->max_blocked_ns);
 	thr->pub.polls += !f->flags && !f->is_void;
-	if (!thread_current(m, thr, &outer))
+	if (!is_inside(m, thr))
 		thr->pub.busy_ns += m->now - f->start;
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The future that a thread waits for in block_on is no task and goes through no table. But around it
- * are functions that no build inlines away, which symbols name:
+ * The future that a thread waits for in block_on is no task and goes through no table. But around
+ *it are functions that no build inlines away, which symbols name:
  *
  *	next_seed		called once when a thread enters a runtime (and when one is built)
  *	park::Inner::park	block_on of the multi-threaded runtime: poll, park, poll, park …
  *	park::Inner::unpark	what its waker does
- *	Context::park, park_yield	block_on of the current_thread runtime: it runs tasks and drives
- *				I/O in between, and polls the root whenever its flag `woken` is set
- *	drop of a guard		the thread leaves the runtime
+ *	Context::park, park_yield	block_on of the current_thread runtime: it runs tasks and
+ *drives I/O in between, and polls the root whenever its flag `woken` is set drop of a guard
+ *the thread leaves the runtime
  *
  * All must be there, once each, and fit to be redirected; otherwise root futures are not seen.
  */
@@ -38,7 +38,8 @@ static const struct place places[] = {
 	  "park_internal", WIRE_ROOT_DRIVE },
 	{ "EnterRuntimeGuard", "tokio::runtime::context::runtime::EnterRuntimeGuard", "drop",
 	  WIRE_ROOT_END },
-	{ "EnterRuntimeGuard", "tokio::runtime::context::EnterRuntimeGuard", "drop", WIRE_ROOT_END },
+	{ "EnterRuntimeGuard", "tokio::runtime::context::EnterRuntimeGuard", "drop",
+	  WIRE_ROOT_END },
 	{ "SetCurrentGuard", "tokio::runtime::context::current::SetCurrentGuard", "drop",
 	  WIRE_ROOT_END },
 	{ "SetCurrentGuard", "tokio::runtime::context::SetCurrentGuard", "drop", WIRE_ROOT_END },
@@ -50,8 +51,19 @@ static const struct place places[] = {
 	{ "12drop_arc_raw", "tokio::util::wake", "drop_arc_raw", 0 },
 };
 
-enum { BEGIN = 0, PARK = 2, UNPARK, DRIVE, YIELD, DRIVE_INNER, RESET_WOKEN = 11,
-       WAKE_BY_REF, CLONE, WAKE, DROP };
+enum {
+	BEGIN = 0,
+	PARK = 2,
+	UNPARK,
+	DRIVE,
+	YIELD,
+	DRIVE_INNER,
+	RESET_WOKEN = 11,
+	WAKE_BY_REF,
+	CLONE,
+	WAKE,
+	DROP
+};
 
 struct match {
 	struct symbol symbol;
@@ -194,7 +206,8 @@ static unsigned add_ends(struct finding *f, const struct search *s)
 	return nr;
 }
 
-/* Newer releases have an inner one that the other two call, which are then inlined here and there. */
+/* Newer releases have an inner one that the other two call, which are then inlined here and there.
+ */
 static bool is_needed(const struct search *s, unsigned place)
 {
 	bool has_inner = only(s, DRIVE_INNER);
@@ -241,7 +254,9 @@ static bool is_one_of(const struct search *s, unsigned place, uint64_t va)
 static bool add_waker(struct finding *f, void *arg, const struct scan_place *at)
 {
 	static const unsigned slots[] = { CLONE, WAKE, WAKE_BY_REF, DROP };
-	struct found_table t = { .name = "", .scheduler = "", .file = "", .runtime = f->roots.runtime };
+	struct found_table t = {
+		.name = "", .scheduler = "", .file = "", .runtime = f->roots.runtime
+	};
 	struct wire_table *w = &t.plan;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(slots); i++) {

@@ -17,8 +17,7 @@ static bool decode(const uint8_t *code, size_t nr_bytes, struct instruction *i)
 
 	return ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
 					     ZYDIS_STACK_WIDTH_64)) &&
-	       ZYAN_SUCCESS(
-		       ZydisDecoderDecodeFull(&decoder, code, nr_bytes, &i->in, i->operands));
+	       ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, nr_bytes, &i->in, i->operands));
 }
 
 static bool is_straight(const struct instruction *i)

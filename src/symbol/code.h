@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * What machine code says, by a disassembler. Code comes from a file and may be anything; where there
- * is doubt the answer is no.
+ * What machine code says, by a disassembler. Code comes from a file and may be anything; where
+ * there is doubt the answer is no.
  */
 #ifndef SYMBOL_CODE_H
 #define SYMBOL_CODE_H

@@ -29,25 +29,25 @@
 
 #include "wire/event.h"
 
-#define WIRE_MAGIC	 UINT64_C(0x4543415254554631) /* "1FUTRACE" */
-#define WIRE_VERSION	 1
-#define WIRE_ENV	 "FUTRACE_CTL"
+#define WIRE_MAGIC	   UINT64_C(0x4543415254554631) /* "1FUTRACE" */
+#define WIRE_VERSION	   1
+#define WIRE_ENV	   "FUTRACE_CTL"
 
-#define WIRE_MAX_DOORS	 64
-#define WIRE_MAX_OBJECTS 1024
-#define WIRE_MAX_TABLES	 16384
-#define WIRE_MAX_THREADS 4096 /* a power of two */
-#define WIRE_PROBE	 1024 /* slots searched from a thread's home slot on */
-#define WIRE_MAX_BIG	 64   /* large rings of a process */
-#define WIRE_PATH_MAX	 1024
-#define WIRE_BUILD_ID	 32
-#define WIRE_TABLE_WORDS 12
-#define WIRE_PAGE	 4096
-#define WIRE_MAX_STACKS	 16384 /* a power of two */
-#define WIRE_STACK_WORDS 256   /* a bit for each of them */
-#define WIRE_MAX_FRAMES	 62
+#define WIRE_MAX_DOORS	   64
+#define WIRE_MAX_OBJECTS   1024
+#define WIRE_MAX_TABLES	   16384
+#define WIRE_MAX_THREADS   4096 /* a power of two */
+#define WIRE_PROBE	   1024 /* slots searched from a thread's home slot on */
+#define WIRE_MAX_BIG	   64	/* large rings of a process */
+#define WIRE_PATH_MAX	   1024
+#define WIRE_BUILD_ID	   32
+#define WIRE_TABLE_WORDS   12
+#define WIRE_PAGE	   4096
+#define WIRE_MAX_STACKS	   16384 /* a power of two */
+#define WIRE_STACK_WORDS   256	 /* a bit for each of them */
+#define WIRE_MAX_FRAMES	   62
 #define WIRE_MAX_REDIRECTS 16
-#define WIRE_MOVED_BYTES 16
+#define WIRE_MOVED_BYTES   16
 
 enum wire_clock { WIRE_CLOCK_TSC = 1, WIRE_CLOCK_MONOTONIC = 2 };
 
@@ -173,8 +173,8 @@ struct wire_redirect {
 	uint64_t va;
 	uint8_t bytes[WIRE_MOVED_BYTES]; /* as they must be in memory */
 	uint8_t nr_bytes;
-	uint8_t kind;	 /* enum wire_redirect_kind */
-	uint16_t type;	 /* of root futures; EVENT_TYPE_NONE: there are too many types */
+	uint8_t kind;	   /* enum wire_redirect_kind */
+	uint16_t type;	   /* of root futures; EVENT_TYPE_NONE: there are too many types */
 	uint32_t flag_off; /* WIRE_ROOT_DRIVE: of the scheduler's flag `woken`, in its handle */
 };
 

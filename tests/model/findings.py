@@ -58,6 +58,9 @@ SEVERITIES = ("note", "warning", "critical")
 SURELY_HELD_NS = 50 * MS
 
 
+OFF_WORKERS = ("blocking", "block_on")
+
+
 class Finding:
     def __init__(self, rule, severity, type_, harm, figures, **where):
         self.rule, self.severity, self.type, self.harm, self.figures = rule, severity, type_, harm, figures
@@ -95,8 +98,8 @@ class Facts:
         return groups.items()
 
     def on_worker(self):
-        """Runs that hold a worker: no closures of the blocking pool, and none in block_in_place."""
-        return [r for r in self.runs if r.life.kind != "blocking" and not r.is_off_worker]
+        """Runs that hold a worker: no closures of the blocking pool, no root futures, and none in block_in_place."""
+        return [r for r in self.runs if r.life.kind not in OFF_WORKERS and not r.is_off_worker]
 
     def is_costly(self, ns):
         """5 % of the time that all workers together have."""
@@ -265,7 +268,7 @@ def find_holders(f):
     harms = collections.defaultdict(Harm)
     past = collections.defaultdict(list)
     for run in f.runs:
-        if run.life.kind == "blocking":
+        if run.life.kind in OFF_WORKERS:
             continue
         if run.is_poll and run.is_known and wait_of(run) >= limit:
             latest = since(past[run.tid][-1024:], run.start - wait_of(run))
@@ -508,7 +511,7 @@ def task_leak(f):
     quiet_ns = lambda t: t.end_ns - min(t.end_ns, max(t.begin, last_poll.get(t, 0)))  # noqa: E731
     least = max(1, f.limits["task-leak"]) + lost_runs(s)
     for group, lives in f.by_group(f.tasks, lambda t: t.type):
-        if lives[0].kind == "blocking":
+        if lives[0].kind in OFF_WORKERS:
             continue
         window = lambda ns: max(0, ns - base) // width  # noqa: E731
         dropped = [t for t in lives if t.end == "dropped"]

@@ -17,6 +17,7 @@ class Thread:
         self.sleep_in = set()
         self.is_seen = False
         self.worker_seq = None  # since when it is known to be a worker
+        self.over = []  # depths of the stack where the ends of runs will come that are over already
         self.is_launched = False  # … because it ran the main loop of one
         self.ran_blocking = False
         self.runtime = None
@@ -82,6 +83,12 @@ class Stream:
     def is_helper(self, type_, seq):
         return self.learnt.get(type_, seq + 1) <= seq
 
+    def is_root(self, type_):
+        return type_ is not None and self.rec.type_of(type_)["kind"] == "block_on"
+
+    def is_task(self, run, seq):
+        return not self.is_helper(run.type, seq) and not self.is_root(run.type)
+
     def read(self):
         for ev in self.events:
             if self.begin_seq is None and ev.time >= self.start:
@@ -129,9 +136,9 @@ class Stream:
             thr.worker_seq, thr.is_launched = seq, is_helper
 
     def learn(self, ev, thr, key, type_):
-        if ev.flags & {"shutdown", "finished"}:
-            return
         outer = thr.stack[0] if thr.stack else None
+        if ev.flags & {"shutdown", "finished"} or self.is_root(outer.type if outer else type_):
+            return
         if len(thr.stack) == 1 and self.rec.type_of(type_)["kind"] in ("task", "local"):
             t = self.rec.type_of(outer.type)
             if t["kind"] == "blocking" and not t["name"]:
@@ -142,7 +149,24 @@ class Stream:
             elif self.is_helper(outer.type, ev.seq):
                 self.note_kind(thr, outer.key, outer.type, ev.seq)
 
+    def is_hidden(self, ev, thr):
+        """A worker enters its runtime as a root future does; and the poll of one is over when tasks of its runtime run."""
+        top = thr.stack[-1] if thr.stack else None
+        if top and self.is_root(ev.type) and self.is_helper(top.type, ev.seq):
+            if self.spawns[ev.addr]:
+                self.spawns[ev.addr].pop()
+            thr.over.append(len(thr.stack))
+            return True
+        of = self.rec.type_of(ev.type)
+        if top and self.is_root(top.type) and of["kind"] == "task" and of["runtime_id"] == top.key[1] \
+                and "shutdown" not in ev.flags:
+            self.close(thr, ev, set(), False)
+            thr.over.append(len(thr.stack))
+        return False
+
     def on_run_start(self, ev, thr):
+        if self.is_hidden(ev, thr):
+            return
         key = self.key_of_run(ev)
         thr.sleep_from = None
         # one task, one type: that of its first sighting in this life
@@ -160,6 +184,7 @@ class Stream:
         life = self.life(key, ev)
         if ev.id == ev.addr:
             self.residents[ev.addr] = key
+            life.home = ev.tid
         life.add(ev.seq, "start", run, ev.addr)
 
     def note_place(self, ev, thr, key, type_):
@@ -172,6 +197,9 @@ class Stream:
 
     def on_run_end(self, ev, thr):
         thr.sleep_from = None
+        if thr.over and thr.over[-1] == len(thr.stack):
+            thr.over.pop()
+            return
         if not thr.stack:
             self.stray += 1
             return
@@ -184,14 +212,17 @@ class Stream:
             self.lives[run.key].add(ev.seq, "end", run)
 
     def waker(self, ev, thr, key, life):
-        top = thr.stack[-1] if thr.stack else None
+        # whom a root wakes is woken by what is around it, but for itself
+        stack = [r for r in thr.stack if not self.is_root(r.type) or (r is thr.stack[-1] and r.key == key)]
+        top = stack[-1] if stack else None
         by_task = bool(top) and not self.is_helper(top.type, ev.seq)
         if by_task:
             cause = "self" if top.key == key else "task"
         elif top or thr.worker_seq is not None:
             cause = "worker"
         else:
-            cause = "thread"
+            is_home = life and self.is_root(life.type) and life.home == ev.tid
+            cause = "worker" if is_home else "thread"
         if "abort" in ev.flags and not (life and life.saw_shutdown):
             cause = "abort"
         return Waker(cause, ev.tid, top.type if by_task else None, by_task)
@@ -210,7 +241,7 @@ class Stream:
         if key and self.lives[key].may_be_queued(ev.seq):
             return
         self.residents.pop(ev.addr, None)
-        parent = next((r for r in reversed(thr.stack) if not self.is_helper(r.type, ev.seq)), None)
+        parent = next((r for r in reversed(thr.stack) if self.is_task(r, ev.seq)), None)
         self.spawns[ev.addr].append((ev.seq, ev, parent))
 
     def on_panic(self, ev, thr):
@@ -235,7 +266,7 @@ class Stream:
         thr.sleep_from = None
 
     def on_thread_stop(self, ev, thr):
-        thr.sleep_from = None
+        thr.sleep_from, thr.over = None, []
         while thr.stack:
             self.close(thr, ev, set(), True)
             self.stray += 1
