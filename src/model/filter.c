@@ -180,7 +180,8 @@ static int parse_word(const struct field *f, const char *s, uint64_t *value)
 	unsigned nr = f->unit == UNIT_KIND ? TRACE_BLOCK_ON + 1 : MODEL_NR_ENDS;
 
 	for (*value = 0; *value < nr; ++*value)
-		if (strcmp(s, f->unit == UNIT_KIND ? model_kind_name(*value)
+		if (!(f->unit == UNIT_KIND && *value == TRACE_HELPER) &&
+		    strcmp(s, f->unit == UNIT_KIND ? model_kind_name(*value)
 						   : model_end_name(*value)) == 0)
 			return 0;
 	return -1;

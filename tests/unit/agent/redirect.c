@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Functions are redirected all or not at all, do what they did, and only if they are as planned. */
+#include "agent/redirect.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "unit.h"
+
+/* lea (%rdi,%rsi),%rax; lea (%rax,%rdx),%rax; ret: two functions, a page apart */
+static const uint8_t code[] = { 0x48, 0x8d, 0x04, 0x37, 0x48, 0x8d, 0x04, 0x10, 0xc3 };
+enum { MOVED = 8, SECOND = WIRE_PAGE };
+
+typedef uint64_t (*sum_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+
+static unsigned nr_calls[WIRE_MAX_REDIRECTS];
+
+static uint64_t hook(unsigned i, uint64_t a, uint64_t b, uint64_t c)
+{
+	nr_calls[i]++;
+	return ((sum_fn)(void *)redirects[i].moved)(a, b, c, 0, 0, 0);
+}
+
+#define HOOK(i)                                                      \
+	static uint64_t hook_##i(uint64_t a, uint64_t b, uint64_t c) \
+	{                                                            \
+		return hook(i, a, b, c);                             \
+	}
+HOOK(0)
+HOOK(1)
+HOOK(2)
+HOOK(3)
+
+const void *const root_hooks[WIRE_MAX_REDIRECTS] = { hook_0, hook_1, hook_2, hook_3 };
+
+static const ElfW(Phdr) phdr = { .p_type = PT_LOAD,
+				 .p_flags = PF_R | PF_X,
+				 .p_filesz = 3 * WIRE_PAGE };
+
+static struct patch_object make(void)
+{
+	uint8_t *text = mmap(NULL, 3 * WIRE_PAGE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(text != MAP_FAILED);
+	memcpy(text, code, sizeof(code));
+	memcpy(text + SECOND, code, sizeof(code));
+	assert_int_equal(mprotect(text, 3 * WIRE_PAGE, PROT_READ | PROT_EXEC), 0);
+	return (struct patch_object){ (uint64_t)text, &phdr, 1 };
+}
+
+static void plan_both(struct wire_redirect plan[2])
+{
+	for (int i = 0; i < 2; i++) {
+		plan[i] = (struct wire_redirect){ .va = i * SECOND,
+						  .nr_bytes = MOVED,
+						  .kind = WIRE_ROOT_PARK };
+		memcpy(plan[i].bytes, code, MOVED);
+	}
+}
+
+static uint64_t call(const struct patch_object *o, uint64_t va)
+{
+	return ((sum_fn)(o->base + va))(1, 20, 300, 0, 0, 0);
+}
+
+static bool is_untouched(const struct patch_object *o)
+{
+	return memcmp((void *)o->base, code, sizeof(code)) == 0 &&
+	       memcmp((void *)(o->base + SECOND), code, sizeof(code)) == 0;
+}
+
+/* What does not agree with the plan is left alone, and so is all else. */
+static void test_refused(void **state)
+{
+	struct patch_object o = make();
+	struct wire_redirect plan[2];
+
+	plan_both(plan);
+	plan[1].bytes[7] ^= 1;
+	assert_int_equal(redirect_all(&o, plan, 2), 0);
+	plan_both(plan);
+	plan[1].va = 3 * WIRE_PAGE - 4; /* reaches out of the object */
+	assert_int_equal(redirect_all(&o, plan, 2), 0);
+	plan_both(plan);
+	plan[1].nr_bytes = 4;
+	assert_int_equal(redirect_all(&o, plan, 2), 0);
+	plan[1].nr_bytes = WIRE_MOVED_BYTES + 1;
+	assert_int_equal(redirect_all(&o, plan, 2), 0);
+	assert_int_equal(redirect_all(&o, plan, WIRE_MAX_REDIRECTS + 1), 0);
+	assert_true(is_untouched(&o));
+	assert_int_equal(call(&o, 0), 321);
+}
+
+static void *wait_for(void *barrier)
+{
+	pthread_barrier_wait(barrier);
+	return NULL;
+}
+
+/* Another thread might be running the very instructions. */
+static void test_threads(void **state)
+{
+	struct patch_object o = make();
+	struct wire_redirect plan[2];
+	pthread_barrier_t barrier;
+	pthread_t thread;
+
+	plan_both(plan);
+	pthread_barrier_init(&barrier, NULL, 2);
+	assert_int_equal(pthread_create(&thread, NULL, wait_for, &barrier), 0);
+	assert_int_equal(redirect_all(&o, plan, 2), 0);
+	assert_true(is_untouched(&o));
+	pthread_barrier_wait(&barrier);
+	pthread_join(thread, NULL);
+	pthread_barrier_destroy(&barrier);
+}
+
+/* Calls come to the hook, which gets the arguments and can call on; pages are as they were. */
+static void test_redirected(void **state)
+{
+	struct patch_object o = make(), more = make();
+	struct wire_redirect plan[2];
+
+	plan_both(plan);
+	assert_int_equal(redirect_all(&o, plan, 2), 2);
+	assert_int_equal(call(&o, 0), 321);
+	assert_int_equal(call(&o, SECOND), 321);
+	assert_int_equal(call(&o, SECOND), 321);
+	assert_int_equal(nr_calls[0], 1);
+	assert_int_equal(nr_calls[1], 2);
+	assert_int_equal(mprotect((void *)o.base, WIRE_PAGE, PROT_READ | PROT_EXEC), 0);
+	/* a second object has hooks of its own */
+	assert_int_equal(redirect_all(&more, plan, 2), 2);
+	assert_int_equal(call(&more, 0), 321);
+	assert_int_equal(nr_calls[2], 1);
+	assert_int_equal(nr_calls[0], 1);
+	/* a forked child finds them, under other types */
+	plan[0].type = plan[1].type = 7;
+	assert_int_equal(redirect_again(o.base, plan, 2), 2);
+	assert_int_equal(redirects[1].type, 7);
+	assert_int_equal(redirects[2].type, 0);
+	assert_int_equal(redirect_again(o.base + 1, plan, 2), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_redirected),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Which functions may be redirected, and which must be left alone: real prologues and hostile ones.
+ */
+#include "symbol/code.h"
+
+#include "base/util.h"
+#include "check.h"
+
+#define MAX_MOVED     16
+#define check_true(x) check_num(!!(x), 1)
+
+struct prologue {
+	const char *what;
+	unsigned moved; /* 0: refused */
+	uint8_t nr_bytes;
+	uint8_t bytes[40];
+};
+
+static const struct prologue prologues[] = {
+	/* push rbp; push r15; push r14; … ret */
+	{ "pushes", 5, 10, { 0x55, 0x41, 0x57, 0x41, 0x56, 0x5e, 0x5e, 0x5d, 0xc3, 0xcc } },
+	/* sub $0x188,%rsp; … */
+	{ "one long instruction", 7, 8, { 0x48, 0x81, 0xec, 0x88, 0x01, 0x00, 0x00, 0xc3 } },
+	/* push rbx; sub $0x10,%rsp; ret */
+	{ "just enough", 5, 6, { 0x53, 0x48, 0x83, 0xec, 0x10, 0xc3 } },
+	/* push rbx; sub $0x10,%rsp and nothing behind */
+	{ "no more than it", 5, 5, { 0x53, 0x48, 0x83, 0xec, 0x10 } },
+	{ "too short", 0, 3, { 0x31, 0xc0, 0xc3 } },
+	{ "empty", 0, 0, { 0 } },
+	/* mov 0x100(%rip),%rax */
+	{ "relative to rip", 0, 8, { 0x48, 0x8b, 0x05, 0x00, 0x01, 0x00, 0x00, 0xc3 } },
+	/* push rbx; lea 0x100(%rip),%rsi */
+	{ "an address relative to rip",
+	  0,
+	  9,
+	  { 0x53, 0x48, 0x8d, 0x35, 0x00, 0x01, 0x00, 0x00, 0xc3 } },
+	/* add $-0x80,%rdi; jmp */
+	{ "a jump", 0, 9, { 0x48, 0x83, 0xc7, 0x80, 0xe9, 0x00, 0x01, 0x00, 0x00 } },
+	/* push rbx; call */
+	{ "a call", 0, 7, { 0x53, 0xe8, 0x00, 0x01, 0x00, 0x00, 0xc3 } },
+	/* test edi,edi; je; … */
+	{ "a branch", 0, 6, { 0x85, 0xff, 0x74, 0x01, 0x90, 0xc3 } },
+	/* endbr64; push rbx; ret */
+	{ "endbr64", 0, 6, { 0xf3, 0x0f, 0x1e, 0xfa, 0x53, 0xc3 } },
+	/* syscall */
+	{ "a system call", 0, 6, { 0x31, 0xc0, 0x0f, 0x05, 0x90, 0xc3 } },
+	{ "no instruction", 0, 6, { 0x06, 0x06, 0x06, 0x06, 0x06, 0x06 } },
+	{ "cut in an instruction", 0, 4, { 0x48, 0x81, 0xec, 0x88 } },
+	/* nop; dec edi; nop …; jne back to the dec */
+	{ "a jump into the middle",
+	  0,
+	  9,
+	  { 0x90, 0xff, 0xcf, 0x90, 0x90, 0x90, 0x75, 0xf9, 0xc3 } },
+	/* … back to the beginning: the loop would pass through the hook */
+	{ "a jump to the beginning",
+	  0,
+	  9,
+	  { 0x90, 0xff, 0xcf, 0x90, 0x90, 0x90, 0x75, 0xf8, 0xc3 } },
+	/* … to the first that stays */
+	{ "a jump behind", 5, 9, { 0x90, 0xff, 0xcf, 0x90, 0x90, 0x90, 0x75, 0xfd, 0xc3 } },
+	/* push rbx; sub; call itself; ret */
+	{ "recursion",
+	  5,
+	  11,
+	  { 0x53, 0x48, 0x83, 0xec, 0x10, 0xe8, 0xf6, 0xff, 0xff, 0xff, 0xc3 } },
+	/* something that cannot be decoded further down: may hide a jump */
+	{ "nonsense behind", 0, 8, { 0x53, 0x48, 0x83, 0xec, 0x10, 0x06, 0x90, 0xc3 } },
+};
+
+static void test_prologues(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(prologues); i++) {
+		const struct prologue *p = &prologues[i];
+		/* of its exact size: valgrind sees reads behind it */
+		uint8_t *code = xmalloc(p->nr_bytes + 1);
+		unsigned moved;
+
+		memcpy(code, p->bytes, p->nr_bytes);
+		moved = code_movable(code, p->nr_bytes, MAX_MOVED);
+		if (moved != p->moved)
+			printf("%s: %u bytes, should be %u\n", p->what, moved, p->moved);
+		check_num(moved, p->moved);
+		free(code);
+	}
+}
+
+/* A limit on what can be moved. */
+static void test_limit(void)
+{
+	const struct prologue *p = &prologues[1];
+
+	check_true(code_movable(p->bytes, p->nr_bytes, 7) == 7);
+	check_true(code_movable(p->bytes, p->nr_bytes, 6) == 0);
+}
+
+/* Whatever bytes there are: no read behind them, and never more than was asked for. */
+static void test_random(void)
+{
+	uint64_t state = 88172645463325252;
+
+	for (int round = 0; round < 20000; round++) {
+		size_t nr;
+		uint8_t *code;
+		unsigned moved;
+
+		state ^= state << 13;
+		state ^= state >> 7;
+		state ^= state << 17;
+		nr = state % 40;
+		code = xmalloc(nr + 1);
+		for (size_t i = 0; i < nr; i++) {
+			state ^= state << 13;
+			state ^= state >> 7;
+			state ^= state << 17;
+			code[i] = state >> 20;
+		}
+		moved = code_movable(code, nr, MAX_MOVED);
+		check_true(moved == 0 ||
+			   (moved >= CODE_JUMP_BYTES && moved <= MAX_MOVED && moved <= nr));
+		free(code);
+	}
+}
+
+/* An image of a few bytes of code at 0x1000. */
+static bool find_flag(const uint8_t *bytes, size_t nr, bool calls, uint32_t *off)
+{
+	uint8_t data[128] = { 0 };
+	struct image img = { .data = data, .size_bytes = sizeof(data), .nr_segments = 1 };
+
+	memcpy(data, bytes, nr);
+	img.segments[0] =
+		(struct image_segment){ .va = 0x1000, .file_bytes = sizeof(data), .exec = true };
+	return code_find_flag(&img, 0x1000, calls, off);
+}
+
+static void test_flags(void)
+{
+	/* push rax; lea -0x80(%rdi),%rax; mov $1,%al; xchg %al,0x158(%rdi) */
+	static const uint8_t swap[] = { 0x50, 0x48, 0x8d, 0x47, 0x80, 0xb0, 0x01,
+					0x86, 0x87, 0x58, 0x01, 0x00, 0x00 };
+	/* add $-0x80,%rdi; jmp +3; (int3 x3) mov $1,%al; xchg %al,0x1d8(%rdi) */
+	static const uint8_t jumps[] = { 0x48, 0x83, 0xc7, 0x80, 0xeb, 0x03, 0xcc, 0xcc, 0xcc,
+					 0xb0, 0x01, 0x86, 0x87, 0xd8, 0x01, 0x00, 0x00 };
+	/* push rbx; movb $1,0xa8(%rdi) */
+	static const uint8_t store[] = { 0x53, 0xc6, 0x87, 0xa8, 0x00, 0x00, 0x00, 0x01 };
+	/* push rax; mov %rdi,(%rsp); add $0x158,%rdi; xor %esi,%esi; call */
+	static const uint8_t call[] = { 0x50, 0x48, 0x89, 0x3c, 0x24, 0x48, 0x81, 0xc7, 0x58, 0x01,
+					0x00, 0x00, 0x31, 0xf6, 0xe8, 0x00, 0x00, 0x00, 0x00 };
+	/* mov %rsi,%rdi; xchg %al,8(%rdi): of the second argument */
+	static const uint8_t other[] = { 0x48, 0x89, 0xf7, 0x86, 0x47, 0x08 };
+	/* jmp to itself */
+	static const uint8_t loop[] = { 0xeb, 0xfe };
+	uint32_t off;
+
+	check_true(find_flag(swap, sizeof(swap), false, &off) && off == 0x158);
+	check_true(find_flag(jumps, sizeof(jumps), false, &off) && off == 0x158);
+	check_true(find_flag(store, sizeof(store), false, &off) && off == 0xa8);
+	check_true(find_flag(call, sizeof(call), true, &off) && off == 0x158);
+	check_true(!find_flag(call, sizeof(call), false, &off));
+	check_true(!find_flag(other, sizeof(other), false, &off));
+	check_true(!find_flag(loop, sizeof(loop), true, &off));
+}
+
+int main(void)
+{
+	test_prologues();
+	test_limit();
+	test_random();
+	test_flags();
+	return check_result();
+}
