@@ -103,16 +103,31 @@ static void schedulers_text(const struct discovery *d, struct strbuf *out)
 		strbuf_addstr(out, "not known without symbols");
 }
 
+static void roots_text(const struct discovery *d, struct strbuf *out)
+{
+	if (d->roots.nr_redirects)
+		strbuf_addf(out,
+			    "futures of block_on are seen, by %u functions of Tokio that are "
+			    "redirected when it starts",
+			    d->roots.nr_redirects);
+	else
+		strbuf_addf(out, "futures of block_on are not seen: %s", d->roots.note);
+}
+
 static void not_seen_text(const struct discovery *d, struct strbuf *out)
 {
 	unsigned oldest, newest;
+	const char *sep = "";
 
 	minors(d, &oldest, &newest);
-	strbuf_addstr(out, "the future of block_on, which is no task");
-	if (d->rung == RUNG_NOTHING)
-		strbuf_addstr(out, "; which tasks are a LocalSet's");
+	if (d->rung == RUNG_NOTHING) {
+		strbuf_addstr(out, "which tasks are a LocalSet's");
+		sep = "; ";
+	}
 	if (newest >= FIRST_LOCAL_RUNTIME_MINOR)
-		strbuf_addstr(out, "; a LocalRuntime is taken for a current_thread one");
+		strbuf_addf(out, "%sa LocalRuntime is taken for a current_thread one", sep);
+	if (!out->len)
+		strbuf_addstr(out, "nothing that is known of");
 }
 
 void seen_rows(const struct discovery *d, struct strbuf *out)
@@ -123,6 +138,7 @@ void seen_rows(const struct discovery *d, struct strbuf *out)
 	} rows[] = {
 		{ "schedulers", schedulers_text },
 		{ "spawns", spawns_text },
+		{ "roots", roots_text },
 		{ "not seen", not_seen_text },
 	};
 	struct strbuf text = STRBUF_INIT;
@@ -145,6 +161,10 @@ void seen_json(const struct discovery *d, struct json *j)
 
 	json_str(j, "allocator", *d->allocator ? d->allocator : NULL);
 	json_str(j, "spawns", has_tokio(d) ? names[spawns_in(d)] : NULL);
+	json_str(j, "roots",
+		 !has_tokio(d)		  ? NULL
+		 : d->roots.nr_redirects ? "seen"
+					  : "unseen");
 }
 
 void seen_json_schedulers(const struct discovery *d, uint32_t runtime, struct json *j)

@@ -188,6 +188,24 @@ static void add_file(const struct report *r, struct strbuf *out)
 			    totals->nr_stray == 1 ? " fits" : "s fit");
 }
 
+/* Without symbols root futures are not seen: nothing of Tokio's has a name then. */
+static bool are_roots_unseen(const struct report *r)
+{
+	bool has_unnamed = false;
+
+	for (uint32_t i = 0; i < r->rec.nr_types; i++) {
+		const struct trace_type *type = &r->rec.types[i];
+
+		if (type->runtime >= r->rec.nr_runtimes ||
+		    strcmp(r->rec.runtimes[type->runtime].name, "tokio") != 0)
+			continue;
+		if (type->kind == TRACE_BLOCK_ON || type->name[0])
+			return false;
+		has_unnamed = true;
+	}
+	return has_unnamed;
+}
+
 static void add_unresolved(const struct report *r, const struct report_totals *t,
 			   struct strbuf *out)
 {
@@ -197,6 +215,8 @@ static void add_unresolved(const struct report *r, const struct report_totals *t
 	if (t->nr_unnamed)
 		strbuf_addf(out, "%s%s type%s without a name", sep,
 			    format_grouped(t->nr_unnamed, a), plural(t->nr_unnamed));
+	if (t->nr_unnamed && are_roots_unseen(r))
+		strbuf_addstr(out, "; no futures of block_on, which symbols lead to");
 	sep = t->nr_unnamed ? "; " : sep;
 	if (t->nr_ambiguous)
 		strbuf_addf(out, "%s%s type%s with several possible names", sep,

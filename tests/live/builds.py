@@ -15,7 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(os.path.dirname(HERE), "programs")
 DEMO = os.path.join(HERE, "../../examples/demo")
 # What the matrix runs in every build: between them tasks, polls, parents, ends, kinds, and wakes by cause.
-MATRIX = ["--bin", "exact", "--bin", "wakes"]
+MATRIX = ["--bin", "exact", "--bin", "wakes", "--bin", "roots"]
 # What each profile is needed for; building less saves a minute of every run.
 PROFILES = {
     "dev": (["--workspace"], "debug"),

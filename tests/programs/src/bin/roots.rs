@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Root futures of block_on, each with the number of times that it was polled. `roots mt | ct | local | mixed`
+//! Root futures of block_on, each with the number of times that it was polled. `roots mt | ct | local | mixed | panics-mt | panics-ct | blocks`
 //!
 //! One JSON object a root, when it is over; `root` counts them in the order in which they begin.
 
@@ -194,7 +194,9 @@ fn local() {
 
 fn mixed() {
 	let first = mt();
-	first.block_on(root("first", async { sleep(Duration::from_millis(1)).await }));
+	first.block_on(root("first", async {
+		sleep(Duration::from_millis(1)).await
+	}));
 	let handle = first.handle().clone();
 	std::thread::spawn(move || {
 		handle.block_on(root("handle", async {
@@ -243,14 +245,44 @@ fn mixed() {
 	last.block_on(root("last", yield_now()));
 }
 
+/// The first leaves block_on by a panic, the second catches one in its poll, the third is as any.
+fn panics(rt: &Runtime) {
+	let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+		rt.block_on(root("panics", async {
+			yield_now().await;
+			sleep(Duration::from_millis(1)).await;
+			panic!("meant");
+		}))
+	}));
+	assert!(caught.is_err());
+	rt.block_on(root("catches", async {
+		yield_now().await;
+		assert!(std::panic::catch_unwind(|| panic!("meant")).is_err());
+	}));
+	rt.block_on(root("after", yield_now()));
+}
+
+fn blocks(rt: &Runtime) {
+	rt.block_on(root("blocks", async {
+		std::thread::sleep(Duration::from_millis(300));
+		rt.spawn(yield_now()).await.unwrap();
+	}));
+}
+
 fn main() {
 	match std::env::args().nth(1).as_deref() {
 		Some("mt") => all(&mt()),
 		Some("ct") => all(&ct()),
 		Some("local") => local(),
 		Some("mixed") => mixed(),
+		Some("panics-mt") => panics(&mt()),
+		Some("panics-ct") => panics(&ct()),
+		Some("blocks") => {
+			blocks(&mt());
+			blocks(&ct());
+		}
 		_ => {
-			eprintln!("usage: roots mt | ct | local | mixed");
+			eprintln!("usage: roots mt | ct | local | mixed | panics-mt | panics-ct | blocks");
 			std::process::exit(2);
 		}
 	}

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Root futures of block_on, which are no tasks: each once, with all its polls, or said not to be seen."""
+import json
+
+from live import check, nr_lost, same, test, user_tasks
+
+PROFILES = ("dev", "release", "lto")
+MODES = ("mt", "ct", "local", "mixed")
+VARIANTS = ("relr-v0", "unstable", "jemalloc")
+CAUSES = {
+    # by what each root of `all` is woken; None: it depends on who is faster
+    "mt": {"yields": {"self": 10}, "wakes_itself": {"self": 7}, "sleeps": {"worker": 5}, "thread": {"thread": 1},
+           "ready": {}, "joins": {"task": 1}},
+    "ct": {"yields": {"worker": 10}, "wakes_itself": {"self": 7}, "sleeps": {"worker": 5}, "thread": {"thread": 1},
+           "ready": {}, "joins": {"task": 1}},
+}
+
+
+def roots_of(rep):
+    return sorted((x for x in rep["tasks"] if x["kind"] == "block_on"), key=lambda x: x["spawn_ns"])
+
+
+def told(out):
+    return sorted((json.loads(line) for line in out.splitlines()), key=lambda x: x["root"])
+
+
+def compare(rep, truth):
+    same("lost", nr_lost(rep), 0)
+    got = roots_of(rep)
+    same("roots and their polls", [(x["polls"], x["end"]) for x in got], [(x["polls"], "completed") for x in truth])
+    for x in got:
+        same(f"life of {x}", x["busy_ns"] + x["sched_ns"] + x["idle_ns"] + x["unknown_ns"], x["end_ns"] - x["spawn_ns"])
+        same(f"unknown time of {x}", x["unknown_ns"], 0)
+        same(f"wakes of {x}", x["wakes"], x["polls"] - 1)
+        same(f"spawn of {x}", x["spawn"], "exact")
+    return got
+
+
+def recorded(t, profile, mode):
+    prog = t.program("roots", profile)
+    labels = [x["label"] for x in told(t.run(prog, mode).ok().out)]
+    truth = told(t.record(prog, mode).ok().out)
+    same("roots", [x["label"] for x in truth], labels)
+    return truth, t.report()
+
+
+@test(cases=[(p, m) for p in PROFILES + VARIANTS for m in MODES])
+def each_poll(t, profile, mode):
+    """Every root future is there once and with all its polls: nested, one after the other, ready at once."""
+    truth, rep = recorded(t, profile, mode)
+    got = compare(rep, truth)
+    for x, want in zip(got, truth):
+        if want["label"] in CAUSES.get(mode, {}):
+            by = {k: v for k, v in x["wakes_by"].items() if v}
+            same(f"who woke {want['label']}", by, CAUSES[mode][want["label"]])
+    for w in rep["workers"]:
+        check(w["busy_ns"] + w["asleep_ns"] <= rep["duration_ns"] * 1.001, f"a thread is busier than time goes by: {w}")
+
+
+@test(cases=[(p, m) for p in PROFILES for m in ("mt", "ct")])
+def waiting_is_no_poll(t, profile, mode):
+    """A root that sleeps waits: that is idle, and no poll of it takes as long."""
+    truth, rep = recorded(t, profile, mode)
+    sleeps = next(x for x, want in zip(roots_of(rep), truth) if want["label"] == "sleeps")
+    check(sleeps["idle_ns"] >= 9_000_000, f"five sleeps of 2 ms are no waiting: {sleeps}")
+    check(sleeps["blocked_ns"] == 0, f"a park is not blocked: {sleeps}")
+
+
+@test(cases=[("mt",), ("ct",), ("local",), ("mixed",)])
+def places(t, mode):
+    """The place of a root is the line of its block_on."""
+    truth, rep = recorded(t, "dev", mode)
+    lines = [x["spawned_at"] for x in roots_of(rep)]
+    check(all(x and "src/bin/roots.rs:" in x for x in lines), f"places: {lines}")
+    again = [x for x, want in zip(lines, truth) if want["label"] == "again"]
+    check(len(set(again)) <= 1, f"one line, several places: {again}")
+
+
+@test(cases=[(m,) for m in MODES])
+def unseen_without_symbols(t, mode):
+    """Without symbols no root is seen, none is made up, and report and doctor say so."""
+    prog = t.program("roots", "stripped")
+    t.record(prog, mode).ok()
+    rep = t.report()
+    same("roots", roots_of(rep), [])
+    if user_tasks(rep):
+        out = " ".join(t.run(t.futrace, "report", t.path("t.data")).ok().out.split())
+        check("no futures of block_on" in out, f"the report does not say that roots are unseen: {out[:600]}")
+    doctor = json.loads(t.run(t.futrace, "doctor", "--json", prog).ok().out)["files"][0]
+    same("what the doctor says of roots", doctor["roots"], "unseen")
+    check("futures of block_on are not seen" in " ".join(t.run(t.futrace, "doctor", prog).ok().out.split()),
+          "the doctor does not say that roots are unseen")
+
+
+@test(cases=[("dev",), ("release",)])
+def panic_leaves(t, profile):
+    """A panic that leaves block_on unwinds as it would alone; the root is said to have panicked."""
+    prog = t.program("roots", profile)
+    for mode in ("panics-mt", "panics-ct"):
+        alone, r = t.run(prog, mode).ok(), t.record(prog, mode).ok()
+        same("what the program says", r.out, alone.out)
+        ends = [x["end"] for x in roots_of(t.report())]
+        same("ends of roots", ends, ["panicked", "completed", "completed"])
+
+
+@test()
+def no_finding(t):
+    """What a root does is its thread's own affair: it may block, and ends when it likes."""
+    t.record(t.program("roots", "dev"), "blocks").ok()
+    rep = t.report()
+    same("roots", len(roots_of(rep)), 2)
+    same("findings", [f for f in rep["findings"] if f["type"] == "block_on"], [])
