@@ -161,10 +161,7 @@ void seen_json(const struct discovery *d, struct json *j)
 
 	json_str(j, "allocator", *d->allocator ? d->allocator : NULL);
 	json_str(j, "spawns", has_tokio(d) ? names[spawns_in(d)] : NULL);
-	json_str(j, "roots",
-		 !has_tokio(d)		  ? NULL
-		 : d->roots.nr_redirects ? "seen"
-					  : "unseen");
+	json_str(j, "roots", !has_tokio(d) ? NULL : d->roots.nr_redirects ? "seen" : "unseen");
 }
 
 void seen_json_schedulers(const struct discovery *d, uint32_t runtime, struct json *j)
