@@ -223,7 +223,7 @@ static void add_damage(struct info *in)
 			in->end->nr_unslotted);
 	if (in->end->nr_unfollowed)
 		add_row(&in->out, "children",
-			"%" PRIu64 " forked and not followed; see record --follow",
+			"%" PRIu64 " forked and not followed (record --follow)",
 			in->end->nr_unfollowed);
 }
 

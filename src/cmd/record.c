@@ -248,9 +248,10 @@ static void on_file(void *arg, const struct session_file *f)
 		cmd_note("%s: %llu threads found no room and were not recorded; their events are "
 			 "counted as lost",
 			 f->path, (unsigned long long)f->sum.nr_unslotted);
-	if (f->sum.nr_unfollowed && f->sum.nr_task_events)
-		cmd_note("%s: %llu forked child%s not followed; --follow records them too", f->path,
-			 (unsigned long long)f->sum.nr_unfollowed,
+	if (f->sum.nr_unfollowed && f->sum.nr_task_events && !t->quiet)
+		cmd_note("%s: %llu forked child%s not followed (--follow: up to 64 processes at a "
+			 "time)",
+			 f->path, (unsigned long long)f->sum.nr_unfollowed,
 			 f->sum.nr_unfollowed == 1 ? " was" : "ren were");
 	if (f->sum.has_given_up)
 		cmd_note(

@@ -152,7 +152,7 @@ static void add_lost(const struct report *r, const struct report_totals *t, stru
 	if (end->nr_unfollowed)
 		strbuf_addf(
 			out,
-			"\nchildren    %s forked and not followed; record --follow has them too",
+			"\nchildren    %s forked and not followed (record --follow: up to 64 processes at a time)",
 			format_grouped(end->nr_unfollowed, a));
 	if (t->all.ns[MODEL_UNKNOWN])
 		strbuf_addf(out,

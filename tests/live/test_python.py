@@ -149,6 +149,39 @@ def other_programs(t, what):
     same("children that were not followed", t.report()["children_not_followed"], 0)
 
 
+MANY = """
+import os
+import libpymodule
+r, w = os.pipe()
+pids = []
+for i in range(80):
+    pid = os.fork()
+    if not pid:
+        os.close(w)
+        libpymodule.run(0)
+        os.read(r, 1)  # until all are there
+        os._exit(i % 7)
+    pids.append(pid)
+libpymodule.run(0)
+os.close(w)
+print(sum(os.waitpid(p, 0)[1] == i % 7 << 8 for i, p in enumerate(pids)), "ended well")
+libpymodule.tell()
+"""
+
+
+@test()
+def too_many(t):
+    """Of more workers than can be followed at a time all run well; those that are not recorded are counted."""
+    r = python(t, MANY, opts=["--follow"])
+    check("80 ended well" in r.out, f"not all workers ended well: {r.out[-300:]!r}")
+    rep = compare(t, truth(r.out, "task"))
+    files = glob.glob(t.path("t.data.*"))
+    same("workers with a file, and others", len(files) + rep["children_not_followed"], 80)
+    check(0 < rep["children_not_followed"] <= 80 - 63, f"{rep['children_not_followed']} were not followed")
+    for f in files:
+        same(f"tasks in {f}", len(user_tasks(t.report(f))), 12)
+
+
 ENDS = """
 import os
 import signal
