@@ -171,12 +171,16 @@ fn thread_leaves() {
 	alive.finish(once(|| unsafe { libc::pthread_exit(null_mut()) }));
 }
 
-struct Forever;
+/// Runs for ever; has it been polled?
+struct Forever(bool);
 
 impl Future for Forever {
 	type Output = ();
-	fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+	fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
 		POLLS.fetch_add(1, SeqCst);
+		if !std::mem::replace(&mut self.0, true) {
+			TASKS.fetch_add(1, SeqCst);
+		}
 		cx.waker().wake_by_ref();
 		Poll::Pending
 	}
@@ -186,10 +190,9 @@ impl Future for Forever {
 fn leave_under_load(how: &str) {
 	let alive = Alive::new(3);
 	for _ in 0..5 {
-		TASKS.fetch_add(1, SeqCst);
-		alive.spawn(Forever);
+		alive.spawn(Forever(false));
 	}
-	while POLLS.load(SeqCst) < 10_000 {
+	while POLLS.load(SeqCst) < 10_000 || TASKS.load(SeqCst) < 5 {
 		std::thread::yield_now();
 	}
 	say("at least");
