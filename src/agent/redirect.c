@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "agent/redirect.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define PAGE_MASK (~(uint64_t)(WIRE_PAGE - 1))
 #define REACH	  (UINT64_C(1) << 30) /* a near jump reaches twice as far */
@@ -80,33 +82,33 @@ static void fill_thunk(struct thunk *t, const struct wire_redirect *r, uint64_t 
 	put_jump(t->moved + r->nr_bytes, (uint64_t)t->moved + r->nr_bytes, addr + r->nr_bytes);
 }
 
-static int protect(uint64_t addr, unsigned len, int prot)
+/*
+ * As a debugger writes, through the file of our own memory. By mprotect the code would be no code
+ * for a moment, and a policy may forbid to make it code again once it was written to (SELinux's
+ * execmod): the program would be lost. Here it is written or it is not.
+ */
+static bool write_code(uint64_t addr, const uint8_t bytes[JUMP])
 {
-	uint64_t from = addr & PAGE_MASK, to = (addr + len + WIRE_PAGE - 1) & PAGE_MASK;
+	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	bool done = fd >= 0 && pwrite(fd, bytes, JUMP, addr) == JUMP;
 
-	return mprotect((void *)from, to - from, prot);
+	if (fd >= 0)
+		close(fd);
+	return done;
 }
 
 static bool write_jump(uint64_t addr, const struct thunk *t)
 {
 	uint8_t jump[JUMP];
 
-	if (protect(addr, JUMP, PROT_READ | PROT_WRITE) < 0)
-		return false;
 	put_jump(jump, addr, (uint64_t)t);
-	memcpy((void *)addr, jump, JUMP);
-	return protect(addr, JUMP, PROT_READ | PROT_EXEC) == 0;
+	return write_code(addr, jump);
 }
 
 static void take_back(uint64_t base, const struct wire_redirect *plan, uint32_t nr)
 {
-	for (const struct wire_redirect *r = plan; r < plan + nr; r++) {
-		uint64_t addr = base + r->va;
-
-		if (protect(addr, JUMP, PROT_READ | PROT_WRITE) == 0)
-			memcpy((void *)addr, r->bytes, JUMP);
-		protect(addr, JUMP, PROT_READ | PROT_EXEC);
-	}
+	for (const struct wire_redirect *r = plan; r < plan + nr; r++)
+		write_code(base + r->va, r->bytes);
 }
 
 uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *plan, uint32_t nr)
