@@ -4,8 +4,10 @@
 Each case runs alone and recorded, on Tokio and on async-task. Status or signal and output are the same, among
 the output what the program sees of its own process; and the recording holds what the program counted itself.
 """
+import ctypes
 import glob
 import os
+import subprocess
 import time
 
 from live import Skipped, check, nr_lost, same, sum_polls, test, total, truth, user_tasks
@@ -175,6 +177,26 @@ def few_descriptors(t, build, nr):
     """Started with a limit of a few descriptors, a program runs and is recorded."""
     limited = ["sh", "-c", f'ulimit -n {nr}; exec "$@"', "sh"]
     r = both_ways(t, *limited, t.program("safety", build), "work", "11")
+    compare_sums(t, total(r.out))
+
+
+PR_SET_MDWE, REFUSE_EXEC_GAIN = 65, 1
+
+
+def refuse_new_code():
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "PR_SET_MDWE")
+
+
+@test(cases=each(()))
+def no_new_code(t, build):
+    """Where a policy forbids that memory becomes code, a program runs as alone and its tasks are recorded."""
+    try:
+        t.run("true", preexec=refuse_new_code).ok()
+    except subprocess.SubprocessError:
+        raise Skipped("this kernel has no such policy") from None
+    r = both_ways(t, t.program("safety", build), "work", "101", preexec=refuse_new_code)
+    same("status", r.status, 0)
     compare_sums(t, total(r.out))
 
 
