@@ -395,6 +395,15 @@ static bool is_task_event(int kind)
 	return kind == EV_RUN_START || kind == EV_WAKE || kind == EV_SPAWN;
 }
 
+/* A child whose parent is gone, and the region another's, may have taken back what it never counted
+ * there. */
+static uint64_t nr_unfollowed(const struct process *p)
+{
+	int32_t nr = p->region->nr_forked;
+
+	return MAX(nr, 0);
+}
+
 void process_sum(const struct process *p, struct process_sum *sum)
 {
 	*sum = (struct process_sum){ .nr_broken = p->nr_broken, .nr_objects = p->objects.nr };
@@ -419,7 +428,7 @@ void process_sum(const struct process *p, struct process_sum *sum)
 		sum->nr_refused += p->region->objects[o->index].nr_refused;
 	}
 	sum->nr_unslotted = p->region->nr_unslotted;
-	sum->nr_unfollowed = p->region->nr_forked;
+	sum->nr_unfollowed = nr_unfollowed(p);
 	sum->has_given_up = p->region->note == WIRE_NOTE_GAVE_UP;
 	sum->bytes = p->writer ? trace_writer_bytes(p->writer) : p->bytes;
 }
@@ -439,7 +448,7 @@ void process_end(struct process *p, struct trace_end *end)
 		for (int k = 0; k < EV_MAX; k++)
 			end->lost[k] += p->region->lost[k];
 		end->nr_unslotted = p->region->nr_unslotted;
-		end->nr_unfollowed = p->region->nr_forked;
+		end->nr_unfollowed = nr_unfollowed(p);
 		put_anchor(p);
 		cpu_ns = clock_cpu_ns();
 		places_write(p);
