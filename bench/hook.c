@@ -22,11 +22,17 @@ struct fake_task {
 	uint64_t state, next, vtable, owner, scheduler, id, stage[8], trailer[4];
 } __attribute__((aligned(128)));
 
+struct old_task {
+	uint64_t state, owned[2], next, vtable, rest[9];
+};
+
 static struct wire_lobby lobby = {
 	.stale_ticks = INT64_MAX, .ring_words = RING_WORDS, .small_words = 512, .nr_big = 1
 };
 static uint64_t fake_table[10];
 static struct fake_task tasks[NR_TASKS];
+static uint64_t old_table[6];
+static struct old_task old_tasks[NR_TASKS];
 static struct wire_thread *mine;
 
 static void claimed(struct wire_thread *t)
@@ -64,6 +70,11 @@ static int set_up(void)
 				     .stage_off = offsetof(struct fake_task, stage),
 				     .trailer_off = offsetof(struct fake_task, trailer),
 				     .addr = (uint64_t)fake_table };
+	*core_table_find((uint64_t)old_table | CORE_OLD, true) =
+		(struct core_table){ .addr = (uint64_t)old_table | CORE_OLD };
+	core_bar_zero();
+	for (int i = 0; i < NR_TASKS; i++)
+		old_tasks[i] = (struct old_task){ .state = 0xcc, .vtable = (uint64_t)old_table };
 	for (int i = 0; i < NR_TASKS; i++)
 		tasks[i] = (struct fake_task){ .state = 0xcc,
 					       .vtable = (uint64_t)fake_table,
@@ -99,6 +110,16 @@ static void run_and_wake(struct fake_task *task)
 {
 	run(task);
 	wake(task);
+}
+
+/* Of Tokio 1.9 to 1.20. */
+static void old_run(struct fake_task *task)
+{
+	struct core_run r;
+	uint64_t header = (uint64_t)&old_tasks[task - tasks];
+	struct core_entry entry = core_enter(&r, header, CORE_POLL, mine);
+
+	core_leave(&r, entry, mine);
 }
 
 static uint64_t cpu_ns(void)
@@ -140,6 +161,7 @@ int main(int argc, char **argv)
 	printf("run                     %.1f ns\n", measure(run, rounds));
 	printf("wake                    %.1f ns\n", measure(wake, rounds));
 	printf("run and wake            %.1f ns\n", measure(run_and_wake, rounds));
+	printf("run, Tokio before 1.23  %.1f ns\n", measure(old_run, rounds));
 	if (mine->lost[EV_RUN_START] || mine->lost[EV_WAKE]) {
 		fprintf(stderr, "hook: events were lost: the figures are wrong\n");
 		return 1;

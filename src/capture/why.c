@@ -112,7 +112,7 @@ static void why_no_tables(const struct session *s, struct err *e)
 		why_unreadable(s, e);
 	else
 		err_set(e, ERR_NOT_ASYNC,
-			"nothing was recorded: no async runtime (Tokio 1.23 or later, async-std, smol) in %s%s",
+			"nothing was recorded: no async runtime (Tokio 1, async-std, smol) in %s%s",
 			program(s), children(s));
 }
 

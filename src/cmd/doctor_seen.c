@@ -47,11 +47,40 @@ static void minors(const struct discovery *d, unsigned *oldest, unsigned *newest
 
 enum spawns { SPAWNS_EXACT, SPAWNS_FIRST_SEEN, SPAWNS_SOME };
 
+/* Are all tables of Tokio older than 1.23? They have no schedule slot. */
+static bool are_old(const struct discovery *d)
+{
+	bool has_new = false, has_old = false;
+
+	for (uint32_t i = 0; i < d->nr_tables; i++) {
+		const struct wire_table *w = &d->tables[i].plan;
+
+		if (w->kind == WIRE_TABLE_TOKIO && w->slot_schedule == WIRE_NO_SLOT)
+			has_old = true;
+		else if (w->kind == WIRE_TABLE_TOKIO)
+			has_new = true;
+	}
+	return has_old && !has_new;
+}
+
+/* Up to some patch releases of 1.8 an abort is a call of shutdown. */
+static bool aborts_by_shutdown(const struct discovery *d)
+{
+	for (uint32_t i = 0; i < d->nr_tables; i++) {
+		const struct wire_table *w = &d->tables[i].plan;
+
+		if (w->kind == WIRE_TABLE_TOKIO && w->slot_schedule == WIRE_NO_SLOT &&
+		    w->slot_abort == WIRE_NO_SLOT)
+			return true;
+	}
+	return false;
+}
+
 static enum spawns spawns_in(const struct discovery *d)
 {
 	unsigned oldest, newest;
 
-	if (*d->allocator)
+	if (*d->allocator || are_old(d))
 		return SPAWNS_FIRST_SEEN;
 	minors(d, &oldest, &newest);
 	return oldest >= FIRST_ALIGNED_MINOR ? SPAWNS_EXACT : SPAWNS_SOME;
@@ -64,10 +93,13 @@ static void spawns_text(const struct discovery *d, struct strbuf *out)
 		strbuf_addstr(out, "exact, with parent, where the system's allocator is used");
 		break;
 	case SPAWNS_FIRST_SEEN:
-		strbuf_addf(out,
-			    "when first seen, without parent: %s is inside, and what it gives "
-			    "is not seen",
-			    d->allocator);
+		strbuf_addstr(out, "when first seen, without parent: ");
+		if (*d->allocator)
+			strbuf_addf(out, "%s is inside, and what it gives is not seen",
+				    d->allocator);
+		else
+			strbuf_addf(out, "before Tokio 1.%d a task's memory looks like any other",
+				    FIRST_ALIGNED_MINOR);
 		break;
 	case SPAWNS_SOME:
 		strbuf_addf(out,
@@ -117,15 +149,16 @@ static void roots_text(const struct discovery *d, struct strbuf *out)
 static void not_seen_text(const struct discovery *d, struct strbuf *out)
 {
 	unsigned oldest, newest;
-	const char *sep = "";
 
 	minors(d, &oldest, &newest);
-	if (d->rung == RUNG_NOTHING) {
+	if (d->rung == RUNG_NOTHING)
 		strbuf_addstr(out, "which tasks are a LocalSet's");
-		sep = "; ";
-	}
-	if (newest >= FIRST_LOCAL_RUNTIME_MINOR)
-		strbuf_addf(out, "%sa LocalRuntime is taken for a current_thread one", sep);
+	if (aborts_by_shutdown(d))
+		strbuf_addf(out, "%swhich tasks were aborted: they show as dropped",
+			    out->len ? "; " : "");
+	if (newest >= FIRST_LOCAL_RUNTIME_MINOR && !are_old(d))
+		strbuf_addf(out, "%sa LocalRuntime is taken for a current_thread one",
+			    out->len ? "; " : "");
 	if (!out->len)
 		strbuf_addstr(out, "nothing that is known of");
 }

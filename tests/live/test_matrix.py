@@ -157,6 +157,18 @@ test(cases=[(v, m) for v in OLD for m in BOTH])(old_tokio)
 test(cases=[(v, m) for v in OLD_SLOW for m in BOTH], slow=True)(old_tokio)
 
 
+@test(cases=[(v,) for v in OLD if int(v.split(".")[1]) < FIRST_WITH_IDS])
+def old_stripped(t, version):
+    """Without symbols nothing of a Tokio before 1.23 is recorded: doctor and record say why; the program runs."""
+    program = t.path("count")
+    t.run("strip", "-o", program, t.program("count", "old-" + version)).ok()
+    r = t.record(program, "mt", "2")
+    same("tasks", total(r.out)["tasks"] > 0, True)
+    for what, text in (("record", r.err), ("doctor", t.run(t.futrace, "doctor", program).out)):
+        text = " ".join(text.split())
+        check(version in text and "it is stripped: build with" in text, f"{what} does not say why: {text}")
+
+
 @test(cases=[(m,) for m in BOTH], slow=True)
 def old_rust(t, mode):
     """A program of a compiler of 2022 is recorded as exactly."""
@@ -248,6 +260,8 @@ DOCTOR = {
     ("exact", "unstable"): (None, "exact", ["multi_thread", "current_thread"], "tokio_unstable"),
     ("exact", "stripped"): (None, "exact", [], "which tasks are a LocalSet's"),
     ("flavours", "release"): (None, "exact", ["multi_thread", "current_thread", "local"], "local tasks"),
+    ("count", "old-1.8.5"): (None, "first_seen", ["multi_thread", "current_thread"], "1.8.5"),
+    ("count", "old-1.22.0"): (None, "first_seen", ["multi_thread", "current_thread"], "waker table known"),
     ("count", "old-1.24.2"): (None, "some", ["multi_thread", "current_thread"], "before Tokio 1.29"),
     ("count", "old-1.38.0"): (None, "exact", ["multi_thread", "current_thread"], "1.38.0"),
     ("two", "two"): (None, "exact", ["multi_thread", "current_thread"], "1.38.0 + 1.54.1"),
@@ -266,6 +280,7 @@ def doctor(t, program, name):
 
 
 DOCTOR_SLOW = {
+    ("count", "old-1.0.3"): (None, "first_seen", ["multi_thread", "current_thread"], "show as dropped"),
     ("exact", "mimalloc"): ("mimalloc", "first_seen", ["multi_thread", "current_thread"], "mimalloc is inside"),
     ("exact", "unstable-tracing"): (None, "exact", ["multi_thread", "current_thread"], "1 of the runtime itself"),
     ("exact", "strip-debuginfo"): (None, "exact", ["multi_thread", "current_thread"], "symbols (2 of 4)"),
