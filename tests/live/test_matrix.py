@@ -124,7 +124,7 @@ def check_wakes(rep, mode):
     for x in user_tasks(rep):
         runs = x["polls"] + (x["end"] == "cancelled")
         same(f"wakes of {x}", x["wakes"], max(runs - 1, 0))
-    ids, nr_workers = {x["id"] for x in rep["tasks"]}, int(mode.removeprefix("mt ") if mode != "ct" else 0)
+    ids, nr_workers = {x["id"] for x in rep["tasks"]}, int(mode[3:] if mode.startswith("mt ") else 0)
     same("ids that no other task has", len(ids), len(rep["tasks"]))
     check(max(ids) <= len(ids) + nr_workers, f"ids are not 1, 2, 3 ...: {sorted(ids)}")
 
@@ -144,6 +144,7 @@ def check_old(t, program, version, mode):
     same("version", {x["version"] for x in rep["runtimes"]}, {version})
     check_sums(user_tasks(rep), want)
     check_ends(rep, want)
+    same("kinds", {x["kind"] for x in user_tasks(rep)}, {"local" if mode == "local" else "task", "blocking"})
     if int(version.split(".")[1]) >= FIRST_WITH_IDS:
         check_balance(t, rep)
     else:
@@ -153,8 +154,8 @@ def check_old(t, program, version, mode):
         same(f"life of {x}", parts, x["end_ns"] - x["spawn_ns"])
 
 
-test(cases=[(v, m) for v in OLD for m in BOTH])(old_tokio)
-test(cases=[(v, m) for v in OLD_SLOW for m in BOTH], slow=True)(old_tokio)
+test(cases=[(v, m) for v in OLD for m in (*BOTH, "local")])(old_tokio)
+test(cases=[(v, m) for v in OLD_SLOW for m in (*BOTH, "local")], slow=True)(old_tokio)
 
 
 @test(cases=[(v,) for v in OLD if int(v.split(".")[1]) < FIRST_WITH_IDS])

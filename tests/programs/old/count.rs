@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Counts its tasks and polls with what every Tokio 1.x has. `count ct | mt WORKERS`
+//! Counts its tasks and polls with what every Tokio 1.x has. `count ct | mt WORKERS | local`
 
 use std::future::{pending, Future};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::runtime::Builder;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, LocalSet};
 
 static TASKS: AtomicU64 = AtomicU64::new(0);
 static POLLS: AtomicU64 = AtomicU64::new(0);
 static SELF_WAKES: AtomicU64 = AtomicU64::new(0);
 static IDLE: AtomicU64 = AtomicU64::new(0);
+static IS_LOCAL: AtomicBool = AtomicBool::new(false);
 
 const CANCELLED: u64 = 7;
 const PANICKED: u64 = 3;
@@ -35,6 +36,9 @@ where
 	F::Output: Send + 'static,
 {
 	TASKS.fetch_add(1, SeqCst);
+	if IS_LOCAL.load(SeqCst) {
+		return tokio::task::spawn_local(Counted(f));
+	}
 	tokio::spawn(Counted(f))
 }
 
@@ -115,7 +119,7 @@ async fn root() {
 fn main() {
 	let args: Vec<String> = std::env::args().skip(1).collect();
 	let mut b = match args.first().map(String::as_str) {
-		Some("ct") => Builder::new_current_thread(),
+		Some("ct" | "local") => Builder::new_current_thread(),
 		_ => Builder::new_multi_thread(),
 	};
 	if let Some(n) = args.get(1) {
@@ -123,7 +127,12 @@ fn main() {
 	}
 	std::panic::set_hook(Box::new(|_| ()));
 	let rt = b.enable_all().build().expect("runtime");
-	rt.block_on(root());
+	if args.first().map(String::as_str) == Some("local") {
+		IS_LOCAL.store(true, SeqCst);
+		LocalSet::new().block_on(&rt, root());
+	} else {
+		rt.block_on(root());
+	}
 	drop(rt);
 	println!(
 		concat!(
