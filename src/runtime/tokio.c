@@ -96,28 +96,36 @@ static bool settle_unstable(struct finding *f, size_t first)
 	return false;
 }
 
+/* Its tables are those from `first` on. */
+static void add_runtime(struct finding *f, const struct found_runtime *r, size_t first)
+{
+	for (size_t i = first; i < f->tables.nr; i++)
+		f->tables.v[i].runtime = f->runtimes.nr;
+	vec_push(&f->runtimes, *r);
+}
+
 static void recognise(struct finding *f)
 {
-	size_t first = f->tables.nr;
-	struct found_runtime r = { .name = "tokio", .note = "" };
+	struct found_runtime r = { .name = "tokio", .note = "" }, old = r;
 	struct strbuf versions = STRBUF_INIT;
-	const char *note;
+	size_t first = f->tables.nr, first_old;
 
 	scan_tables(f, NR_WORDS, add_table, NULL);
 	scan_versions(f, "tokio-1", &versions);
 	r.nr_tables = f->tables.nr - first;
-	r.version = finding_string(f, versions.s);
-	if (r.nr_tables)
+	r.version = old.version = finding_string(f, versions.s);
+	if (r.nr_tables) {
 		r.unstable = settle_unstable(f, first);
-	note = tokio_old_recognise(f, versions.s, r.nr_tables, &r);
-	if (note)
-		r.note = note;
-	else if (!r.nr_tables)
-		r.note = "Tokio's code is inside, but no task is ever spawned with it";
-	for (size_t i = first; i < f->tables.nr; i++)
-		f->tables.v[i].runtime = f->runtimes.nr;
-	if (r.nr_tables || versions.len)
-		vec_push(&f->runtimes, r);
+		tokio_old_versions(f, versions.s, &old.version, &r.version);
+		add_runtime(f, &r, first);
+	}
+	first_old = f->tables.nr;
+	old.note = tokio_old_recognise(f, versions.s, r.nr_tables, &old);
+	if (!old.note && versions.len && !r.nr_tables)
+		old.note = "Tokio's code is inside, but no task is ever spawned with it";
+	/* A runtime of its own, though it be the same: its tasks are numbered by ourselves. */
+	if (old.note)
+		add_runtime(f, &old, first_old);
 	strbuf_release(&versions);
 }
 

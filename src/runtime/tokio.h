@@ -19,6 +19,9 @@ enum { TOKIO_POLL, TOKIO_SCHEDULE, TOKIO_DEALLOC, TOKIO_SHUTDOWN = 6, TOKIO_NR_C
  */
 const char *tokio_old_recognise(struct finding *f, const char *versions, bool has_others,
 				struct found_runtime *r);
+/* Splits versions; where there is none on one side, that is not changed. */
+void tokio_old_versions(struct finding *f, const char *versions, const char **older,
+			const char **newer);
 /* A table of Tokio before 1.23. */
 static inline bool tokio_is_old(const struct found_table *t)
 {

@@ -128,7 +128,10 @@ static size_t copy_number(const char *const *copies, size_t nr, const char *copy
 	return i;
 }
 
-/* A file may hold several copies of Tokio: the folders of their sources tell them apart. */
+/*
+ * A file may hold several copies of Tokio: the folders of their sources tell them apart. Copies
+ * before 1.23 beside later ones are a runtime of their own already.
+ */
 static void split_copies(struct finding *f, struct dwarf_function *fns, size_t nr)
 {
 	VEC(const char *) copies = { 0 };
@@ -138,7 +141,7 @@ static void split_copies(struct finding *f, struct dwarf_function *fns, size_t n
 	{
 		const char *copy = copy_of(f, names_find(fns, nr, t->plan.words[TOKIO_POLL]));
 
-		if (copy_number(copies.v, copies.nr, copy) == copies.nr)
+		if (t->runtime == first && copy_number(copies.v, copies.nr, copy) == copies.nr)
 			vec_push(&copies, copy);
 	}
 	for (size_t i = 0; copies.nr > 1 && i < copies.nr; i++) {
@@ -155,7 +158,7 @@ static void split_copies(struct finding *f, struct dwarf_function *fns, size_t n
 			const char *copy =
 				copy_of(f, names_find(fns, nr, t->plan.words[TOKIO_POLL]));
 
-			if (strcmp(copy, copies.v[i]) != 0)
+			if (t->runtime != first || strcmp(copy, copies.v[i]) != 0)
 				continue;
 			t->runtime = number;
 			f->runtimes.v[number].nr_tables++;

@@ -251,17 +251,45 @@ static bool add_waker_table(struct finding *f, void *arg, const struct scan_plac
 	return true;
 }
 
-static bool has_old_version(const char *versions)
+/* Those before 1.23, or the others. */
+static void pick_versions(const char *versions, bool is_old, struct strbuf *out)
 {
 	unsigned minor;
 
-	for (const char *at = versions; at && sscanf(at, "1.%u.", &minor) == 1;) {
-		if (minor < FIRST_NEW_MINOR)
-			return true;
-		at = strstr(at, " + ");
-		at = at ? at + strlen(" + ") : NULL;
+	while (sscanf(versions, "1.%u.", &minor) == 1) {
+		const char *end = strstr(versions, " + ");
+		size_t len = end ? (size_t)(end - versions) : strlen(versions);
+
+		if ((minor < FIRST_NEW_MINOR) == is_old)
+			strbuf_addf(out, "%s%.*s", out->len ? " + " : "", (int)len, versions);
+		if (!end)
+			break;
+		versions = end + strlen(" + ");
 	}
-	return false;
+}
+
+void tokio_old_versions(struct finding *f, const char *versions, const char **older,
+			const char **newer)
+{
+	for (int is_old = 0; is_old <= 1; is_old++) {
+		struct strbuf some = STRBUF_INIT;
+
+		pick_versions(versions, is_old, &some);
+		if (some.len)
+			*(is_old ? older : newer) = finding_string(f, some.s);
+		strbuf_release(&some);
+	}
+}
+
+static bool has_old_version(const char *versions)
+{
+	struct strbuf old = STRBUF_INIT;
+	bool has_any;
+
+	pick_versions(versions, true, &old);
+	has_any = old.len;
+	strbuf_release(&old);
+	return has_any;
 }
 
 /* The version is a hint: a copy of Tokio's source has none. Then a look at the names decides. */

@@ -261,10 +261,10 @@ DOCTOR = {
     ("exact", "unstable"): (None, "exact", ["multi_thread", "current_thread"], "tokio_unstable"),
     ("exact", "stripped"): (None, "exact", [], "which tasks are a LocalSet's"),
     ("flavours", "release"): (None, "exact", ["multi_thread", "current_thread", "local"], "local tasks"),
-    ("count", "old-1.8.5"): (None, "first_seen", ["multi_thread", "current_thread"], "1.8.5"),
-    ("count", "old-1.22.0"): (None, "first_seen", ["multi_thread", "current_thread"], "waker table known"),
-    ("count", "old-1.24.2"): (None, "some", ["multi_thread", "current_thread"], "before Tokio 1.29"),
-    ("count", "old-1.38.0"): (None, "exact", ["multi_thread", "current_thread"], "1.38.0"),
+    ("count", "old-1.8.5"): (None, "first_seen", ["multi_thread", "current_thread", "local"], "1.8.5"),
+    ("count", "old-1.22.0"): (None, "first_seen", ["multi_thread", "current_thread", "local"], "waker table known"),
+    ("count", "old-1.24.2"): (None, "some", ["multi_thread", "current_thread", "local"], "before Tokio 1.29"),
+    ("count", "old-1.38.0"): (None, "exact", ["multi_thread", "current_thread", "local"], "1.38.0"),
     ("two", "two"): (None, "exact", ["multi_thread", "current_thread"], "1.38.0 + 1.54.1"),
 }
 
@@ -281,7 +281,7 @@ def doctor(t, program, name):
 
 
 DOCTOR_SLOW = {
-    ("count", "old-1.0.3"): (None, "first_seen", ["multi_thread", "current_thread"], "show as dropped"),
+    ("count", "old-1.0.3"): (None, "first_seen", ["multi_thread", "current_thread", "local"], "show as dropped"),
     ("exact", "mimalloc"): ("mimalloc", "first_seen", ["multi_thread", "current_thread"], "mimalloc is inside"),
     ("exact", "unstable-tracing"): (None, "exact", ["multi_thread", "current_thread"], "1 of the runtime itself"),
     ("exact", "strip-debuginfo"): (None, "exact", ["multi_thread", "current_thread"], "symbols (2 of 4)"),
