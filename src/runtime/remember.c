@@ -5,7 +5,7 @@
 
 #include "symbol/cache.h"
 
-#define VERSION	  6 /* of what is written below, and of how names are made */
+#define VERSION	  20 /* of what is written below, and of how names are made */
 #define MAX_BYTES (UINT64_C(64) << 20)
 
 /* strip keeps the build-id, so the sections that names come from belong to the key. */

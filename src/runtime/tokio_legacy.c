@@ -22,7 +22,7 @@
 #include "symbol/demangle.h"
 
 #define MAX_FUNCTIONS 48 /* visited from one table */
-#define MAX_SHOWN     6	 /* candidates in a name */
+#define MAX_SHOWN     64 /* candidates in a name */
 
 /* Drop glue that a table reaches, under one of its names. */
 struct glue {
@@ -262,6 +262,140 @@ static unsigned count_rivals(struct finding *f, const struct reach *all, const s
 	return most;
 }
 
+/* Names of tasks and of blocking calls were told apart when they were collected. */
+static bool is_of_pool(const struct found_table *t)
+{
+	return t->kind == TRACE_BLOCKING || t->kind == TRACE_HELPER;
+}
+
+/* A glue function, and how many tables reach it, by how they are scheduled. */
+struct shared {
+	const struct glue *names; /* all that it has */
+	size_t nr_names;
+	bool is_of_pool; /* only such names, and only such tables */
+	uint32_t multi, current, other;
+};
+
+struct shareds {
+	struct map numbers; /* va -> index */
+	struct shared *v;
+};
+
+static int by_va(const void *a, const void *b)
+{
+	const struct glue *x = a, *y = b;
+
+	return x->va < y->va ? -1 : x->va > y->va;
+}
+
+/* The end of those in glue[from..] that are one function. */
+static size_t same_va_end(const struct reach *r, size_t from)
+{
+	size_t i = from;
+
+	while (i < r->glue.nr && r->glue.v[i].va == r->glue.v[from].va)
+		i++;
+	return i;
+}
+
+static uint32_t *users_like(struct shared *s, const struct found_table *t)
+{
+	return strcmp(t->scheduler, "multi_thread") == 0     ? &s->multi
+	       : strcmp(t->scheduler, "current_thread") == 0 ? &s->current
+							     : &s->other;
+}
+
+static void share(const struct finding *f, struct reach *all, struct shareds *to)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < f->tables.nr; i++) {
+		most += all[i].glue.nr;
+		if (all[i].glue.nr)
+			qsort(all[i].glue.v, all[i].glue.nr, sizeof(*all[i].glue.v), by_va);
+	}
+	to->v = xcalloc(most + 1, sizeof(*to->v));
+	for (size_t i = 0; i < f->tables.nr; i++)
+		for (size_t k = 0, end; k < all[i].glue.nr; k = end) {
+			const struct found_table *t = &f->tables.v[i];
+			uint64_t *nr, key = all[i].glue.v[k].va << 1 | is_of_pool(t);
+			bool was_there;
+
+			end = same_va_end(&all[i], k);
+			nr = map_put(&to->numbers, key, &was_there);
+			if (!was_there) {
+				*nr = to->numbers.nr - 1;
+				to->v[*nr] = (struct shared){ .names = &all[i].glue.v[k],
+							      .nr_names = end - k,
+							      .is_of_pool = is_of_pool(t) };
+			}
+			++*users_like(&to->v[*nr], t);
+		}
+}
+
+static bool has_name(const struct shared *s, uint32_t type)
+{
+	for (size_t i = 0; i < s->nr_names; i++)
+		if (s->names[i].type == type)
+			return true;
+	return false;
+}
+
+static bool is_reached(const struct reach *r, const struct shared *s)
+{
+	for (size_t i = 0; i < r->glue.nr; i++)
+		if (r->glue.v[i].va == s->names->va)
+			return true;
+	return false;
+}
+
+/*
+ * Can the table not have this type, because of that function? A function has no forgotten name if
+ * it has as many as tables reach it (what is spawned has a table for each of two schedulers). Then
+ * the types of those who reach it are among them, and those of the others are not.
+ */
+static bool is_excluded(struct finding *f, const struct found_table *t, const struct reach *r,
+			struct shared *s, uint32_t type)
+{
+	bool has = has_name(s, type);
+
+	if (s->is_of_pool != is_of_pool(t))
+		return false;
+	if (is_reached(r, s))
+		return !has && MAX(s->multi, s->current) + s->other <= s->nr_names;
+	return has && *users_like(s, t) == s->nr_names &&
+	       !is_closure_name(intern_get(f->strings, type));
+}
+
+static void narrow(struct finding *f, const struct found_table *t, struct reach *r,
+		   const struct shareds *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->types.nr; i++) {
+		bool may_be = true;
+
+		for (size_t k = 0; may_be && k < s->numbers.nr; k++)
+			may_be = !is_excluded(f, t, r, &s->v[k], r->types.v[i]);
+		if (may_be)
+			r->types.v[kept++] = r->types.v[i];
+	}
+	if (kept) /* else it is not as we think, and all are possible */
+		r->types.nr = kept;
+}
+
+static void narrow_all(struct finding *f, struct reach *all)
+{
+	struct shareds s = { .numbers = MAP_INIT };
+
+	share(f, all, &s);
+	for (size_t i = 0; i < f->tables.nr; i++)
+		if (all[i].types.nr > 1 && !tokio_is_old(&f->tables.v[i])) /* nearly all have one */
+			narrow(f, &f->tables.v[i], &all[i], &s);
+	map_release(&s.numbers);
+	free(s.v);
+}
+
 static bool are_helpers(struct finding *f, const struct reach *r)
 {
 	for (size_t i = 0; i < r->types.nr; i++)
@@ -411,6 +545,7 @@ void tokio_legacy_names(struct finding *f)
 			settle_old(f, t, &all[i]);
 	}
 	find_blocking(f, all);
+	narrow_all(f, all);
 	for (size_t i = 0; i < f->tables.nr; i++) {
 		struct found_table *t = &f->tables.v[i];
 

@@ -9,6 +9,13 @@ bool demangle_is_v0(const char *mangled)
 	return str_has_prefix(mangled, "_R");
 }
 
+/* Legacy mangling has no minus sign, so that `fn() -> u32` comes back with a dot. */
+static void mend_arrows(char *text)
+{
+	for (char *at = text; at && (at = strstr(at, " .> ")); at += 3)
+		at[1] = '-';
+}
+
 char *demangle(const char *mangled)
 {
 	const char *suffix = strstr(mangled, ".llvm."); /* of a symbol that ThinLTO made global */
@@ -18,6 +25,7 @@ char *demangle(const char *mangled)
 		return NULL;
 	bare = suffix ? xstrndup(mangled, suffix - mangled) : xstrdup(mangled);
 	text = rust_demangle(bare, DMGL_NO_OPTS);
+	mend_arrows(text);
 	free(bare);
 	return text;
 }
@@ -192,12 +200,36 @@ static size_t rewrite_bound(struct rewrite *r, const char *p)
 	return q - p;
 }
 
+/* Legacy spells the constant 5 as `5_usize`. The length of that suffix, 0 when there is none. */
+static size_t const_suffix(const struct rewrite *r, const char *p)
+{
+	static const char *const suffixes[] = { "_usize", "_isize", "_u128", "_i128",
+						"_u64",	  "_i64",   "_u32",  "_i32",
+						"_u16",	  "_i16",   "_u8",   "_i8" };
+	size_t from = r->out.len;
+
+	while (from && r->out.s[from - 1] >= '0' && r->out.s[from - 1] <= '9')
+		from--;
+	if (from == r->out.len || !from || !strchr("< -", r->out.s[from - 1]))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		size_t len = strlen(suffixes[i]);
+
+		if ((size_t)(r->end - p) > len && strncmp(p, suffixes[i], len) == 0 &&
+		    strchr(",>]", p[len]))
+			return len;
+	}
+	return 0;
+}
+
 static void rewrite(struct rewrite *r, const char *p)
 {
 	static const char global[] = ", alloc::alloc::Global";
 
 	while (p < r->end) {
-		size_t left = r->end - p, took = *p == '{' ? rewrite_closure(r, p) : 0;
+		size_t left = r->end - p, took = *p == '{'   ? rewrite_closure(r, p)
+						 : *p == '_' ? const_suffix(r, p)
+							     : 0;
 		const char *close;
 
 		if (took) {

@@ -47,6 +47,9 @@ static const struct type_case types[] = {
 	{ "app::call<fn(u32) -> u32>", "app::call<fn(u32) -> u32>" },
 	{ "tokio::net::addr::<impl tokio::net::ToAddrs for (&str, u16)>::get::{{closure}}",
 	  "tokio::net::addr::<impl tokio::net::ToAddrs for (&str, u16)>::get" },
+	{ "app::step<17_u64>::{{closure}}", "app::step<17>" },
+	{ "app::step<u8,-3_i8,5_usize>::{{closure}}", "app::step<u8, -3, 5>" },
+	{ "app::v2_u8<app::f_1_u8>", "app::v2_u8<app::f_1_u8>" },
 	/* Broken brackets come through as they are, or shorter, but never crash. */
 	{ "app::f<", "app::f<" },
 	{ "app::{closure#", "app::{closure#" },
@@ -102,6 +105,11 @@ static void test_symbols(void)
 	free(text);
 	text = demangle("_ZN3app4main28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E.llvm.77");
 	check_str(text, "app::main::{{closure}}");
+	free(text);
+	text = demangle(
+		"_ZN4core3ptr67drop_in_place$LT$app..call$LT$fn$LP$u8$RP$$u20$.$GT$$u20$u8$GT$$GT$"
+		"17h6883912b882a8d30E");
+	check_str(text, "core::ptr::drop_in_place<app::call<fn(u8) -> u8>>");
 	free(text);
 	check_num(demangle("main") == NULL, 1);
 	check_num(demangle("_ZN3foo") == NULL, 1);
