@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "cmd/command.h"
+#include "model/shorten.h"
 #include "trace/reader.h"
 
 #define ALL UINT64_MAX
@@ -58,6 +59,7 @@ static void add_word(struct strbuf *b, const char *s, size_t len)
 static void dump_init(struct dump *d, const struct dump_opts *opts, struct trace *t)
 {
 	const struct trace_type *types = trace_get_types(t, &d->nr_types);
+	struct strbuf label = STRBUF_INIT;
 
 	d->opts = opts;
 	strbuf_init(&d->line);
@@ -74,10 +76,13 @@ static void dump_init(struct dump *d, const struct dump_opts *opts, struct trace
 	}
 	for (uint32_t i = 0; i < d->nr_types; i++) {
 		strbuf_init(&d->type_names[i]);
-		strbuf_add_clean(&d->type_names[i], types[i].name, strlen(types[i].name));
+		label_candidates(&label, types[i].name, types[i].nr_candidates);
+		strbuf_add_clean(&d->type_names[i], label.s, label.len);
 		if (!*types[i].name)
 			strbuf_addf(&d->type_names[i], "#%" PRIu32, i);
+		strbuf_reset(&label);
 	}
+	strbuf_release(&label);
 }
 
 static void dump_release(struct dump *d)

@@ -197,6 +197,21 @@ static void tell_values(const struct table *t, const char *name, const struct hi
 	strbuf_addstr(out, "|\n");
 }
 
+static void tell_candidate(void *out, const char *name, size_t len)
+{
+	struct strbuf *buf = out;
+
+	strbuf_addstr(buf, "  may be  ");
+	strbuf_add_clean(buf, name, len);
+	strbuf_addch(buf, '\n');
+}
+
+static void tell_candidates(const struct recording *rec, uint16_t type, struct strbuf *out)
+{
+	if (type < rec->nr_types && rec->types[type].nr_candidates > 1)
+		candidates_each(rec->types[type].name, tell_candidate, out);
+}
+
 static void tell(const struct report_table *t, const void *r, struct out *out)
 {
 	const struct by_type_row *row = r;
@@ -214,8 +229,11 @@ static void tell(const struct report_table *t, const void *r, struct out *out)
 		strbuf_addch(buf, '\n');
 	}
 	strbuf_release(&scratch);
+	tell_candidates(t->rec, row->group->type, buf);
 	if (size(&t->table, row, &bytes))
 		strbuf_addf(buf, "  size    %s bytes\n", format_grouped(bytes, a));
+	else
+		strbuf_addstr(buf, "  size    unknown\n");
 	tell_counts(row, buf);
 	strbuf_addf(buf, "%17s %7s %7s %7s %7s  %s\n", "NUMBER", "P50", "P90", "P99", "MAX",
 		    "100ns 1us   10us  100us 1ms   10ms  100ms 1s");

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "cmd/report.h"
+#include "model/shorten.h"
 
 struct json_sink {
 	const struct report *r;
@@ -207,9 +208,25 @@ static void put_runtimes(struct json_sink *s)
 	json_close_array(j);
 }
 
+static void put_candidate(void *j, const char *name, size_t len)
+{
+	char *text = xstrndup(name, len);
+
+	json_str(j, NULL, text);
+	free(text);
+}
+
+static void put_candidates(struct json *j, const char *names)
+{
+	json_open_array(j, "candidate_types");
+	candidates_each(names, put_candidate, j);
+	json_close_array(j);
+}
+
 static void put_types(struct json_sink *s)
 {
 	struct json *j = &s->json;
+	char buf[32];
 
 	json_open_array(j, "types");
 	for (uint32_t i = 0; i < s->r->rec.nr_types; i++) {
@@ -217,7 +234,7 @@ static void put_types(struct json_sink *s)
 
 		json_open_object(j, NULL);
 		json_uint(j, "id", i);
-		json_str(j, "name", type->name[0] ? type->name : NULL);
+		json_str(j, "name", type->name[0] ? recording_type_name(&s->r->rec, i, buf) : NULL);
 		json_str(j, "kind", model_kind_name(type->kind));
 		put_index(j, "runtime_id", type->runtime, s->r->rec.nr_runtimes);
 		json_str(j, "scheduler", type->scheduler[0] ? type->scheduler : NULL);
@@ -227,6 +244,8 @@ static void put_types(struct json_sink *s)
 		else
 			json_null(j, "size_bytes");
 		json_uint(j, "candidates", type->nr_candidates);
+		if (type->nr_candidates > 1)
+			put_candidates(j, type->name);
 		json_close_object(j);
 	}
 	json_close_array(j);

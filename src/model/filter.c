@@ -235,9 +235,12 @@ static void judge_types(const struct recording *rec, struct condition *c)
 		uint16_t type = i < rec->nr_types ? i : EVENT_TYPE_NONE;
 
 		place = is_place ? recording_type_place(rec, type) : NULL;
-		c->by_type[i] = holds_text(c, !is_place ? recording_type_name(rec, type, buf)
-					      : place	? place
-							: "");
+		if (is_place)
+			c->by_type[i] = holds_text(c, place ? place : "");
+		else if (i < rec->nr_types && rec->types[i].name[0]) /* any of the candidates */
+			c->by_type[i] = holds_text(c, rec->types[i].name);
+		else
+			c->by_type[i] = holds_text(c, recording_type_name(rec, type, buf));
 		free(place);
 	}
 }

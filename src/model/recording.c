@@ -8,6 +8,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "model/filter.h"
+#include "model/shorten.h"
 
 #define PROGRESS_EVENTS (UINT64_C(1) << 20)
 
@@ -30,6 +31,19 @@ static uint32_t add_group(struct recording *rec, uint16_t type)
 	return rec->nr_groups++;
 }
 
+static void make_label(struct recording *rec, uint32_t type)
+{
+	const struct trace_type *t = &rec->types[type];
+	struct strbuf label = STRBUF_INIT;
+
+	if (!t->name[0] || t->nr_candidates <= 1)
+		return;
+	if (!rec->labels)
+		rec->labels = xcalloc(rec->nr_types, sizeof(*rec->labels));
+	label_candidates(&label, t->name, t->nr_candidates);
+	rec->labels[type] = strbuf_take(&label);
+}
+
 void recording_make_groups(struct recording *rec)
 {
 	struct intern *names = intern_new();
@@ -50,6 +64,7 @@ void recording_make_groups(struct recording *rec)
 		if (!was_there)
 			*group = add_group(rec, i);
 		rec->group_of_type[i] = *group;
+		make_label(rec, i);
 	}
 	rec->group_of_type[rec->nr_types] = add_group(rec, EVENT_TYPE_NONE);
 	map_release(&by_name);
@@ -108,6 +123,9 @@ void recording_close(struct recording *rec)
 {
 	free(rec->groups);
 	free(rec->group_of_type);
+	for (uint32_t i = 0; rec->labels && i < rec->nr_types; i++)
+		free(rec->labels[i]);
+	free(rec->labels);
 	free(rec->places);
 	free(rec->place_of_stack);
 	if (rec->trace)
@@ -241,6 +259,8 @@ uint64_t recording_get_lost(const struct recording *rec, const struct model *m,
 
 const char *recording_type_name(const struct recording *rec, uint16_t type, char buf[32])
 {
+	if (type < rec->nr_types && rec->labels && rec->labels[type])
+		return rec->labels[type];
 	if (type < rec->nr_types && rec->types[type].name[0])
 		return rec->types[type].name;
 	if (type < rec->nr_types)

@@ -38,6 +38,7 @@ struct recording {
 	uint32_t nr_runtimes, nr_objects, nr_types, nr_threads;
 	struct recording_group *groups;
 	uint32_t *group_of_type; /* nr_types of them, and one for all other numbers */
+	char **labels;		 /* of types whose names are lists; NULL when there are none */
 	uint32_t nr_groups;
 	struct recording_place *places; /* sorted by file and line */
 	uint32_t *place_of_stack;	/* nr_stacks of them */
@@ -93,7 +94,10 @@ static inline uint32_t recording_place_of(const struct recording *rec, const str
 /* The same as "file:line"; NULL when it is not known. To be freed. */
 char *recording_spawn_place(const struct recording *rec, const struct model_task *t);
 
-/* "type#7" where the name is not known. The answer lies in buf or in the recording. */
+/*
+ * "type#7" where the name is not known, "a or 7 others" where types were merged. The answer lies in
+ * buf or in the recording.
+ */
 const char *recording_type_name(const struct recording *rec, uint16_t type, char buf[32]);
 /* Where the type's future is defined as "file:line"; NULL when not known. To be freed. */
 char *recording_type_place(const struct recording *rec, uint16_t type);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define CANDIDATES_BAR " | "
+
 static bool ends_path(char c)
 {
 	return strchr("<>()[],;&|+= *", c) != NULL; /* the NUL too */
@@ -62,19 +64,27 @@ static void cut_middle(struct strbuf *out, const char *s, size_t len, size_t wid
 	strbuf_add(out, s + len - tail, tail);
 }
 
-/* "a | b | c", where the linker merged types: the first one and how many more. */
-static void cut_candidates(struct strbuf *text)
+void candidates_each(const char *names, void (*fn)(void *arg, const char *name, size_t len),
+		     void *arg)
 {
-	const char *bar = strstr(text->s, " | ");
-	unsigned nr = 0;
+	while (*names) {
+		const char *bar = strstr(names, CANDIDATES_BAR);
+		size_t len = bar ? (size_t)(bar - names) : strlen(names);
 
-	if (!bar)
-		return;
-	for (const char *p = bar; p; p = strstr(p + 3, " | "))
-		nr++;
-	text->len = bar - text->s;
-	text->s[text->len] = '\0';
-	strbuf_addf(text, " | +%u", nr);
+		if (len != 1 || *names != '?')
+			fn(arg, names, len);
+		names += len + (bar ? strlen(CANDIDATES_BAR) : 0);
+	}
+}
+
+void label_candidates(struct strbuf *out, const char *names, uint32_t nr_candidates)
+{
+	const char *bar = strstr(names, CANDIDATES_BAR);
+
+	strbuf_add(out, names, bar ? (size_t)(bar - names) : strlen(names));
+	if (nr_candidates > 1)
+		strbuf_addf(out, " or %u other%s", nr_candidates - 1,
+			    nr_candidates == 2 ? "" : "s");
 }
 
 void shorten_type(struct strbuf *out, const char *name, size_t width)
@@ -87,8 +97,6 @@ void shorten_type(struct strbuf *out, const char *name, size_t width)
 		strbuf_reset(&text);
 		cut_paths(&text, clean.s, keep);
 	}
-	if (text.len > width)
-		cut_candidates(&text);
 	if (text.len > width)
 		cut_middle(out, text.s, text.len, width);
 	else

@@ -166,6 +166,8 @@ static void put_type(struct composer *c, char *rest)
 	t.file = place;
 	t.size_bytes = take_number(c, &rest);
 	t.name = take(c, &rest, true);
+	for (const char *bar = t.name; (bar = strstr(bar, " | ")); bar += 3)
+		t.nr_candidates += t.nr_candidates ? 1 : 2; /* a list of candidates */
 	trace_writer_type(c->w, &t);
 }
 

@@ -507,6 +507,22 @@ def two_runtimes():
     return s
 
 
+@scenario(is_full=True, story=1)
+def merged():
+    """The compiler merged types: some tables have several names, and one of them has lost a few."""
+    s = service()
+    several = s.type('shop::mail::send | shop::mail::queue<u64> | <shop::Fax as shop::Send>::send', place='-')
+    again = s.type('shop::mail::send | shop::mail::queue<u64> | <shop::Fax as shop::Send>::send', place='-')
+    lost = s.type('shop::stock::count | ?', place='-')
+    erased = s.type('dyn core::future::future::Future<Output = u64> + core::marker::Send', place='-')
+    one_poll_each(s, several, [100 * MS, 200 * MS], 100 * US)
+    one_poll_each(s, again, [300 * MS], 50 * US, first=11)
+    one_poll_each(s, lost, [400 * MS], 20 * US, first=21)
+    one_poll_each(s, erased, [500 * MS], 10 * US, first=31)
+    s.end(1 * S)
+    return s
+
+
 @scenario()
 def stripped():
     """Nobody knows the names of anything."""

@@ -31,11 +31,31 @@ static void test_then_the_middle(void **state)
 	assert_short("abc", 0, "");
 }
 
+static void add_line(void *arg, const char *name, size_t len)
+{
+	strbuf_addf(arg, "%.*s\n", (int)len, name);
+}
+
+static void assert_candidates(const char *names, uint32_t nr, const char *label, const char *lines)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	label_candidates(&out, names, nr);
+	assert_string_equal(out.s, label);
+	strbuf_reset(&out);
+	candidates_each(names, add_line, &out);
+	assert_string_equal(out.s, lines);
+	strbuf_release(&out);
+}
+
 static void test_candidates(void **state)
 {
-	assert_short("x::aaaa | x::bbbb | x::cccc", 20, "aaaa | bbbb | cccc");
-	assert_short("x::aaaa | x::bbbb | x::cccc", 17, "aaaa | +2");
-	assert_short("x::aaaaaaaa | x::b", 8, "aaa.. +1");
+	assert_candidates("x::a", 1, "x::a", "x::a\n");
+	assert_candidates("x::a | x::b", 2, "x::a or 1 other", "x::a\nx::b\n");
+	assert_candidates("x::a | x::b | ?", 9, "x::a or 8 others", "x::a\nx::b\n");
+	assert_candidates("", 0, "", "");
+	assert_candidates("?", 0, "?", "");
+	assert_candidates(" | ", 2, " or 1 other", "\n");
 }
 
 /* No control byte of the target reaches a terminal, no UTF-8 sequence is torn. */
