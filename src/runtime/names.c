@@ -51,14 +51,19 @@ static const char *body_name(struct finding *f, const struct dwarf_function *fn)
 static char *resolve_impl(struct finding *f, const struct span *type,
 			  const struct dwarf_function *fn)
 {
-	char *text = xstrndup(type->s, type->len), *at, *named, *result;
-	const char *body = body_name(f, fn);
+	char *text = xstrndup(type->s, type->len), *at, *path, *named, *result;
+	const char *body = body_name(f, fn), *end;
 
 	at = fn->env_path && body ? strstr(text, fn->env_path) : NULL;
 	if (!at)
 		return text;
-	named = name_impl(fn->env_path, body);
-	result = xasprintf("%.*s%s%s", (int)(at - text), text, named, at + strlen(fn->env_path));
+	end = at + strlen(fn->env_path);
+	if (*end == '<' && bracket_end(end, text + type->len))
+		end = bracket_end(end, text + type->len) + 1; /* its arguments */
+	path = xstrndup(at, end - at);
+	named = name_impl(path, body);
+	result = xasprintf("%.*s%s%s", (int)(at - text), text, named, end);
+	free(path);
 	free(named);
 	free(text);
 	return result;

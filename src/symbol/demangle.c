@@ -334,13 +334,93 @@ static const char *first_closure(const char *path)
 	return first;
 }
 
+static bool is_word(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+	       (c >= 'a' && c <= 'z');
+}
+
+/* The next type parameter, `T` in `Pool<T>`: a name without a path that begins like a type. */
+static bool next_param(const char *s, struct span *param)
+{
+	for (; *s; s++) {
+		size_t len = 0;
+
+		if (!strchr("<,( &", s[0]) || s[1] < 'A' || s[1] > 'Z')
+			continue;
+		while (is_word(s[1 + len]))
+			len++;
+		if (!strchr(">,);] ", s[1 + len])) /* the NUL too */
+			continue;
+		*param = (struct span){ s + 1, len };
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Legacy symbols name an impl block by its parameters, `Pool<T>::get`, and debug info has its and
+ * the function's arguments in one list: puts the first in where there is only one parameter. (Which
+ * of several is which does not show.) *args becomes what is left of them.
+ */
+static char *put_arg(const char *real, size_t len, struct span *args)
+{
+	char *text = xstrndup(real, len);
+	struct strbuf out = STRBUF_INIT;
+	struct span param, arg[2], other;
+	size_t nr = type_args(args->s, args->len, arg, 2);
+	const char *from = text;
+
+	if (!nr || !next_param(text, &param))
+		return text;
+	for (const char *p = param.s + param.len; next_param(p - 1, &other);
+	     p = other.s + other.len)
+		if (other.len != param.len || strncmp(other.s, param.s, param.len) != 0)
+			return text;
+	for (other = param;; from = other.s + other.len) {
+		strbuf_add(&out, from, other.s - from);
+		strbuf_add(&out, arg[0].s, arg[0].len);
+		if (!next_param(other.s + other.len - 1, &other)) {
+			strbuf_addstr(&out, other.s + other.len);
+			break;
+		}
+	}
+	if (nr == 1) {
+		args->len = 0;
+	} else {
+		args->len -= arg[1].s - args->s; /* "<" is put before */
+		args->s = arg[1].s;
+	}
+	free(text);
+	return strbuf_take(&out);
+}
+
 char *name_impl(const char *path, const char *linkage_name)
 {
-	char *real = linkage_name && strstr(path, "{impl#") ? demangle(linkage_name) : NULL;
+	char *real = linkage_name && strstr(path, "{impl#") ? demangle(linkage_name) : NULL, *head;
 	const char *tail = first_closure(path), *cut = real ? first_closure(real) : NULL;
-	char *text =
-		tail && cut ? xasprintf("%.*s%s", (int)(cut - real), real, tail) : xstrdup(path);
+	struct span args = { path + strlen(path), 0 };
+	const char *brace = strrchr(path, '}');
+	struct strbuf text = STRBUF_INIT;
 
+	if (!tail || !cut) {
+		free(real);
+		return xstrdup(path);
+	}
+	if (brace && brace[1] == '<' && brace > tail)
+		args = (struct span){ brace + 1, strlen(brace + 1) };
+	strbuf_add(&text, tail, args.s - tail);
+	if (demangle_is_v0(linkage_name)) { /* has all arguments in their places */
+		head = xstrndup(real, cut - real);
+	} else {
+		head = put_arg(real, cut - real, &args);
+		if (args.len)
+			strbuf_addf(&text, "%s%.*s", *args.s == '<' ? "" : "<", (int)args.len,
+				    args.s);
+	}
 	free(real);
-	return text;
+	real = xasprintf("%s%s", head, text.s);
+	free(head);
+	strbuf_release(&text);
+	return real;
 }

@@ -28,7 +28,8 @@ char *readable_type(const char *type, size_t len, bool is_closure);
 /*
  * Puts the real name of an impl block where debug info only counts them: path
  * "a::{impl#0}::f::{async_fn_env#0}" and linkage name "_ZN…a::Type::f::{{closure}}" give
- * "a::Type::f::{async_fn_env#0}". The caller frees it.
+ * "a::Type::f::{async_fn_env#0}". Type arguments, which debug info has behind the closure, go where
+ * they belong as far as the linkage name tells. The caller frees it.
  */
 char *name_impl(const char *path, const char *linkage_name);
 

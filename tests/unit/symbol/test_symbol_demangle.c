@@ -113,13 +113,40 @@ static void test_symbols(void)
 	free(text);
 	check_num(demangle("main") == NULL, 1);
 	check_num(demangle("_ZN3foo") == NULL, 1);
-	text = name_impl("app::net::{impl#0}::run::{async_fn#0}::{async_block_env#1}",
-			 "_ZN3app3net4Conn3run28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E");
-	check_str(text, "app::net::Conn::run::{async_fn#0}::{async_block_env#1}");
-	free(text);
-	text = name_impl("app::net::{impl#0}::run::{async_fn_env#0}", "main");
-	check_str(text, "app::net::{impl#0}::run::{async_fn_env#0}");
-	free(text);
+}
+
+/* Where debug info only counts impl blocks, symbols name them. */
+static const struct {
+	const char *path, *linkage, *named;
+} impls[] = {
+	{ "app::net::{impl#0}::run::{async_fn#0}::{async_block_env#1}",
+	  "_ZN3app3net4Conn3run28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E",
+	  "app::net::Conn::run::{async_fn#0}::{async_block_env#1}" },
+	{ "app::net::{impl#0}::run::{async_fn_env#0}", "main",
+	  "app::net::{impl#0}::run::{async_fn_env#0}" },
+	{ "app::{impl#0}::get::{async_fn_env#0}<u32>",
+	  "_ZN3app13Pool$LT$T$GT$3get28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E",
+	  "app::Pool<u32>::get::{async_fn_env#0}" },
+	{ "app::{impl#0}::map::{async_fn_env#0}<app::A<u8>, u16>",
+	  "_ZN3app13Pool$LT$T$GT$3map28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E",
+	  "app::Pool<app::A<u8>>::map::{async_fn_env#0}<u16>" },
+	/* which of two is which does not show */
+	{ "app::{impl#0}::get::{async_fn_env#0}<u32, u8>",
+	  "_ZN3app17Both$LT$B$C$A$GT$3get28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E",
+	  "app::Both<B,A>::get::{async_fn_env#0}<u32, u8>" },
+	{ "app::{impl#0}::map::{async_fn_env#0}<u8, u16>",
+	  "_RNCINvMs_NtNtCsifuVyrumdbX_5types3net3tcpINtB7_4PoolhE3maptE0Bb_",
+	  "<types::net::tcp::Pool<u8>>::map::<u16>::{async_fn_env#0}" },
+};
+
+static void test_impls(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(impls); i++) {
+		char *text = name_impl(impls[i].path, impls[i].linkage);
+
+		check_str(text, impls[i].named);
+		free(text);
+	}
 }
 
 int main(void)
@@ -128,5 +155,6 @@ int main(void)
 	test_prefixes();
 	test_args();
 	test_symbols();
+	test_impls();
 	return check_result();
 }
