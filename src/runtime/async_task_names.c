@@ -149,6 +149,8 @@ static bool is_executors(const char *env_path)
 	return false;
 }
 
+static const char *const makers[] = { "allocate<", NULL };
+
 static const struct naming naming = {
 	.kind = WIRE_TABLE_ASYNC_TASK,
 	.slots = typed_slots,
@@ -158,6 +160,8 @@ static const struct naming naming = {
 	.set = set_types,
 	.room = room_bytes,
 	.is_executors = is_executors,
+	.makers = makers,
+	.makers_source = "/src/raw.rs",
 };
 
 /* ---- legacy symbols ---- */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "runtime/names.h"
 #include "runtime/remember.h"
 #include "runtime/runtime.h"
 #include "symbol/debug_file.h"
@@ -76,6 +77,14 @@ static void files_close(struct files *fs)
 	free(fs->debug_path);
 }
 
+/* By symbols alone nobody knows what else was merged with what has a name. */
+static void doubt_names(struct finding *f)
+{
+	vec_each (t, &f->tables)
+		if (t->nr_candidates == 1)
+			t->nr_candidates = 0;
+}
+
 static void give_names(struct finding *f, struct files *fs)
 {
 	const struct image *with_dwarf = image_with(fs, ".debug_info");
@@ -86,6 +95,8 @@ static void give_names(struct finding *f, struct files *fs)
 				      &fs->dwarf_note);
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
 		runtimes[i]->give_names(f);
+	if (!f->has_functions && names_may_be_lost(f->syms))
+		doubt_names(f);
 	if (f->dwarf && !f->tables.nr)
 		f->has_types = dwarf_has_types(f->dwarf);
 	dwarf_close(f->dwarf);

@@ -34,6 +34,8 @@ struct found_table {
 	const char *scheduler; /* "multi_thread", "current_thread", "local", "blocking", "" */
 	const char *file;      /* where the future is defined, "" when unknown */
 	uint32_t line;
+	/* Types that the name may stand for. 1: exact; more: they were merged, and the name lists
+	 * them, "a | b | ?"; 0 with a name: fat LTO may have merged others with it. */
 	uint32_t nr_candidates;
 	/* Of the future, or of what it boxes, by debug info; else the room that a task has for it
 	 * or its output; 0 when unknown. */

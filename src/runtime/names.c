@@ -146,6 +146,7 @@ void names_by_dwarf(struct finding *f, const struct naming *n)
 				name_by_dwarf(f, n, t,
 					      names_find(fns.v, fns.nr, t->plan.words[first])))
 		names_are_merged(f, n, t, *map_get(&users, t->plan.words[first]));
+	names_by_makers(f, n, fns.v, fns.nr);
 	map_release(&users);
 	vec_release(&fns);
 }

@@ -34,6 +34,10 @@ struct naming {
 	/* Is the coroutine or closure that was found inside of the future the executor's own, so
 	 * that its place says nothing? May be NULL. */
 	bool (*is_executors)(const char *env_path);
+	/* Functions that write a table's address into a task: how their names begin, the last
+	 * being NULL, and a part of the path of their source. */
+	const char *const *makers;
+	const char *makers_source;
 	/* Told of all functions that debug info knows, sorted by address; may be NULL. */
 	void (*found)(struct finding *f, struct dwarf_function *fns, size_t nr);
 };
@@ -44,6 +48,15 @@ void names_by_v0(struct finding *f, const struct naming *n);
 /* A table whose functions all serve other tables too: every name that they have is possible. */
 void names_are_merged(struct finding *f, const struct naming *n, struct found_table *t,
 		      uint32_t nr_users);
+
+/*
+ * merged.c: fat LTO merges whole tables. Adds the types that share one, as debug info has them at
+ * the places where a task gets its table.
+ */
+/* Without LTO merged functions keep their names, and some address has two. */
+bool names_may_be_lost(const struct symtab *syms);
+void names_by_makers(struct finding *f, const struct naming *n, struct dwarf_function *fns,
+		     size_t nr);
 
 /* Among functions sorted by address; NULL when it is not among them. */
 struct dwarf_function *names_find(struct dwarf_function *fns, size_t nr, uint64_t va);

@@ -179,6 +179,8 @@ static void set_types(struct finding *f, struct found_table *t, const struct spa
 	tokio_set_type(f, t, args[0].s, args[0].len);
 }
 
+static const char *const makers[] = { "vtable<", "new<", "new_task<", NULL };
+
 static const struct naming naming = {
 	.kind = WIRE_TABLE_TOKIO,
 	.slots = typed_slots,
@@ -188,6 +190,8 @@ static const struct naming naming = {
 	.v0_holder = v0_holder,
 	.set = set_types,
 	.room = room_bytes,
+	.makers = makers,
+	.makers_source = "/src/runtime/task/",
 	.found = split_copies,
 };
 

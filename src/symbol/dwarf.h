@@ -34,9 +34,10 @@ void dwarf_close(struct dwarf *d);
 /* fns must be sorted by va. Fills in what is known. */
 void dwarf_find(struct dwarf *d, struct dwarf_function *fns, size_t nr);
 
-/* A line of source. file lives until dwarf_close; NULL and line 0: not known. */
+/* A line of source. Strings live until dwarf_close; NULL and line 0: not known. */
 struct dwarf_place {
 	const char *file;
+	const char *function; /* that the line is in, with its type arguments: "new<T, S>" */
 	uint32_t line;
 };
 

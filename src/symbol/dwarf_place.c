@@ -14,11 +14,13 @@
 /* A call that was inlined around the point. */
 struct call {
 	uint64_t file, line;
+	uint64_t function_off; /* of the DIE that has the name of what was called; 0: none */
 };
 
 struct point {
 	struct call calls[MAX_CALLS]; /* from the outside in */
 	uint32_t nr_calls;
+	uint64_t function_off; /* of the function around all */
 	bool is_found;
 };
 
@@ -67,6 +69,7 @@ static void open_function(struct walk *w, const struct raw_die *die)
 		if (covers(w, die, i)) {
 			w->found[i].is_found = true;
 			w->found[i].nr_calls = 0;
+			w->found[i].function_off = die->off;
 		}
 }
 
@@ -86,7 +89,8 @@ static void on_die(struct walk *w, const struct raw_die *die)
 
 			if (p->is_found && p->nr_calls < MAX_CALLS && covers(w, die, i))
 				p->calls[p->nr_calls++] =
-					(struct call){ die->call_file, die->call_line };
+					(struct call){ die->call_file, die->call_line,
+						       die->has_origin ? die->origin_off : 0 };
 		}
 		break;
 	}
@@ -118,6 +122,43 @@ static void walk_unit(struct walk *w)
 	}
 }
 
+/* Its own, or that of the DIE that it is an instance of. */
+static const char *function_name(struct dwarf *d, uint64_t off)
+{
+	struct raw_cursor c;
+	struct raw_die die;
+
+	for (unsigned hops = 0; off && hops < 4; hops++) {
+		if (!dwarf_cursor(d, off, &c) || raw_next(&c, TAG(DW_TAG_subprogram), &die) != 1 ||
+		    die.tag != DW_TAG_subprogram)
+			return NULL;
+		if (die.name || !die.has_origin)
+			return die.name;
+		off = die.origin_off;
+	}
+	return NULL;
+}
+
+static void fill_places(struct walk *w, struct dwarf_point *to, const struct point *from,
+			const struct raw_row *row)
+{
+	to->nr_places = from->nr_calls + 1;
+	to->places = xcalloc(to->nr_places, sizeof(*to->places));
+	to->places[0].file = dwarf_file_name(w->d, w->unit, row->file);
+	to->places[0].line = row->line;
+	for (size_t k = 0; k < to->nr_places; k++) {
+		const struct call *call = &from->calls[from->nr_calls - k - 1];
+
+		if (k == from->nr_calls) {
+			to->places[k].function = function_name(w->d, from->function_off);
+			break;
+		}
+		to->places[k].function = function_name(w->d, call->function_off);
+		to->places[k + 1].file = dwarf_file_name(w->d, w->unit, call->file);
+		to->places[k + 1].line = call->line;
+	}
+}
+
 /* The unit is read: puts together what is known of its points. */
 static void finish_unit(struct walk *w)
 {
@@ -130,18 +171,8 @@ static void finish_unit(struct walk *w)
 		struct dwarf_point *to = &w->points[i];
 		struct point *from = &w->found[i];
 
-		if (from->is_found && !to->places) {
-			to->nr_places = from->nr_calls + 1;
-			to->places = xcalloc(to->nr_places, sizeof(*to->places));
-			to->places[0].file = dwarf_file_name(w->d, w->unit, rows[i].file);
-			to->places[0].line = rows[i].line;
-			for (size_t k = 1; k < to->nr_places; k++) {
-				const struct call *call = &from->calls[from->nr_calls - k];
-
-				to->places[k].file = dwarf_file_name(w->d, w->unit, call->file);
-				to->places[k].line = call->line;
-			}
-		}
+		if (from->is_found && !to->places)
+			fill_places(w, to, from, &rows[i]);
 		from->is_found = false;
 	}
 	free(rows);

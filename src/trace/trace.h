@@ -57,7 +57,8 @@ struct trace_type {
 				  "" */
 	const char *file;      /* where the future is defined, or "" */
 	uint32_t line;
-	uint32_t nr_candidates; /* > 1: the linker merged types, name lists them with " | " */
+	uint32_t nr_candidates; /* 1: exact; > 1: types were merged, name lists them with " | "; 0
+				   with a name: others may have been merged with it */
 	uint64_t va;		/* of the table */
 	uint64_t size_bytes;	/* of the future, or of what it boxes; 0 when unknown */
 };
