@@ -16,13 +16,14 @@ PROGRAMS = os.path.join(os.path.dirname(HERE), "programs")
 DEMO = os.path.join(HERE, "../../examples/demo")
 # What the matrix runs in every build: between them tasks, polls, parents, ends, kinds, and wakes by cause.
 MATRIX = ["--bin", "exact", "--bin", "wakes", "--bin", "roots"]
+TYPES = ["--bin", "types", "--bin", "same"]
 # What each profile is needed for; building less saves a minute of every run.
 PROFILES = {
     "dev": (["--workspace"], "debug"),
     "release": (["--workspace"], "release"),
     "profiling": (["--bin", "findings", "--bin", "places"], "profiling"),
-    "lto-lines": (["--bin", "places"], "lto-lines"),
-    "lto": ([*MATRIX, "--bin", "race", "--bin", "flavours", "--bin", "safety"], "lto"),
+    "lto-lines": (["--bin", "places", *TYPES], "lto-lines"),
+    "lto": ([*MATRIX, *TYPES, "--bin", "race", "--bin", "flavours", "--bin", "safety"], "lto"),
     "stripped": ([*MATRIX, "--bin", "life", "--bin", "flavours", "--bin", "places"], "stripped"),
 }
 PROFILES_SLOW = {name: (MATRIX, name) for name in ("thin", "small", "strip-debuginfo")}
@@ -117,7 +118,8 @@ def build_programs(target_dir, matrix):
         cargo(target_dir, "--profile", profile, *what)
     for name, (flags, feature) in {**VARIANTS, **(VARIANTS_SLOW if matrix else {})}.items():
         more = ["--features", feature] if feature else []
-        cargo(os.path.join(target_dir, name), "--release", *MATRIX, *more, flags=flags)
+        what = MATRIX + (TYPES if "v0" in name else [])
+        cargo(os.path.join(target_dir, name), "--release", *what, *more, flags=flags)
     for version in OLD + (OLD_SLOW if matrix else ()):
         cargo(os.path.join(target_dir, "old-" + version), "--release", cwd=old_folder(version))
     for name, (profile, flags) in ASYNC_TASK.items():

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Eight futures of the same body, which optimisers merge into one, and one that is like no other. Prints the id and
-//! the type of each task. `same ct | mt WORKERS`
+//! Eight futures of the same body, which optimisers merge into one, and one that is like no other, on two runtimes of
+//! different kinds. Prints the id and the type of each task.
 
 use std::any::type_name;
 use std::future::Future;
+use tokio::runtime::Builder;
 use tokio::task::yield_now;
 
 async fn run<F>(future: F)
@@ -12,7 +13,11 @@ where
 	F::Output: Send + 'static,
 {
 	let handle = tokio::spawn(future);
-	println!("{{\"task\": {}, \"type\": {:?}}}", handle.id(), type_name::<F>());
+	println!(
+		"{{\"task\": {}, \"type\": {:?}}}",
+		handle.id(),
+		type_name::<F>()
+	);
 	handle.await.expect("it ends");
 }
 
@@ -39,16 +44,14 @@ async fn other(n: u64) -> u64 {
 }
 
 fn main() {
-	let args: Vec<String> = std::env::args().collect();
-	let mut builder = match args.get(1).map(String::as_str) {
-		Some("mt") => tokio::runtime::Builder::new_multi_thread(),
-		_ => tokio::runtime::Builder::new_current_thread(),
-	};
-	if let Some(workers) = args.get(2) {
-		builder.worker_threads(workers.parse().expect("a number of workers"));
-	}
-	builder.enable_all().build().expect("a runtime").block_on(async {
+	let current = Builder::new_current_thread().build().expect("a runtime");
+	let multi = Builder::new_multi_thread()
+		.worker_threads(2)
+		.build()
+		.expect("a runtime");
+	current.block_on(async {
 		all().await;
 		run(other(3)).await;
 	});
+	multi.block_on(run(other(2)));
 }

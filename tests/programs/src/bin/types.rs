@@ -11,7 +11,9 @@ use std::time::Duration;
 use tokio::task::{spawn_blocking, yield_now, Id, LocalSet};
 
 fn told(id: Id, lies: &str, name: &str, bytes: usize) {
-	println!("{{\"task\": {id}, \"lies\": \"{lies}\", \"type\": {name:?}, \"bytes\": {bytes}}}");
+	println!(
+		"{{\"task\": {id}, \"lies\": \"{lies}\", \"type\": {name:?}, \"bytes\": {bytes}}}"
+	);
 }
 
 async fn run<F>(future: F)
@@ -36,7 +38,12 @@ where
 
 async fn run_erased<T: Send + 'static>(future: Pin<Box<dyn Future<Output = T> + Send>>) {
 	let handle = tokio::spawn(future);
-	told(handle.id(), "dyn", &format!("dyn Future<Output = {}>", type_name::<T>()), 0);
+	told(
+		handle.id(),
+		"dyn",
+		&format!("dyn Future<Output = {}>", type_name::<T>()),
+		0,
+	);
 	handle.await.expect("it ends");
 }
 
@@ -202,7 +209,11 @@ async fn others() {
 	run(poll_fn(move |cx| {
 		left -= 1;
 		cx.waker().wake_by_ref();
-		if left == 0 { Poll::Ready(()) } else { Poll::Pending }
+		if left == 0 {
+			Poll::Ready(())
+		} else {
+			Poll::Pending
+		}
 	}))
 	.await;
 }
@@ -238,11 +249,14 @@ fn main() {
 	if let Some(workers) = args.get(2) {
 		builder.worker_threads(workers.parse().expect("a number of workers"));
 	}
-	builder.enable_all().build().expect("a runtime").block_on(async {
-		functions().await;
-		blocks().await;
-		others().await;
-		boxes().await;
-		elsewhere().await;
-	});
+	builder.enable_all()
+		.build()
+		.expect("a runtime")
+		.block_on(async {
+			functions().await;
+			blocks().await;
+			others().await;
+			boxes().await;
+			elsewhere().await;
+		});
 }
