@@ -14,13 +14,17 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/vec.h"
+#include "cmd/candidates.h"
 #include "cmd/command.h"
 #include "cmd/doctor.h"
+#include "model/shorten.h"
 #include "runtime/discover.h"
 
-#define WIDTH	100
-#define INDENT	14
-#define DIR_MAX 4096
+#define WIDTH	 80
+#define INDENT	 14
+#define ROW	 4 /* its label begins here */
+#define ROW_TEXT 19
+#define DIR_MAX	 4096
 
 struct doctor_opts {
 	bool json, verbose, no_cache;
@@ -35,17 +39,17 @@ static const struct opt options[] = {
 	{ 0 },
 };
 
-void doctor_field(struct strbuf *out, const char *label, const char *text)
+/* Words up to the width, then on below the first of them. */
+static void add_wrapped(struct strbuf *out, const char *text, size_t indent)
 {
-	size_t column = INDENT;
+	size_t column = indent;
 
-	strbuf_addf(out, "  %-*s", INDENT - 2, label);
 	while (*text) {
 		size_t word = strcspn(text, " ");
 
-		if (column > INDENT && column + word > WIDTH) {
-			strbuf_addf(out, "\n%*s", INDENT, "");
-			column = INDENT;
+		if (column > indent && column + word > WIDTH) {
+			strbuf_addf(out, "\n%*s", (int)indent, "");
+			column = indent;
 		}
 		strbuf_add_clean(out, text, word);
 		column += word + 1;
@@ -56,6 +60,18 @@ void doctor_field(struct strbuf *out, const char *label, const char *text)
 			strbuf_addch(out, ' ');
 	}
 	strbuf_addch(out, '\n');
+}
+
+void doctor_field(struct strbuf *out, const char *label, const char *text)
+{
+	strbuf_addf(out, "  %-*s", INDENT - 2, label);
+	add_wrapped(out, text, INDENT);
+}
+
+void doctor_row(struct strbuf *out, const char *label, const char *text)
+{
+	strbuf_addf(out, "%*s%-*s", ROW, "", ROW_TEXT - ROW, label);
+	add_wrapped(out, text, ROW_TEXT);
 }
 
 static const char *link_text(const struct discovery *d)
@@ -186,9 +202,14 @@ static void runtime_text(const struct discovery *d, uint32_t index, struct strbu
 	for (uint32_t i = 0; i < d->nr_tables; i++)
 		if (d->tables[i].runtime == index && wire_is_task_table(d->tables[i].plan.kind))
 			nr[d->tables[i].kind]++;
-	strbuf_addf(out, "%s, ", *r->version ? r->version : "version unknown");
+	if (*r->version)
+		strbuf_addf(out, "%s, as its panic messages say; ", r->version);
+	else
+		strbuf_addstr(out, "version unknown; ");
 	count_types(d, index, out);
 	strbuf_addf(out, "%u task table%s", r->nr_tables, r->nr_tables == 1 ? "" : "s");
+	if (r->nr_tables)
+		strbuf_addf(out, ", known by their %s", r->found_by);
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (!nr[i])
 			continue;
@@ -209,11 +230,10 @@ static void runtime_text(const struct discovery *d, uint32_t index, struct strbu
 static const char *rung_text(enum rung rung)
 {
 	static const char *const texts[] = {
-		[RUNG_NOTHING] = "stripped (1 of 4): polls, wakes, workers; types by number",
-		[RUNG_SYMBOLS] = "symbols (2 of 4): polls, wakes, workers, future types by symbols",
-		[RUNG_LINES] = "line tables (3 of 4): polls, wakes, workers, exact future types",
-		[RUNG_FULL] =
-			"full (4 of 4): polls, wakes, workers, exact types with file and line",
+		[RUNG_NOTHING] = "stripped (1 of 4): types by number",
+		[RUNG_SYMBOLS] = "symbols (2 of 4): types by symbols",
+		[RUNG_LINES] = "line tables (3 of 4): exact types",
+		[RUNG_FULL] = "full (4 of 4): exact types with file, line and size",
 	};
 
 	return texts[rung];
@@ -244,7 +264,7 @@ static const char *kind_name(enum trace_task_kind kind)
 
 static void name_counts(const struct discovery *d, struct strbuf *out)
 {
-	uint32_t nr = 0, exact = 0, several = 0;
+	uint32_t nr = 0, exact = 0, several = 0, open = 0;
 
 	for (uint32_t i = 0; i < d->nr_tables; i++) {
 		if (!wire_is_task_table(d->tables[i].plan.kind))
@@ -252,13 +272,16 @@ static void name_counts(const struct discovery *d, struct strbuf *out)
 		nr++;
 		exact += d->tables[i].nr_candidates == 1;
 		several += d->tables[i].nr_candidates > 1;
+		open += !d->tables[i].nr_candidates && *d->tables[i].name;
 	}
-	strbuf_addf(out, "%u of %u tables by name", exact, nr);
+	strbuf_addf(out, "%u of %u tables by name", exact + open, nr);
+	if (open)
+		strbuf_addstr(out, " (each may stand for other types of equal code, too: fat LTO "
+				   "merged them and left no trace)");
 	if (several)
-		strbuf_addf(out, ", %u as a list of candidates (the compiler merged their code)",
-			    several);
-	if (nr > exact + several)
-		strbuf_addf(out, ", %u by number", nr - exact - several);
+		strbuf_addf(out, ", %u as a list of candidates (their code was merged)", several);
+	if (nr > exact + open + several)
+		strbuf_addf(out, ", %u by number", nr - exact - open - several);
 }
 
 /* Registry sources are known by crate and version; the folders before them are noise. */
@@ -268,6 +291,16 @@ static const char *short_path(const char *path)
 
 	slash = at ? strchr(at + strlen("/registry/src/"), '/') : NULL;
 	return slash ? slash + 1 : path;
+}
+
+/* One a line, below each other. */
+static void add_candidate(void *arg, const char *name, size_t len)
+{
+	struct strbuf *out = arg;
+
+	strbuf_addf(out, "%s%.*s",
+		    out->s[out->len - 1] == ' ' ? "" : "\n                         or ", (int)len,
+		    name);
 }
 
 static void list_tables(const struct discovery *d, struct strbuf *out)
@@ -280,7 +313,9 @@ static void list_tables(const struct discovery *d, struct strbuf *out)
 			continue;
 		strbuf_addf(out, "  %-9s %-15s ", kind_name(t->kind),
 			    *t->scheduler ? t->scheduler : "?");
-		if (*t->name)
+		if (t->nr_candidates > 1)
+			candidates_each(t->name, add_candidate, out);
+		else if (*t->name)
 			strbuf_addstr(out, t->name);
 		else
 			strbuf_addf(out, "? (table at 0x%llx)", (unsigned long long)t->plan.va);
@@ -288,6 +323,19 @@ static void list_tables(const struct discovery *d, struct strbuf *out)
 			strbuf_addf(out, "\n%*s%s:%u", 28, "", short_path(t->file), t->line);
 		strbuf_addch(out, '\n');
 	}
+}
+
+static void print_names(const struct discovery *d, struct strbuf *text, struct strbuf *out)
+{
+	strbuf_reset(text);
+	strbuf_addf(text, "%s%s%s%s", rung_text(d->rung), *d->mangling ? "; " : "", d->mangling,
+		    *d->mangling ? " symbol names" : "");
+	doctor_field(out, "debug info", text->s);
+	if (*d->debug_path)
+		doctor_field(out, "", d->debug_path);
+	strbuf_reset(text);
+	name_counts(d, text);
+	doctor_field(out, "names", text->s);
 }
 
 static void print_subject(const struct subject *s, bool verbose, struct strbuf *out)
@@ -306,34 +354,33 @@ static void print_subject(const struct subject *s, bool verbose, struct strbuf *
 		strbuf_addf(&text, "; %llu broken part%s of the file skipped",
 			    (unsigned long long)d->nr_broken,
 			    d->nr_broken == 1 ? " was" : "s were");
+	if (*d->allocator)
+		strbuf_addf(&text, "; %s inside", d->allocator);
 	doctor_field(out, "file", text.s);
 	if (why && d->nr_tables)
 		doctor_field(out, "why", why);
+	if (d->nr_tables)
+		print_names(d, &text, out);
 	for (uint32_t i = 0; i < d->nr_runtimes; i++) {
 		strbuf_reset(&text);
 		runtime_text(d, i, &text);
 		doctor_field(out, d->runtimes[i].name, text.s);
+		if (d->runtimes[i].nr_tables)
+			seen_rows(d, i, out);
 	}
-	if (d->nr_tables) {
-		seen_rows(d, out);
-		doctor_field(out, "debug info", rung_text(d->rung));
-		if (*d->debug_path)
-			doctor_field(out, "", d->debug_path);
-		strbuf_reset(&text);
-		name_counts(d, &text);
-		doctor_field(out, "names", text.s);
-		if (why && *todo)
-			doctor_field(out, "to do", todo);
-		if (*d->rung_note)
-			doctor_field(out, why && *todo ? "" : "to do", d->rung_note);
-		if (verbose)
-			list_tables(d, out);
-	}
+	if (why && d->nr_tables && *todo)
+		doctor_field(out, "to do", todo);
+	if (*d->rung_note && d->nr_tables)
+		doctor_field(out, why && *todo ? "" : "to do", d->rung_note);
+	if (verbose && d->nr_tables)
+		list_tables(d, out);
 	strbuf_release(&text);
 }
 
 static void json_tables(const struct discovery *d, struct json *j)
 {
+	struct strbuf label = STRBUF_INIT;
+
 	json_open_array(j, "tables");
 	for (uint32_t i = 0; i < d->nr_tables; i++) {
 		const struct found_table *t = &d->tables[i];
@@ -345,14 +392,22 @@ static void json_tables(const struct discovery *d, struct json *j)
 		json_uint(j, "runtime", t->runtime);
 		json_str(j, "kind", kind_name(t->kind));
 		json_str(j, "scheduler", *t->scheduler ? t->scheduler : NULL);
-		json_str(j, "type", *t->name ? t->name : NULL);
+		label_candidates(&label, t->name, t->nr_candidates);
+		json_str(j, "type", *t->name ? label.s : NULL);
+		strbuf_reset(&label);
 		json_uint(j, "candidates", t->nr_candidates);
+		if (t->nr_candidates > 1)
+			json_candidates(j, t->name);
 		json_str(j, "file", *t->file ? t->file : NULL);
 		json_uint(j, "line", t->line);
-		json_uint(j, "size_bytes", t->size_bytes);
+		if (t->size_bytes)
+			json_uint(j, "size_bytes", t->size_bytes);
+		else
+			json_null(j, "size_bytes");
 		json_close_object(j);
 	}
 	json_close_array(j);
+	strbuf_release(&label);
 }
 
 static void json_runtimes(const struct discovery *d, struct json *j)
@@ -369,7 +424,8 @@ static void json_runtimes(const struct discovery *d, struct json *j)
 		json_bool(j, "unstable", r->unstable);
 		json_bool(j, "waker_known", r->waker_known);
 		json_str(j, "note", *r->note ? r->note : NULL);
-		seen_json_schedulers(d, i, j);
+		json_str(j, "found_by", r->nr_tables ? r->found_by : NULL);
+		seen_json_runtime(d, i, j);
 		json_close_object(j);
 	}
 	json_close_array(j);

@@ -24,13 +24,15 @@ struct checkup {
 	bool use_cache;
 };
 
-/* "label  text", the text wrapped. */
+/* "label  text", the text wrapped; a row is of what stands above it, and indented. */
 void doctor_field(struct strbuf *out, const char *label, const char *text);
+void doctor_row(struct strbuf *out, const char *label, const char *text);
 
-void seen_rows(const struct discovery *d, struct strbuf *out);
+/* The matrix of one runtime. */
+void seen_rows(const struct discovery *d, uint32_t runtime, struct strbuf *out);
 struct json;
 void seen_json(const struct discovery *d, struct json *j);
-void seen_json_schedulers(const struct discovery *d, uint32_t runtime, struct json *j);
+void seen_json_runtime(const struct discovery *d, uint32_t runtime, struct json *j);
 
 bool subject_look(struct subject *s, const char *path, const char *shown, bool use_cache,
 		  struct err *e);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "cmd/candidates.h"
 #include "cmd/report.h"
-#include "model/shorten.h"
 
 struct json_sink {
 	const struct report *r;
@@ -208,21 +208,6 @@ static void put_runtimes(struct json_sink *s)
 	json_close_array(j);
 }
 
-static void put_candidate(void *j, const char *name, size_t len)
-{
-	char *text = xstrndup(name, len);
-
-	json_str(j, NULL, text);
-	free(text);
-}
-
-static void put_candidates(struct json *j, const char *names)
-{
-	json_open_array(j, "candidate_types");
-	candidates_each(names, put_candidate, j);
-	json_close_array(j);
-}
-
 static void put_types(struct json_sink *s)
 {
 	struct json *j = &s->json;
@@ -245,7 +230,7 @@ static void put_types(struct json_sink *s)
 			json_null(j, "size_bytes");
 		json_uint(j, "candidates", type->nr_candidates);
 		if (type->nr_candidates > 1)
-			put_candidates(j, type->name);
+			json_candidates(j, type->name);
 		json_close_object(j);
 	}
 	json_close_array(j);

@@ -194,11 +194,6 @@ static const struct {
 	{ "async-task-4", "async-task" },
 };
 
-/* polling makes its system calls by itself, not by libc's functions that the agent stands in front
- * of. */
-static const char waits_note[] =
-	"threads that wait for I/O or timers show as neither busy nor asleep";
-
 static void name_runtime(struct finding *f, struct found_runtime *r)
 {
 	struct strbuf version = STRBUF_INIT;
@@ -238,7 +233,7 @@ static void note_absence(struct finding *f, struct found_runtime *r)
 
 static void recognise(struct finding *f)
 {
-	struct found_runtime r = { .waker_known = true, .note = "" };
+	struct found_runtime r = { .waker_known = true, .note = "", .found_by = "shape" };
 	struct search s = { .wakers = MAP_INIT, .broken = MAP_INIT, .first = f->tables.nr };
 
 	scan_tables(f, ASYNC_TASK_NR_WORDS, add_table, &s);
@@ -251,9 +246,8 @@ static void recognise(struct finding *f)
 	}
 	if (r.nr_tables || r.nr_refused) {
 		name_runtime(f, &r);
-		r.note = s.nr_metadata ? "tasks with metadata of the program's own are not recorded"
-			 : strcmp(r.name, "async-task") != 0 ? waits_note
-							     : "";
+		if (s.nr_metadata)
+			r.note = "tasks with metadata of the program's own are not recorded";
 		vec_push(&f->runtimes, r);
 	} else {
 		note_absence(f, &r);
@@ -266,4 +260,5 @@ const struct runtime runtime_async_task = {
 	.name = "async-task",
 	.recognise = recognise,
 	.give_names = async_task_give_names,
+	.judge = async_task_judge,
 };

@@ -12,6 +12,7 @@
 #include "runtime/remember.h"
 #include "runtime/runtime.h"
 #include "symbol/debug_file.h"
+#include "symbol/demangle.h"
 
 static const struct runtime *const runtimes[] = {
 	&runtime_tokio,
@@ -85,6 +86,21 @@ static void doubt_names(struct finding *f)
 			t->nr_candidates = 0;
 }
 
+/* Rust's own library may be mangled in another way than the program. */
+static const char *mangling(const struct finding *f)
+{
+	for (size_t i = 0; i < f->tables.nr; i++) {
+		const struct wire_table *w = &f->tables.v[i].plan;
+		const struct symbol *s = wire_is_task_table(w->kind)
+						 ? symtab_at(f->syms, w->words[w->slot_poll], NULL)
+						 : NULL;
+
+		if (s)
+			return demangle_is_v0(s->name) ? "v0" : "legacy";
+	}
+	return "";
+}
+
 static void give_names(struct finding *f, struct files *fs)
 {
 	const struct image *with_dwarf = image_with(fs, ".debug_info");
@@ -95,6 +111,7 @@ static void give_names(struct finding *f, struct files *fs)
 				      &fs->dwarf_note);
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
 		runtimes[i]->give_names(f);
+	f->mangling = mangling(f);
 	if (!f->has_functions && names_may_be_lost(f->syms))
 		doubt_names(f);
 	if (f->dwarf && !f->tables.nr)
@@ -137,6 +154,21 @@ static void climb(struct discovery *d, const struct finding *f, const struct fil
 	}
 }
 
+static void recognise(struct finding *f)
+{
+	for (size_t i = 0, first = 0; i < ARRAY_SIZE(runtimes); i++, first = f->runtimes.nr) {
+		runtimes[i]->recognise(f);
+		for (size_t k = first; k < f->runtimes.nr; k++)
+			f->runtimes.v[k].descriptor = i;
+	}
+}
+
+static void judge(struct finding *f, struct discovery *d)
+{
+	vec_each (r, &f->runtimes)
+		runtimes[MIN(r->descriptor, ARRAY_SIZE(runtimes) - 1)]->judge(f, d, r, r->facts);
+}
+
 static void fill(struct discovery *d, struct finding *f, const struct files *fs, const char *shown)
 {
 	d->path = finding_string(f, shown ? shown : fs->path);
@@ -144,6 +176,7 @@ static void fill(struct discovery *d, struct finding *f, const struct files *fs,
 	d->debug_path = fs->debug ? finding_string(f, fs->debug_path) : "";
 	d->link = fs->img->link;
 	d->is_pie = fs->img->is_dyn;
+	d->mangling = f->mangling;
 	d->nr_broken = fs->img->nr_broken;
 	d->runtimes = f->runtimes.v;
 	d->nr_runtimes = f->runtimes.nr;
@@ -168,8 +201,8 @@ struct discovery *discover_file(const char *path, const char *shown_path,
 	o->strings = f.strings = intern_new();
 	f.img = fs.img;
 	f.syms_img = image_with(&fs, ".symtab") ? image_with(&fs, ".symtab") : fs.img;
-	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
-		runtimes[i]->recognise(&f);
+	f.mangling = "";
+	recognise(&f);
 	f.was_named = opts->names && f.tables.nr;
 	key = opts->names && opts->cache_dir && *opts->cache_dir && f.runtimes.nr
 		      ? remember_key(fs.img, fs.debug)
@@ -184,6 +217,7 @@ struct discovery *discover_file(const char *path, const char *shown_path,
 	find_roots(&f);
 	fill(&o->d, &f, &fs, shown_path);
 	o->d.allocator = opts->allocator ? allocator_in(fs.img) : "";
+	judge(&f, &o->d);
 	symtab_free(f.syms);
 	free(key);
 	files_close(&fs);

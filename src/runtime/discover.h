@@ -9,6 +9,7 @@
 #define RUNTIME_DISCOVER_H
 
 #include "base/err.h"
+#include "runtime/facts.h"
 #include "symbol/image.h" /* enum elf_link */
 #include "trace/trace.h"
 #include "wire/region.h"
@@ -21,9 +22,12 @@ struct found_runtime {
 	const char *version; /* "1.54.1", "" when the file does not tell */
 	uint32_t nr_tables;  /* task tables to hook */
 	uint32_t nr_refused;
-	bool unstable;	  /* built with tokio_unstable (spawn locations in the tasks) */
-	bool waker_known; /* the waker table is in `tables` as well */
-	const char *note; /* what cannot be seen and why, or "" */
+	bool unstable;	      /* built with tokio_unstable (spawn locations in the tasks) */
+	bool waker_known;     /* the waker table is in `tables` as well */
+	const char *note;     /* what cannot be recorded and why, or "" */
+	const char *found_by; /* its tables were: "shape", "symbols" */
+	uint32_t descriptor;  /* which of the known runtimes it is */
+	struct found_fact facts[NR_FACTS];
 };
 
 struct found_table {
@@ -56,6 +60,7 @@ struct discovery {
 	const char *path;
 	const char *build_id;	/* hex, "" when there is none */
 	const char *allocator;	/* "jemalloc", "mimalloc"; "": none that is known, or not asked */
+	const char *mangling;	/* "legacy", "v0", "": no symbols, or not asked */
 	const char *debug_path; /* separate file with its symbols and debug info, or "" */
 	enum elf_link link;
 	bool is_pie;

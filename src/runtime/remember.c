@@ -51,6 +51,7 @@ void remember_put(const char *dir, const char *key, const struct finding *f)
 
 	put_number(&b, f->has_functions);
 	put_number(&b, f->has_types);
+	put_string(&b, f->mangling);
 	put_number(&b, f->runtimes.nr);
 	for (size_t i = 0; i < f->runtimes.nr; i++) {
 		const struct found_runtime *r = &f->runtimes.v[i];
@@ -58,6 +59,8 @@ void remember_put(const char *dir, const char *key, const struct finding *f)
 		put_string(&b, r->name);
 		put_string(&b, r->version);
 		put_string(&b, r->note);
+		put_string(&b, r->found_by);
+		put_number(&b, r->descriptor);
 		put_number(&b, r->nr_tables);
 		put_number(&b, r->nr_refused);
 		put_number(&b, r->unstable);
@@ -126,6 +129,8 @@ static void get_runtime(struct reader *r, struct finding *to)
 	rt.name = get_string(r);
 	rt.version = get_string(r);
 	rt.note = get_string(r);
+	rt.found_by = get_string(r);
+	rt.descriptor = get_number(r);
 	rt.nr_tables = get_number(r);
 	rt.nr_refused = get_number(r);
 	rt.unstable = get_number(r);
@@ -171,6 +176,7 @@ bool remember_get(const char *dir, const char *key, struct finding *f)
 	if (ok) {
 		to.has_functions = get_number(&r);
 		to.has_types = get_number(&r);
+		to.mangling = get_string(&r);
 		nr = get_number(&r);
 		while (nr-- && !r.broken)
 			get_runtime(&r, &to);
@@ -187,6 +193,7 @@ bool remember_get(const char *dir, const char *key, struct finding *f)
 		memcpy(&f->tables, &to.tables, sizeof(to.tables));
 		f->has_functions = to.has_functions;
 		f->has_types = to.has_types;
+		f->mangling = to.mangling;
 	} else {
 		vec_release(&to.runtimes);
 		vec_release(&to.tables);

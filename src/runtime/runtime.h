@@ -25,9 +25,10 @@ struct finding {
 	VEC(struct found_runtime) runtimes;
 	VEC(struct found_table) tables;
 	struct found_roots roots;
-	bool was_named;	    /* there are tables, and names were looked for */
-	bool has_functions; /* debug info told the name of a table's function */
-	bool has_types;	    /* debug info told a future's type, not only its name */
+	const char *mangling; /* of the tables' functions; "" unknown */
+	bool was_named;	      /* there are tables, and names were looked for */
+	bool has_functions;   /* debug info told the name of a table's function */
+	bool has_types;	      /* debug info told a future's type, not only its name */
 };
 
 struct runtime {
@@ -35,6 +36,9 @@ struct runtime {
 	void (*recognise)(struct finding *f);
 	void (*give_names)(struct finding *f);
 	void (*find_roots)(struct finding *f); /* NULL: they are not seen */
+	/* Says what is seen of the runtime's tasks, when all else is known. */
+	void (*judge)(struct finding *f, const struct discovery *d, const struct found_runtime *r,
+		      struct found_fact facts[NR_FACTS]);
 };
 
 extern const struct runtime runtime_tokio, runtime_async_task;

@@ -106,7 +106,7 @@ static void add_runtime(struct finding *f, const struct found_runtime *r, size_t
 
 static void recognise(struct finding *f)
 {
-	struct found_runtime r = { .name = "tokio", .note = "" }, old = r;
+	struct found_runtime r = { .name = "tokio", .note = "", .found_by = "shape" }, old = r;
 	struct strbuf versions = STRBUF_INIT;
 	size_t first = f->tables.nr, first_old;
 
@@ -134,4 +134,5 @@ const struct runtime runtime_tokio = {
 	.recognise = recognise,
 	.give_names = tokio_give_names,
 	.find_roots = tokio_find_roots,
+	.judge = tokio_judge,
 };

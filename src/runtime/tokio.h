@@ -33,6 +33,8 @@ bool tokio_is_typed(const struct found_table *t, unsigned slot);
 
 void tokio_give_names(struct finding *f);
 void tokio_find_roots(struct finding *f);
+void tokio_judge(struct finding *f, const struct discovery *d, const struct found_runtime *r,
+		 struct found_fact facts[NR_FACTS]);
 
 /* Sets name and kind of a table from the type T as some source spells it. */
 void tokio_set_type(struct finding *f, struct found_table *t, const char *type, size_t len);

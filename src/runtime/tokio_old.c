@@ -327,6 +327,8 @@ const char *tokio_old_recognise(struct finding *f, const char *versions, bool ha
 		scan_tables(f, layouts[ARRAY_SIZE(layouts) - 1].nr, add_task_table, &s);
 		scan_tables(f, WAKER_WORDS, add_waker_table, &s);
 	}
+	if (!r->nr_tables)
+		r->found_by = "symbols";
 	r->nr_tables += s.nr_tables;
 	r->waker_known |= s.nr_wakers > 0;
 	note = old_note(f, &s);

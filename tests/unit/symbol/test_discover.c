@@ -94,6 +94,24 @@ static void check_table(const struct discovery *d, const struct truth *x, enum m
 	check_size(t, x, mode);
 }
 
+/* What is seen of tasks depends on what the build left of names and lines. */
+static void check_facts(const struct discovery *d, enum mode mode)
+{
+	const struct found_fact *facts = d->runtimes[0].facts;
+	bool has_symbols = mode != STRIPPED;
+
+	check_num(facts[FACT_POLLS].how, HOW_EXACT);
+	check_num(facts[FACT_SPAWNS].how, HOW_EXACT);
+	check_num(facts[FACT_PLACES].how, mode <= LINES ? HOW_EXACT : HOW_NOT);
+	check_num(facts[FACT_PLACES].remedy == NULL, mode <= LINES);
+	check_num(facts[FACT_KINDS].how, has_symbols ? HOW_EXACT : HOW_SOME);
+	check_num(facts[FACT_BLOCKING].how, has_symbols ? HOW_EXACT : HOW_SOME);
+	check_str(d->runtimes[0].found_by, "shape");
+	check_num(d->mangling[0] != '\0', has_symbols);
+	if (mode == V0 || mode == LEGACY)
+		check_str(d->mangling, mode_names[mode]);
+}
+
 static uint32_t check_all(const struct discovery *d, const char *truth, enum mode mode)
 {
 	uint32_t nr = 0;
@@ -116,6 +134,7 @@ static uint32_t check_all(const struct discovery *d, const char *truth, enum mod
 	check_num(d->nr_tables, nr + d->runtimes[0].waker_known);
 	check_num(d->runtimes[0].waker_known, mode != STRIPPED);
 	check_num(d->rung, rungs[mode]);
+	check_facts(d, mode);
 	return nr;
 }
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* What is seen of async-task's tasks. docs/INTERNALS.md says why. */
+#include "runtime/async_task.h"
+
+void async_task_judge(struct finding *f, const struct discovery *d, const struct found_runtime *r,
+		      struct found_fact facts[NR_FACTS])
+{
+	facts[FACT_POLLS] = (struct found_fact){ HOW_EXACT };
+	facts[FACT_KINDS] =
+		d->rung == RUNG_NOTHING
+			? (struct found_fact){ HOW_SOME, "not which tasks are blocking calls",
+					       "build with `strip = false`" }
+			: (struct found_fact){ HOW_SOME,
+					       "tasks of a LocalExecutor are of kind task" };
+	facts[FACT_SPAWNS] =
+		(struct found_fact){ HOW_EXACT, "with parent; first seen where spawning was "
+						"inlined" };
+	facts[FACT_PLACES] = (struct found_fact){ HOW_NOT, "no stack is looked at" };
+	facts[FACT_WAKES] = (struct found_fact){ HOW_EXACT, "with cause" };
+	facts[FACT_PARKS] =
+		(struct found_fact){ HOW_SOME, "waits for I/O and timers are not: such threads "
+					       "are neither busy nor asleep" };
+	facts[FACT_BLOCK_ON] = (struct found_fact){ HOW_NOT, "its future is no task",
+						    "spawn what it does as a task" };
+	facts[FACT_BLOCKING] =
+		(struct found_fact){ HOW_EXACT, "each call; first seen where spawning was "
+						"inlined" };
+	facts[FACT_ENDS] = (struct found_fact){ HOW_EXACT };
+	facts[FACT_PANICS] =
+		(struct found_fact){ HOW_EXACT, "told from those that the program catches" };
+}

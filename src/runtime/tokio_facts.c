@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* What is seen of Tokio's tasks. docs/INTERNALS.md says why. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/tokio.h"
+
+/* Tasks have a cache line of their own since this release: that tells their memory from other. */
+#define FIRST_ALIGNED_MINOR	  29
+#define FIRST_LOCAL_RUNTIME_MINOR 41
+
+/* Minor versions of the oldest and the newest copy; one that is not known is taken for recent. */
+static void minors(const char *versions, unsigned *oldest, unsigned *newest)
+{
+	const char *at = versions;
+	unsigned minor;
+
+	*oldest = UINT_MAX;
+	*newest = 0;
+	while (at && sscanf(at, "1.%u.", &minor) == 1) {
+		*oldest = MIN(*oldest, minor);
+		*newest = MAX(*newest, minor);
+		at = strstr(at, " + ");
+		at = at ? at + strlen(" + ") : NULL;
+	}
+	if (*oldest == UINT_MAX)
+		*newest = UINT_MAX;
+}
+
+/* Of a table of this runtime, and its tables are all alike. */
+static const struct wire_table *a_table(const struct discovery *d, const struct found_runtime *r)
+{
+	for (uint32_t i = 0; i < d->nr_tables; i++)
+		if (d->tables[i].runtime == r - d->runtimes &&
+		    d->tables[i].plan.kind == WIRE_TABLE_TOKIO)
+			return &d->tables[i].plan;
+	return NULL;
+}
+
+/* Older than 1.23: no schedule slot. */
+static bool is_old(const struct wire_table *w)
+{
+	return w && w->slot_schedule == WIRE_NO_SLOT;
+}
+
+static struct found_fact spawns(struct finding *f, const struct discovery *d,
+				const struct wire_table *w, unsigned oldest)
+{
+	char *why;
+	struct found_fact fact = { HOW_EXACT, "with parent" };
+
+	if (*d->allocator) {
+		why = xasprintf("no parent: %s is inside, and what it gives is not seen",
+				d->allocator);
+		fact = (struct found_fact){ HOW_FIRST_SEEN, finding_string(f, why),
+					    "build it with the system's allocator" };
+		free(why);
+	} else if (is_old(w)) {
+		fact = (struct found_fact){ HOW_FIRST_SEEN,
+					    "no parent: before Tokio 1.29 a task's memory looks "
+					    "like any other",
+					    "use Tokio 1.29 or later" };
+	} else if (oldest < FIRST_ALIGNED_MINOR) {
+		fact = (struct found_fact){ HOW_SOME,
+					    "most tasks begin when first seen, as before Tokio "
+					    "1.29 their memory looks like any other",
+					    "use Tokio 1.29 or later" };
+	}
+	return fact;
+}
+
+static struct found_fact places(const struct discovery *d, const struct found_fact *spawns)
+{
+	if (spawns->how == HOW_FIRST_SEEN)
+		return (struct found_fact){ HOW_NOT, "spawns are not", spawns->remedy };
+	if (d->rung < RUNG_LINES)
+		return (struct found_fact){ HOW_NOT, "there are no line tables",
+					    "build with `debug = \"line-tables-only\"`" };
+	if (spawns->how == HOW_SOME)
+		return (struct found_fact){ HOW_SOME, "where the spawn is seen", spawns->remedy };
+	return (struct found_fact){ HOW_EXACT, "file and line, by a walk of the stack" };
+}
+
+static struct found_fact kinds(const struct discovery *d, const struct wire_table *w,
+			       unsigned newest)
+{
+	if (d->rung == RUNG_NOTHING)
+		return (struct found_fact){ HOW_SOME, "not which tasks are a LocalSet's",
+					    "build with `strip = false`" };
+	if (newest >= FIRST_LOCAL_RUNTIME_MINOR && !is_old(w))
+		return (struct found_fact){
+			HOW_EXACT, "but a LocalRuntime is taken for a current_thread one"
+		};
+	return (struct found_fact){ HOW_EXACT };
+}
+
+static struct found_fact block_on(const struct discovery *d, const struct found_runtime *r)
+{
+	if (!d->roots.nr_redirects)
+		return (struct found_fact){ HOW_NOT, d->roots.note };
+	if (d->roots.runtime != r - d->runtimes)
+		return (struct found_fact){ HOW_NOT, "only those of the other Tokio are" };
+	return (struct found_fact){ HOW_EXACT,
+				    "by functions that are redirected when the program starts" };
+}
+
+void tokio_judge(struct finding *f, const struct discovery *d, const struct found_runtime *r,
+		 struct found_fact facts[NR_FACTS])
+{
+	const struct wire_table *w = a_table(d, r);
+	unsigned oldest, newest;
+
+	minors(r->version, &oldest, &newest);
+	facts[FACT_POLLS] = (struct found_fact){ HOW_EXACT };
+	facts[FACT_KINDS] = kinds(d, w, newest);
+	facts[FACT_SPAWNS] = spawns(f, d, w, oldest);
+	facts[FACT_PLACES] = places(d, &facts[FACT_SPAWNS]);
+	facts[FACT_WAKES] =
+		r->waker_known
+			? (struct found_fact){ HOW_EXACT, "with cause" }
+			: (struct found_fact){ HOW_EXACT, "with cause, but for wakes while a task "
+							  "runs: they count as its own" };
+	facts[FACT_PARKS] = (struct found_fact){ HOW_EXACT, "sleeps by futex and epoll" };
+	facts[FACT_BLOCK_ON] = block_on(d, r);
+	facts[FACT_BLOCKING] =
+		d->rung == RUNG_NOTHING
+			? (struct found_fact){ HOW_SOME, "a worker without tasks looks like a call",
+					       "build with `strip = false`" }
+			: (struct found_fact){ HOW_EXACT, "each call, with the time it waited" };
+	/* Up to some patch releases of 1.8 an abort is a call of shutdown. */
+	facts[FACT_ENDS] =
+		is_old(w) && w->slot_abort == WIRE_NO_SLOT
+			? (struct found_fact){ HOW_SOME, "tasks that were aborted show as dropped",
+					       "use Tokio 1.9 or later" }
+			: (struct found_fact){ HOW_EXACT };
+	facts[FACT_PANICS] =
+		(struct found_fact){ HOW_EXACT, "told from those that the program catches" };
+}
