@@ -15,7 +15,12 @@ void async_task_judge(struct finding *f, const struct discovery *d, const struct
 	facts[FACT_SPAWNS] =
 		(struct found_fact){ HOW_EXACT, "with parent; first seen where spawning was "
 						"inlined" };
-	facts[FACT_PLACES] = (struct found_fact){ HOW_NOT, "no stack is looked at" };
+	facts[FACT_PLACES] =
+		d->rung < RUNG_LINES
+			? (struct found_fact){ HOW_NOT, "there are no line tables",
+					       "build with `debug = \"line-tables-only\"`" }
+			: (struct found_fact){ HOW_EXACT, "file and line, by a walk of the stack, "
+							  "where the spawn is seen" };
 	facts[FACT_WAKES] = (struct found_fact){ HOW_EXACT, "with cause" };
 	facts[FACT_PARKS] =
 		(struct found_fact){ HOW_SOME, "waits for I/O and timers are not: such threads "
