@@ -181,5 +181,6 @@ def doctor_knows_whose_version(t):
     program = t.path("mixed")
     with open(program, "wb") as f:
         f.write(data.replace(b"/smol-2.", b"/smol-1."))
-    out = t.run(t.futrace, "doctor", "--no-cache", program).ok().out
-    check("smol 1." in out and "spawns      exact" in out, out)
+    file = json.loads(t.run(t.futrace, "doctor", "--json", "--no-cache", program).ok().out)["files"][0]
+    seen = {x["name"]: (x["version"][:2], x["seen"]["spawns"]["how"]) for x in file["runtimes"]}
+    same("spawns by runtime", seen, {"tokio": ("1.", "exact"), "smol": ("1.", "exact")})

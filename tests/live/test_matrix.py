@@ -256,7 +256,7 @@ def two_tokios(t, name, mode):
 
 DOCTOR = {
     # program, build: allocator, spawns, schedulers, what the text says
-    ("exact", "release"): (None, "exact", ["multi_thread", "current_thread"], "futures of block_on are seen"),
+    ("exact", "release"): (None, "exact", ["multi_thread", "current_thread"], "block_on exact"),
     ("exact", "jemalloc"): ("jemalloc", "first_seen", ["multi_thread", "current_thread"], "jemalloc is inside"),
     ("exact", "unstable"): (None, "exact", ["multi_thread", "current_thread"], "tokio_unstable"),
     ("exact", "stripped"): (None, "exact", [], "which tasks are a LocalSet's"),
