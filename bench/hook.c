@@ -69,6 +69,7 @@ static int set_up(void)
 		(struct core_table){ .id_off = offsetof(struct fake_task, id),
 				     .stage_off = offsetof(struct fake_task, stage),
 				     .trailer_off = offsetof(struct fake_task, trailer),
+				     .scheduler_off = offsetof(struct fake_task, scheduler),
 				     .addr = (uint64_t)fake_table };
 	*core_table_find((uint64_t)old_table | CORE_OLD, true) =
 		(struct core_table){ .addr = (uint64_t)old_table | CORE_OLD };
@@ -78,6 +79,8 @@ static int set_up(void)
 	for (int i = 0; i < NR_TASKS; i++)
 		tasks[i] = (struct fake_task){ .state = 0xcc,
 					       .vtable = (uint64_t)fake_table,
+					       .owner = 1,
+					       .scheduler = (uint64_t)tasks,
 					       .id = i + 1 };
 	core_awake(core_sleep(0)); /* the first event takes the slot */
 	return 0;

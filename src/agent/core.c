@@ -61,18 +61,42 @@ static uint64_t name_of(uint64_t header, const struct core_table *table)
 
 /* ---- runs ---- */
 
+/* Under the mark, with room: whose tasks this thread runs from here on. */
+static void tell_instance(struct wire_thread *t, uint64_t header, const struct core_table *table,
+			  uint64_t now)
+{
+	uint64_t *at = word_at(t, t->head), key;
+
+	if (!table->id_off) /* before Tokio 1.23: who owns the task lies elsewhere */
+		return;
+	key = instance_key(header, table);
+	if (t->instance == key)
+		return;
+	t->instance = key;
+	if (!load(header + TOKIO_OWNER)) /* a closure of the blocking pool: nobody's */
+		return;
+	at[0] = EVENT_WORD0(EV_INSTANCE, 0, now);
+	at[1] = task_word(header, table);
+	at[2] = load(header + table->scheduler_off);
+	at[3] = load(header + TOKIO_OWNER);
+	__atomic_store_n(&t->head, t->head + EVENT_WORDS_INSTANCE, __ATOMIC_RELEASE);
+}
+
 struct core_entry core_enter_slowly(struct core_run *run, uint64_t header, enum core_run_kind kind)
 {
+	const unsigned words = EVENT_WORDS_INSTANCE + EVENT_WORDS_RUN_START;
 	const struct core_table *table = table_of(header);
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_RUN_START);
-	uint64_t limit;
+	uint64_t limit, now;
 
 	if (!t)
 		return (struct core_entry){ table, 0 };
-	if (reserve(p, t, EV_RUN_START, EVENT_WORDS_RUN_START, EVENT_WORDS_RUN_END, &limit)) {
+	if (reserve(p, t, EV_RUN_START, words, EVENT_WORDS_RUN_END, &limit)) {
+		now = ticks_now(p);
+		tell_instance(t, header, table, now);
 		join_run(t, run, header, CORE_RECORDED);
-		write_start(t, header, name_of(header, table), kind, ticks_now(p), limit);
+		write_start(t, header, name_of(header, table), kind, now, limit);
 	} else {
 		join_run(t, run, header, 0);
 	}

@@ -31,7 +31,10 @@ struct core_table {
 	};
 	uint64_t type_word;			 /* the type where events have it */
 	uint32_t id_off, stage_off, trailer_off; /* id_off of async-task: where its header ends */
-	uint32_t state_off;			 /* async-task: learnt from its first task */
+	union {
+		uint32_t scheduler_off; /* Tokio */
+		uint32_t state_off;	/* async-task: learnt from its first task */
+	};
 };
 _Static_assert(sizeof(struct core_table) == 64, "one line of the cache");
 

@@ -23,6 +23,7 @@
 /* Header of a Tokio task, the same from 1.21 on. */
 #define TOKIO_STATE  0
 #define TOKIO_VTABLE 16
+#define TOKIO_OWNER  24 /* counts the runtimes and LocalSets of this copy of Tokio, 0: none */
 
 ALWAYS_INLINE uint64_t load(uint64_t addr)
 {
@@ -60,6 +61,16 @@ ALWAYS_INLINE uint64_t task_word(uint64_t header, const struct core_table *table
 {
 	/* ids count tasks: none will ever need more than 48 bits */
 	return load(header + table->id_off) | table->type_word;
+}
+
+/*
+ * Which runtime or LocalSet owns the task. An owner's number is given once, but each copy of Tokio
+ * counts for itself; a scheduler's address is one copy's, but is used again. Nobody makes 65,536
+ * of them between two runs of a thread, the last at the address of the first.
+ */
+ALWAYS_INLINE uint64_t instance_key(uint64_t header, const struct core_table *table)
+{
+	return load(header + table->scheduler_off) + (load(header + TOKIO_OWNER) << 48);
 }
 
 ALWAYS_INLINE unsigned start_flags(uint64_t state, enum core_run_kind kind)
@@ -128,7 +139,7 @@ ALWAYS_INLINE struct core_entry core_enter(struct core_run *run, uint64_t header
 	if (unlikely(!t || !core_page.fast_threads || !table))
 		return core_enter_slowly(run, header, kind);
 	limit = mark(t);
-	if (unlikely(t->head + words > limit)) {
+	if (unlikely(t->head + words > limit || t->instance != instance_key(header, table))) {
 		unmark(t, limit);
 		return core_enter_slowly(run, header, kind);
 	}

@@ -42,7 +42,7 @@ static bool is_sane(const struct wire_table *t)
 		return slot_is_sane(t, t->slot_poll) && slot_is_sane(t, t->slot_dealloc) &&
 		       slot_is_sane(t, t->slot_shutdown) &&
 		       (t->slot_abort == WIRE_NO_SLOT || slot_is_sane(t, t->slot_abort));
-	return (t->kind != WIRE_TABLE_TOKIO || t->vtable_off == 16) &&
+	return (t->kind != WIRE_TABLE_TOKIO || (t->vtable_off == 16 && t->scheduler_off >= 24)) &&
 	       (t->kind != WIRE_TABLE_ASYNC_TASK || t->nr_words > ASYNC_CLONE_WAKER) &&
 	       slot_is_sane(t, t->slot_poll) && slot_is_sane(t, t->slot_schedule) &&
 	       slot_is_sane(t, t->slot_dealloc) && slot_is_sane(t, t->slot_shutdown);
@@ -144,7 +144,7 @@ static bool patch_task_table(const struct wire_table *t, uint64_t *words, uint64
 	entry->stage_off = t->stage_off;
 	entry->trailer_off = t->trailer_off;
 	entry->type_word = EVENT_WORD1(0, t->type);
-	entry->state_off = 0;
+	entry->scheduler_off = t->kind == WIRE_TABLE_TOKIO ? t->scheduler_off : 0;
 	__atomic_store_n(&entry->addr, key_of(t, base), __ATOMIC_RELEASE);
 	write_slot(words + t->slot_poll, hooks->run);
 	if (wakes != WIRE_NO_SLOT)

@@ -191,6 +191,7 @@ static bool next_segment(struct core_page *p, struct wire_thread *t)
 	t->order[head / size % WIRE_MAX_SEGMENTS] = segment;
 	t->bias = (uint64_t)(ring_of(p, t) + segment * size) - head * 8;
 	t->segment_end = head + size;
+	t->instance = ~UINT64_C(0); /* told again now and then, for whoever missed it */
 	__atomic_store_n(&t->head, head, __ATOMIC_RELEASE);
 	return true;
 }
@@ -325,6 +326,7 @@ static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp
 	t->life++;
 	t->limit = 0;
 	t->limit = make_room(p, t, EVENT_WORDS_THREAD_START);
+	t->instance = 0;
 	__atomic_store_n(&t->state, WIRE_THREAD_LIVE, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->key, tp, __ATOMIC_RELEASE);
 	put2(p, t, EV_THREAD_START, 0, t->tid);

@@ -114,6 +114,8 @@ static int64_t drain_piece(struct drain *d, uint64_t head)
 			ev.a = word(at++);
 		if (shape.has & SHAPE_B)
 			ev.b = word(at);
+		if (unlikely(kind == EV_INSTANCE))
+			instances_number(d->instances, d->writer, &ev);
 		trace_stream_put(d->stream, &ev);
 		d->nr_events[kind]++;
 		pos += shape.nr_words;

@@ -8,6 +8,7 @@
 #ifndef CAPTURE_DRAIN_H
 #define CAPTURE_DRAIN_H
 
+#include "capture/instances.h"
 #include "capture/lobby.h"
 #include "trace/writer.h"
 
@@ -18,6 +19,7 @@ struct drain {
 	struct lobby_ring ring;
 	struct trace_writer *writer;
 	struct trace_stream *stream;
+	struct instances *instances; /* of the process */
 	uint64_t segment_words;
 	uint64_t pos;		    /* read up to here */
 	uint64_t tail;		    /* what the producer knows of pos */

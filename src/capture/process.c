@@ -144,6 +144,7 @@ void process_free(struct process *p)
 	output_release(&p->out);
 	vec_release(&p->objects);
 	vec_release(&p->active);
+	instances_release(&p->instances);
 	free(p->rings);
 	free(p->out_path);
 	free(p->exe);
@@ -282,6 +283,7 @@ static void add_ring(struct process *p, uint32_t slot)
 	d->pos = d->tail = __atomic_load_n(&t->tail, __ATOMIC_RELAXED);
 	d->writer = p->writer;
 	d->stream = trace_writer_thread(p->writer, t->tid);
+	d->instances = &p->instances;
 	p->rings[slot] = d;
 	vec_push(&p->active, slot);
 }

@@ -44,6 +44,7 @@ struct process {
 	bool error_told;
 
 	VEC(struct process_object) objects;
+	struct instances instances;
 	struct drain **rings; /* by slot, NULL: not in use */
 	VEC(uint32_t) active; /* slots with a ring */
 	uint32_t nr_types;

@@ -356,6 +356,24 @@ static void json_thread_cpu(struct json *j, const struct info *in)
 	json_close_array(j);
 }
 
+static void json_instances(struct json *j, const struct info *in)
+{
+	uint32_t nr;
+	const struct trace_instance *instances = trace_get_instances(in->t, &nr);
+
+	json_open_array(j, "instances");
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!instances[i].owner)
+			continue;
+		json_open_object(j, NULL);
+		json_uint(j, "number", i);
+		json_uint(j, "type_id", instances[i].type);
+		json_uint(j, "owner", instances[i].owner);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
 static void make_json(struct info *in)
 {
 	struct json j;
@@ -384,6 +402,7 @@ static void make_json(struct info *in)
 		json_close_object(&j);
 	}
 	json_close_array(&j);
+	json_instances(&j, in);
 	json_thread_cpu(&j, in);
 	json_end(&j, in);
 	json_close_object(&j);

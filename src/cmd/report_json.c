@@ -159,11 +159,8 @@ static void add_flavour(struct strbuf *text, const char *flavour)
  * others elsewhere. */
 static void infer_flavour(struct json_sink *s, uint32_t runtime, struct strbuf *text)
 {
-	unsigned places = 0;
+	unsigned places = model_runtime_get_places(s->r->model, runtime);
 
-	for (uint32_t i = 0; i < s->r->rec.nr_types; i++)
-		if (s->r->rec.types[i].runtime == runtime && s->r->rec.types[i].kind == TRACE_TASK)
-			places |= model_type_get_places(s->r->model, i);
 	if (places & MODEL_IN_WORKER)
 		add_flavour(text, "multi_thread");
 	if (places & MODEL_OUTSIDE)
@@ -173,15 +170,19 @@ static void infer_flavour(struct json_sink *s, uint32_t runtime, struct strbuf *
 /* The schedulers that its tasks were seen on. */
 static void put_flavour(struct json_sink *s, uint32_t runtime)
 {
+	const struct recording_runtime *r = &s->r->rec.runtimes[runtime];
 	struct strbuf text = STRBUF_INIT;
 
-	for (uint32_t i = 0; i < s->r->rec.nr_types; i++) {
+	if (r->scheduler[0])
+		strbuf_addstr(&text, r->scheduler);
+
+	for (uint32_t i = 0; !r->owner && i < s->r->rec.nr_types; i++) {
 		const struct trace_type *type = &s->r->rec.types[i];
 
-		if (s->is_type_used[i] && type->runtime == runtime && type->kind != TRACE_BLOCKING)
+		if (s->is_type_used[i] && type->runtime == r->copy && type->kind != TRACE_BLOCKING)
 			add_flavour(&text, type->scheduler);
 	}
-	if (!text.len && !strcmp(s->r->rec.runtimes[runtime].name, "tokio"))
+	if (!text.len && !strcmp(r->name, "tokio"))
 		infer_flavour(s, runtime, &text);
 	json_str(&s->json, "flavour", text.len ? text.s : NULL);
 	strbuf_release(&text);
@@ -194,13 +195,14 @@ static void put_runtimes(struct json_sink *s)
 
 	json_open_array(j, "runtimes");
 	for (uint32_t i = 0; i < r->rec.nr_runtimes; i++) {
-		const struct trace_runtime *rt = &r->rec.runtimes[i];
+		const struct recording_runtime *rt = &r->rec.runtimes[i];
 
 		json_open_object(j, NULL);
 		json_uint(j, "id", i);
 		json_str(j, "name", rt->name);
 		json_str(j, "version", rt->version[0] ? rt->version : NULL);
 		put_flavour(s, i);
+		json_uint(j, "copy", rt->copy);
 		json_str(j, "object",
 			 rt->object < r->rec.nr_objects ? r->rec.objects[rt->object].path : NULL);
 		json_close_object(j);
@@ -221,7 +223,9 @@ static void put_types(struct json_sink *s)
 		json_uint(j, "id", i);
 		json_str(j, "name", type->name[0] ? recording_type_name(&s->r->rec, i, buf) : NULL);
 		json_str(j, "kind", model_kind_name(type->kind));
-		put_index(j, "runtime_id", type->runtime, s->r->rec.nr_runtimes);
+		put_index(j, "runtime_id", recording_type_runtime(&s->r->rec, i),
+			  s->r->rec.nr_runtimes);
+		json_uint(j, "copy", type->runtime);
 		json_str(j, "scheduler", type->scheduler[0] ? type->scheduler : NULL);
 		put_location(j, type);
 		if (type->size_bytes)

@@ -129,8 +129,7 @@ static void put_sample(struct pprof *p, const struct lineage_path *paths, uint32
 	uint64_t numbers[] = { at->ns[MODEL_RUNNING], at->ns[MODEL_SCHEDULED], at->ns[MODEL_IDLE],
 			       at->polls };
 	const struct recording_group *group = &p->rec->groups[at->group];
-	uint32_t runtime = group->type < p->rec->nr_types ? p->rec->types[group->type].runtime
-							  : MODEL_NO_RUNTIME;
+	const char *runtime = recording_type_library(p->rec, group->type);
 	struct proto w = proto_start(p->buf);
 	size_t sample = proto_open(&w, PROFILE_SAMPLE);
 
@@ -140,8 +139,8 @@ static void put_sample(struct pprof *p, const struct lineage_path *paths, uint32
 	for (unsigned i = 0; i < ARRAY_SIZE(numbers); i++)
 		proto_uint(&w, SAMPLE_VALUE, numbers[i]);
 	put_label(p, &w, "kind", model_kind_name(group->kind));
-	if (runtime < p->rec->nr_runtimes)
-		put_label(p, &w, "runtime", p->rec->runtimes[runtime].name);
+	if (runtime)
+		put_label(p, &w, "runtime", runtime);
 	proto_close(&w, sample);
 	proto_finish(&w, p->buf);
 }

@@ -17,7 +17,7 @@ static const char *const statements[NR_STATEMENTS] = {
 	[WAKE] = "INSERT INTO wake VALUES (?,?,?,?,?,?)",
 	[THREAD] = "INSERT INTO thread VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 	[TYPE] = "INSERT INTO type VALUES (?,?,?,?,?,?,?,?,?)",
-	[RUNTIME] = "INSERT INTO runtime VALUES (?,?,?,?)",
+	[RUNTIME] = "INSERT INTO runtime VALUES (?,?,?,?,?,?)",
 	[CAUSE] = "INSERT INTO cause VALUES (?,?)",
 	[FINDING] = "INSERT INTO finding VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[META] = "INSERT INTO meta VALUES (?,?)",
@@ -189,7 +189,8 @@ static void put_types(struct state *s)
 		put(s, TYPE, recording_group_of(s->rec, i));
 		put(s, TYPE, t->nr_candidates);
 		put_text(s, TYPE, model_kind_name(t->kind));
-		put_known(s, TYPE, t->runtime < s->rec->nr_runtimes, t->runtime);
+		put_known(s, TYPE, recording_type_runtime(s->rec, i) != MODEL_NO_RUNTIME,
+			  recording_type_runtime(s->rec, i));
 		put_foreign(s, TYPE, t->file);
 		put_known(s, TYPE, t->file[0], t->line);
 		put_known(s, TYPE, t->size_bytes, t->size_bytes);
@@ -203,13 +204,15 @@ static void put_definitions(struct state *s)
 
 	put_types(s);
 	for (uint32_t i = 0; i < rec->nr_runtimes; i++) {
-		const struct trace_runtime *r = &rec->runtimes[i];
+		const struct recording_runtime *r = &rec->runtimes[i];
 
 		put(s, RUNTIME, i);
 		put_foreign(s, RUNTIME, r->name);
 		put_foreign(s, RUNTIME, r->version);
 		put_foreign(s, RUNTIME,
 			    r->object < rec->nr_objects ? rec->objects[r->object].path : NULL);
+		put_foreign(s, RUNTIME, r->scheduler);
+		put(s, RUNTIME, r->copy);
 		put_row(s, RUNTIME);
 	}
 	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++) {

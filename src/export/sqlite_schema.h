@@ -10,7 +10,8 @@
 
 static const char sqlite_schema[] =
 	"CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-	"CREATE TABLE runtime (id INTEGER PRIMARY KEY, name TEXT, version TEXT, object TEXT);"
+	"CREATE TABLE runtime (id INTEGER PRIMARY KEY, name TEXT, version TEXT, object TEXT,"
+	" scheduler TEXT, copy INTEGER);"
 	/* group_id: what people take for one type; name is a list where candidates > 1 */
 	"CREATE TABLE type (id INTEGER PRIMARY KEY, name TEXT, group_id INTEGER,"
 	" candidates INTEGER, kind TEXT, runtime_id INTEGER, file TEXT, line INTEGER,"

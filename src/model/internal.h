@@ -128,10 +128,13 @@ struct thread {
 	 * has gone on to run tasks.
 	 */
 	uint32_t over[MODEL_MAX_OVER], nr_over;
+	bool is_runtime_sure; /* pub.runtime was told by a task that it owns */
+	uint32_t instance;    /* whose tasks it runs now, MODEL_NO_RUNTIME */
 };
 
 struct type {
-	uint32_t runtime;
+	uint32_t copy;	  /* of the runtime's code: where ids are unique */
+	uint32_t runtime; /* whose its tasks are if nothing else tells */
 	enum trace_task_kind kind;
 	bool is_named, is_helper;
 	bool is_root;	      /* of root futures, which are no tasks */
@@ -189,6 +192,8 @@ struct model {
 
 	VEC(struct thread) threads;
 	VEC(struct type) types;
+	struct model_runtimes runtimes;
+	uint8_t *runtime_places; /* MODEL_IN_WORKER, MODEL_OUTSIDE, of runtimes.nr */
 
 	struct map lives; /* address -> task, where runtimes have no ids */
 	uint64_t nr_lives;
@@ -241,6 +246,9 @@ void spawn_seen(struct model *m, const struct event *ev);
 void spawn_stack_seen(struct model *m, const struct event *ev);
 void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new);
 void spawn_forget(struct model *m, uint64_t addr); /* it becomes no task */
+/* Who made the allocation there; false: it was not seen. */
+bool spawn_get_parent(const struct model *m, uint64_t addr, struct model_key *parent,
+		      uint32_t *thread);
 void spawn_release(struct model *m);
 
 /* thread.c: stacks of runs, sleeping and waking */
@@ -258,6 +266,13 @@ void thread_tell_run(struct model *m, struct task *t, uint64_t end, bool is_open
 bool thread_current(const struct model *m, const struct thread *thr, struct model_key *key);
 struct model_waker thread_waker(const struct model *m, const struct thread *thr,
 				const struct model_key *woken, uint8_t flags);
+
+/* runtimes.c: which runtime a task and a thread belong to */
+void runtime_told(const struct model *m, struct thread *thr, uint64_t instance);
+/* Of a task that is new, and begins to run. */
+uint32_t runtime_of(const struct model *m, const struct thread *thr, const struct event *ev);
+/* What a run that begins says of its thread's. */
+void runtime_learn(const struct model *m, struct thread *thr, const struct frame *f);
 
 /* start.c: a range of time begins */
 void task_begin_anew(struct model *m, struct task *t);
@@ -292,9 +307,10 @@ static inline struct thread *thread_get(struct model *m, uint32_t thread)
  * together: four neighbours share a cache line. The golden ratio spreads numbers that follow each
  * other evenly, so that nearly all tasks are at home and the look-up is predicted well.
  */
-static inline size_t task_home(const struct model *m, uint64_t id, uint32_t runtime)
+static inline size_t task_home(const struct model *m, uint64_t id, uint16_t type)
 {
-	uint64_t group = (id >> 2) + (uint64_t)runtime * UINT64_C(0xd6e8feb86659fd93);
+	uint32_t copy = likely(type < m->types.nr) ? m->types.v[type].copy : MODEL_NO_RUNTIME;
+	uint64_t group = (id >> 2) + (uint64_t)copy * UINT64_C(0xd6e8feb86659fd93);
 
 	return (group * UINT64_C(0x9e3779b97f4a7c15) >> m->slots_shift) << 2 | (id & 3);
 }
@@ -305,7 +321,7 @@ static inline size_t task_home(const struct model *m, uint64_t id, uint32_t runt
  */
 static inline size_t task_probe(const struct model *m, const struct model_key *key)
 {
-	size_t i = task_home(m, key->id, key->runtime);
+	size_t i = task_home(m, key->id, key->type);
 
 	while (m->slots[i].task &&
 	       (m->slots[i].id != key->id || m->slots[i].task->pub.key.type != key->type))

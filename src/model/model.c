@@ -14,6 +14,7 @@ struct model *model_new(const struct trace_type *types, uint32_t nr_types)
 	m->reap_at = UINT64_MAX;
 	for (uint32_t i = 0; i < nr_types; i++)
 		vec_push(&m->types, (struct type){
+					    .copy = types[i].runtime,
 					    .runtime = types[i].runtime,
 					    .kind = types[i].kind,
 					    .is_named = types[i].name && types[i].name[0],
@@ -31,10 +32,25 @@ void model_free(struct model *m)
 		vec_release(&thr->stack);
 	vec_release(&m->threads);
 	vec_release(&m->types);
+	free(m->runtime_places);
 	map_release(&m->lives);
 	spawn_release(m);
 	task_table_release(m);
 	free(m);
+}
+
+void model_set_runtimes(struct model *m, const struct model_runtimes *r)
+{
+	m->runtimes = *r;
+	free(m->runtime_places);
+	m->runtime_places = xcalloc(r->nr + 1, 1);
+	vec_each (type, &m->types) {
+		bool is_task = type->kind <= TRACE_LOCAL;
+
+		type->runtime = type->copy >= r->nr_copies ? MODEL_NO_RUNTIME
+				: is_task		   ? r->of_task[type->copy]
+							   : r->of_blocking[type->copy];
+	}
 }
 
 /* Who is told of what, and which calls are worth their preparation. */
@@ -146,6 +162,7 @@ static void note_loss(struct model *m, uint64_t kind)
 		m->loss_spawn++;
 		break;
 	case EV_SPAWN_STACK:
+	case EV_INSTANCE:
 	case EV_SLEEP:
 	case EV_AWAKE:
 	case EV_PANIC:
@@ -186,6 +203,9 @@ static void feed_one(struct model *m, struct thread *thr, const struct event *ev
 		break;
 	case EV_PANIC:
 		thread_panic(thr);
+		break;
+	case EV_INSTANCE:
+		runtime_told(m, thr, ev->a);
 		break;
 	case EV_SPAWN_STACK:
 		spawn_stack_seen(m, ev);
@@ -259,6 +279,11 @@ bool model_type_is_helper(const struct model *m, uint16_t type)
 unsigned model_type_get_places(const struct model *m, uint16_t type)
 {
 	return type < m->types.nr ? m->types.v[type].places : 0;
+}
+
+unsigned model_runtime_get_places(const struct model *m, uint32_t runtime)
+{
+	return runtime < m->runtimes.nr ? m->runtime_places[runtime] : 0;
 }
 
 uint64_t model_get_start(const struct model *m)

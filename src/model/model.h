@@ -50,7 +50,7 @@ enum model_cause {
  */
 struct model_key {
 	uint64_t id;
-	uint32_t runtime; /* index into the trace's runtimes, MODEL_NO_RUNTIME */
+	uint32_t runtime; /* index into the recording's runtimes, MODEL_NO_RUNTIME */
 	uint16_t type;	  /* index into the trace's types, EVENT_TYPE_NONE */
 };
 
@@ -176,6 +176,20 @@ struct model;
 /* types is borrowed and stays valid until model_free. */
 struct model *model_new(const struct trace_type *types, uint32_t nr_types);
 void model_free(struct model *m);
+/*
+ * The runtimes of a process, of which one copy of a runtime's code may make several. Without them
+ * a copy is a runtime. Borrowed, as types are. Before the first event.
+ */
+struct model_runtimes {
+	const uint32_t *of_instance; /* by the number that instance events have */
+	const uint32_t *copy_of;     /* whose code it runs: trace_type.runtime */
+	const bool *is_set;	     /* a LocalSet: it has no threads of its own */
+	/* by copy: whose a task is of which nothing else is known, and a closure of the blocking
+	 * pool; MODEL_NO_RUNTIME where there are several */
+	const uint32_t *of_task, *of_blocking;
+	uint32_t nr_instances, nr, nr_copies;
+};
+void model_set_runtimes(struct model *m, const struct model_runtimes *r);
 /* At most MODEL_MAX_SINKS, before the first event. */
 #define MODEL_MAX_SINKS 32
 void model_add_sink(struct model *m, const struct model_ops *ops, void *sink);
@@ -206,6 +220,8 @@ bool model_type_is_helper(const struct model *m, uint16_t type);
 #define MODEL_IN_WORKER 1
 #define MODEL_OUTSIDE	2
 unsigned model_type_get_places(const struct model *m, uint16_t type);
+/* The same of tasks of a runtime. */
+unsigned model_runtime_get_places(const struct model *m, uint32_t runtime);
 uint64_t model_get_start(const struct model *m);
 uint64_t model_get_end(const struct model *m);	    /* after model_finish */
 uint64_t model_get_duration(const struct model *m); /* after model_finish: from start to end */

@@ -106,21 +106,28 @@ static void make_places(struct recording *rec)
 
 int recording_open(struct recording *rec, const char *path, struct err *e)
 {
+	const struct trace_runtime *copies;
+	const struct trace_instance *instances;
+	uint32_t nr_copies, nr_instances;
+
 	*rec = (struct recording){ .trace = trace_open(path, e) };
 	if (!rec->trace)
 		return -1;
 	rec->meta = trace_get_meta(rec->trace);
-	rec->runtimes = trace_get_runtimes(rec->trace, &rec->nr_runtimes);
 	rec->objects = trace_get_objects(rec->trace, &rec->nr_objects);
 	rec->types = trace_get_types(rec->trace, &rec->nr_types);
 	rec->threads = trace_get_threads(rec->trace, &rec->nr_threads);
 	recording_make_groups(rec);
+	copies = trace_get_runtimes(rec->trace, &nr_copies);
+	instances = trace_get_instances(rec->trace, &nr_instances);
+	recording_make_runtimes(rec, copies, nr_copies, instances, nr_instances);
 	make_places(rec);
 	return 0;
 }
 
 void recording_close(struct recording *rec)
 {
+	recording_release_runtimes(rec);
 	free(rec->groups);
 	free(rec->group_of_type);
 	for (uint32_t i = 0; rec->labels && i < rec->nr_types; i++)
@@ -216,6 +223,7 @@ static void mark_wanted(struct recording *rec, struct course *c)
 	static const struct model_ops ops = { .task = mark };
 	struct model *m = model_new(rec->types, rec->nr_types);
 
+	model_set_runtimes(m, &rec->model_runtimes);
 	filter_clear(c->view->filter);
 	model_add_sink(m, &ops, c->view->filter);
 	model_set_filter(m, may_want, c->view->filter);
@@ -235,6 +243,7 @@ struct model *recording_read(struct recording *rec, const struct recording_view 
 	if (is_late)
 		mark_wanted(rec, &c);
 	m = model_new(rec->types, rec->nr_types);
+	model_set_runtimes(m, &rec->model_runtimes);
 	for (size_t i = 0; i < nr; i++)
 		model_add_sink(m, sinks[i].ops, sinks[i].sink);
 	if (view->filter)

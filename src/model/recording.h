@@ -28,10 +28,23 @@ struct recording_place {
 	uint32_t line;
 };
 
+/*
+ * What people take for a runtime: one that the program made, or a LocalSet. Where a copy of a
+ * runtime's code does not tell which tasks belong together, it stands for all that were made of it.
+ */
+struct recording_runtime {
+	uint32_t copy; /* index into the trace's runtimes */
+	uint32_t object;
+	const char *name, *version; /* of the copy */
+	const char *scheduler;	    /* "multi_thread", "" when it is not known */
+	uint64_t owner;		    /* its number in the copy; 0: it stands for all */
+};
+
 struct recording {
 	struct trace *trace;
 	const struct trace_meta *meta;
-	const struct trace_runtime *runtimes;
+	struct recording_runtime *runtimes; /* by copy, then in the order of their making */
+	struct model_runtimes model_runtimes;
 	const struct trace_object *objects;
 	const struct trace_type *types;
 	const struct trace_thread *threads;
@@ -65,6 +78,18 @@ int recording_open(struct recording *rec, const char *path, struct err *e);
 void recording_close(struct recording *rec);
 /* Part of opening, for those who make a recording by hand: groups from types and nr_types. */
 void recording_make_groups(struct recording *rec);
+/* The same of runtimes. */
+void recording_make_runtimes(struct recording *rec, const struct trace_runtime *copies,
+			     uint32_t nr_copies, const struct trace_instance *instances,
+			     uint32_t nr_instances);
+void recording_release_runtimes(struct recording *rec);
+
+/* "tokio multi_thread #1": the number is its index. Not cleaned; to be freed. */
+char *recording_runtime_name(const struct recording *rec, uint32_t runtime);
+/* "tokio": whose table the type's is; NULL when it is not known. */
+const char *recording_type_library(const struct recording *rec, uint16_t type);
+/* The only runtime of a type's copy, MODEL_NO_RUNTIME where there are several. */
+uint32_t recording_type_runtime(const struct recording *rec, uint16_t type);
 
 /*
  * One pass, or two where the filter needs them: what the view wants goes through a new model to the

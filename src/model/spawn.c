@@ -104,6 +104,21 @@ void spawn_forget(struct model *m, uint64_t addr)
 		vec_push(&m->free_spawns, index);
 }
 
+bool spawn_get_parent(const struct model *m, uint64_t addr, struct model_key *parent,
+		      uint32_t *thread)
+{
+	const uint64_t *index = map_get(&m->spawn_by_addr, addr);
+	const struct spawn *sp = index ? &m->spawns.v[*index] : NULL;
+
+	if (!sp)
+		return false;
+	*parent = sp->has_parent ? sp->parent
+				 : (struct model_key){ .runtime = MODEL_NO_RUNTIME,
+						       .type = EVENT_TYPE_NONE };
+	*thread = sp->thread;
+	return true;
+}
+
 void spawn_release(struct model *m)
 {
 	map_release(&m->spawn_by_addr);

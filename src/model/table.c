@@ -101,7 +101,7 @@ static void remove_slot(struct model *m, size_t i)
 	size_t mask = m->nr_slots - 1;
 
 	for (size_t j = (i + 1) & mask; m->slots[j].task; j = (j + 1) & mask) {
-		size_t h = task_home(m, m->slots[j].id, m->slots[j].task->pub.key.runtime);
+		size_t h = task_home(m, m->slots[j].id, m->slots[j].task->pub.key.type);
 
 		/* j may fill the hole at i unless its home lies between them */
 		if (((j - h) & mask) >= ((j - i) & mask)) {

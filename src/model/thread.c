@@ -16,6 +16,7 @@ struct thread *thread_make(struct model *m, uint32_t thread)
 	while (m->threads.nr <= thread) {
 		m->threads.v[m->threads.nr] = (struct thread){
 			.pub = { .thread = m->threads.nr, .runtime = MODEL_NO_RUNTIME },
+			.instance = MODEL_NO_RUNTIME,
 		};
 		m->threads.nr++;
 	}
@@ -78,8 +79,6 @@ static void note_kind(const struct model *m, struct thread *thr, const struct mo
 {
 	bool is_blocking = kind_of(m, key->type) == TRACE_BLOCKING && !is_helper(m, key->type);
 
-	if (!is_blocking || !thr->ran_blocking)
-		thr->pub.runtime = key->runtime;
 	thr->pub.is_launched |= is_helper(m, key->type);
 	if (is_blocking)
 		thr->ran_blocking = true;
@@ -105,11 +104,16 @@ static void learn_kind(struct model *m, struct thread *thr, const struct frame *
 static void note_place(struct model *m, const struct thread *thr, const struct frame *f)
 {
 	const struct frame *outer = top(thr);
-	bool is_in_worker =
-		outer && is_helper(m, outer->key.type) && outer->key.runtime == f->key.runtime;
+	bool is_in_worker = outer && is_helper(m, outer->key.type) && f->key.type < m->types.nr &&
+			    m->types.v[outer->key.type].copy == m->types.v[f->key.type].copy;
 
-	if (f->key.type < m->types.nr && !(f->flags & (EF_RUN_SHUTDOWN | EF_RUN_FINISHED)))
-		m->types.v[f->key.type].places |= is_in_worker ? MODEL_IN_WORKER : MODEL_OUTSIDE;
+	uint8_t place = is_in_worker ? MODEL_IN_WORKER : MODEL_OUTSIDE;
+
+	if (f->key.type >= m->types.nr || f->flags & (EF_RUN_SHUTDOWN | EF_RUN_FINISHED))
+		return;
+	m->types.v[f->key.type].places |= place;
+	if (f->key.runtime < m->runtimes.nr && m->types.v[f->key.type].kind == TRACE_TASK)
+		m->runtime_places[f->key.runtime] |= place;
 }
 
 static void begin_run(struct model *m, struct thread *thr, const struct event *ev)
@@ -125,11 +129,15 @@ static void begin_run(struct model *m, struct thread *thr, const struct event *e
 	vec_grow(&thr->stack, 1);
 	f = &thr->stack.v[run.depth];
 	*f = (struct frame){ .start = m->now, .flags = ev->flags };
+	if (is_new)
+		key.runtime = runtime_of(m, thr, ev);
 	f->key = t ? t->pub.key : key; /* one task, one type, whatever a broken file says */
 	thr->is_asleep = false; /* if it was, its waking up was lost, and so is how long it slept */
 	if (!thr->ran_worker || (run.depth == 1 && !is_helper(m, thr->stack.v[0].key.type)))
 		learn_kind(m, thr, f);
 	note_place(m, thr, f);
+	if (unlikely(f->key.runtime != thr->pub.runtime || !thr->is_runtime_sure))
+		runtime_learn(m, thr, f);
 	if (run.depth)
 		top(thr)->has_inner = true;
 	if (ev->flags & EF_RUN_FINISHED) {
@@ -243,8 +251,8 @@ static void leave_root(struct model *m, struct thread *thr, const struct event *
 
 	/* a runtime may be dropped in its poll, and all tasks of that with it */
 	if (ev->type >= m->types.nr || m->types.v[ev->type].kind != TRACE_TASK ||
-	    m->types.v[ev->type].runtime != f->key.runtime || ev->flags & EF_RUN_SHUTDOWN ||
-	    thr->nr_over == MODEL_MAX_OVER)
+	    m->types.v[ev->type].copy != m->types.v[f->key.type].copy ||
+	    ev->flags & EF_RUN_SHUTDOWN || thr->nr_over == MODEL_MAX_OVER)
 		return;
 	if (f->task)
 		task_run_end(m, f->task, run, 0);
@@ -344,6 +352,7 @@ void thread_stop(struct model *m, struct thread *thr)
 {
 	thr->is_asleep = false;
 	thr->nr_over = 0;
+	thr->instance = MODEL_NO_RUNTIME;
 	while (thr->stack.nr) {
 		struct run_ref run = { thr->pub.thread, thr->stack.nr - 1 };
 

@@ -16,6 +16,7 @@
 enum { WORD_TRAILER = 7, WORD_SCHEDULER, WORD_ID, NR_WORDS, WORD_LOCATION = 10 };
 
 #define HEADER_VTABLE_OFF 16
+#define HEADER_OWNER_OFF  24
 
 /*
  * Is there a task table at this word? In a relocatable file every address must be a relocated word.
@@ -71,6 +72,7 @@ static bool add_table(struct finding *f, void *arg, const struct scan_place *at)
 	 * is empty up to 1.39 and two words since.
 	 */
 	t.kind = w->words[WORD_ID] - w->words[WORD_SCHEDULER] == 8 ? TRACE_TASK : TRACE_BLOCKING;
+	w->scheduler_off = t.kind == TRACE_TASK ? w->words[WORD_SCHEDULER] : HEADER_OWNER_OFF;
 	if (t.kind == TRACE_BLOCKING)
 		t.scheduler = "blocking";
 	vec_push(&f->tables, t);

@@ -170,12 +170,25 @@ static bool load_stack(struct load *l, struct cursor *c)
 	return !c->bad;
 }
 
+static bool load_instance(struct load *l, struct cursor *c)
+{
+	uint64_t number = cursor_varint(c);
+
+	if (c->bad || number == 0 || number >= TRACE_MAX_INSTANCES)
+		return false;
+	reach(&l->instances, number);
+	l->instances.v[number].type = take_field(c);
+	l->instances.v[number].owner = take_field(c);
+	return !c->bad;
+}
+
 bool load_defs(struct load *l, const uint8_t *raw, size_t len)
 {
 	static bool (*const readers[])(struct load *, struct cursor *) = {
-		[DEF_STRING] = load_string,   [DEF_META] = load_meta, [DEF_OBJECT] = load_object,
-		[DEF_RUNTIME] = load_runtime, [DEF_TYPE] = load_type, [DEF_THREAD] = load_thread,
-		[DEF_ANCHOR] = load_anchor,   [DEF_CPU] = load_cpu,   [DEF_STACK] = load_stack,
+		[DEF_STRING] = load_string,	[DEF_META] = load_meta, [DEF_OBJECT] = load_object,
+		[DEF_RUNTIME] = load_runtime,	[DEF_TYPE] = load_type, [DEF_THREAD] = load_thread,
+		[DEF_ANCHOR] = load_anchor,	[DEF_CPU] = load_cpu,	[DEF_STACK] = load_stack,
+		[DEF_INSTANCE] = load_instance,
 	};
 	struct cursor c = { .p = raw, .end = raw + len };
 	bool is_good = true;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "trace/event.h"
 
-#define ARG_NONE    NULL
-#define ARG_NAME(x) ARG_##x
-#define ARG_addr    "addr"
-#define ARG_size    "size"
-#define ARG_tid	    "tid"
-#define ARG_kind    "kind"
-#define ARG_count   "count"
-#define ARG_stack   "stack"
-#define ARG_name_lo "name_lo"
-#define ARG_name_hi "name_hi"
+#define ARG_NONE     NULL
+#define ARG_NAME(x)  ARG_##x
+#define ARG_addr     "addr"
+#define ARG_size     "size"
+#define ARG_tid	     "tid"
+#define ARG_kind     "kind"
+#define ARG_count    "count"
+#define ARG_stack    "stack"
+#define ARG_instance "instance"
+#define ARG_owner    "owner"
+#define ARG_name_lo  "name_lo"
+#define ARG_name_hi  "name_hi"
 
 const struct event_desc event_descs[EV_MAX] = {
 #define EVENT(nr, NAME, text, task_, a_, b_) \

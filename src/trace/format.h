@@ -59,6 +59,7 @@ enum def_tag {
 	DEF_ANCHOR,
 	DEF_CPU,
 	DEF_STACK,
+	DEF_INSTANCE = 16,
 };
 
 struct block_header {

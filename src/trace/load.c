@@ -175,4 +175,5 @@ void load_release(struct load *l)
 	vec_release(&l->anchors);
 	vec_release(&l->cpu);
 	vec_release(&l->stacks);
+	vec_release(&l->instances);
 }

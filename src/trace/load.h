@@ -38,6 +38,7 @@ struct load {
 	VEC(struct clock_anchor) anchors;
 	VEC(struct trace_cpu) cpu; /* by thread, then time, once all is read */
 	VEC(struct trace_stack) stacks;
+	VEC(struct trace_instance) instances;
 	bool has_meta, has_end;
 };
 

@@ -301,6 +301,7 @@ struct clock_anchor trace_get_zero(const struct trace *t)
 	return zero;
 }
 GETTER(stacks, trace_stack)
+GETTER(instances, trace_instance)
 
 uint64_t trace_get_size(const struct trace *t)
 {

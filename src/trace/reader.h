@@ -40,6 +40,7 @@ const struct trace_cpu *trace_get_cpu(const struct trace *t, uint32_t *nr);
 /* The clocks at time 0 of the recording; all zero but the ticks when not known. */
 struct clock_anchor trace_get_zero(const struct trace *t);
 const struct trace_stack *trace_get_stacks(const struct trace *t, uint32_t *nr);
+const struct trace_instance *trace_get_instances(const struct trace *t, uint32_t *nr);
 uint64_t trace_get_size(const struct trace *t); /* bytes of the file */
 uint64_t
 trace_get_duration(const struct trace *t); /* ns from time 0 to the last stamp or the end */

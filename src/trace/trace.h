@@ -69,6 +69,15 @@ struct trace_stack {
 	uint32_t line;
 };
 
+#define TRACE_MAX_INSTANCES 4096
+
+/* A runtime or LocalSet of the process, as instance events name it. Number 0 is none. */
+struct trace_instance {
+	uint32_t type; /* of a task that it ran: tells the copy of the runtime, and the scheduler */
+	uint64_t owner; /* the runtime's own number for it, in the order of their making; 0: not
+			   defined */
+};
+
 struct trace_thread {
 	uint32_t tid;
 	const char *name; /* the last one it had, or "" */

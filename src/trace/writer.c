@@ -248,6 +248,13 @@ void trace_writer_stack(struct trace_writer *w, uint32_t number, const struct tr
 	add_numbers(w, DEF_STACK, v, ARRAY_SIZE(v));
 }
 
+void trace_writer_instance(struct trace_writer *w, uint32_t number, const struct trace_instance *i)
+{
+	const uint64_t v[] = { number, i->type, i->owner };
+
+	add_numbers(w, DEF_INSTANCE, v, ARRAY_SIZE(v));
+}
+
 void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a)
 {
 	const uint64_t v[] = { zigzag(a->ticks - w->base_ticks), a->mono_ns, a->boot_ns,

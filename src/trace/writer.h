@@ -23,6 +23,8 @@ uint32_t trace_writer_runtime(struct trace_writer *w, const struct trace_runtime
 uint32_t trace_writer_type(struct trace_writer *w, const struct trace_type *t);
 /* number: as spawn-stack events have it. */
 void trace_writer_stack(struct trace_writer *w, uint32_t number, const struct trace_stack *s);
+/* number: as instance events have it, 1 and on. */
+void trace_writer_instance(struct trace_writer *w, uint32_t number, const struct trace_instance *i);
 void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a);
 
 /* A thread and its stream; names and the tid come as THREAD_START / THREAD_NAME events. */

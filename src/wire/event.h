@@ -34,18 +34,20 @@ enum event_flag {
 #undef FLAG
 };
 
-#define EVENT_TASK_NONE	  0
-#define EVENT_TASK_ID	  1
-#define EVENT_TASK_ADDR	  2
-#define EVENT_ARG_NONE	  0
-#define EVENT_ARG_addr	  1
-#define EVENT_ARG_size	  1
-#define EVENT_ARG_tid	  1
-#define EVENT_ARG_kind	  1
-#define EVENT_ARG_count	  1
-#define EVENT_ARG_stack	  1
-#define EVENT_ARG_name_lo 1
-#define EVENT_ARG_name_hi 1
+#define EVENT_TASK_NONE	   0
+#define EVENT_TASK_ID	   1
+#define EVENT_TASK_ADDR	   2
+#define EVENT_ARG_NONE	   0
+#define EVENT_ARG_addr	   1
+#define EVENT_ARG_size	   1
+#define EVENT_ARG_tid	   1
+#define EVENT_ARG_kind	   1
+#define EVENT_ARG_count	   1
+#define EVENT_ARG_stack	   1
+#define EVENT_ARG_instance 1
+#define EVENT_ARG_owner	   1
+#define EVENT_ARG_name_lo  1
+#define EVENT_ARG_name_hi  1
 
 /* Words an event takes in the ring, as a compile-time constant: EVENT_WORDS_RUN_START etc. */
 enum event_words {

@@ -152,7 +152,9 @@ struct wire_table {
 	uint32_t id_off;
 	uint32_t stage_off;   /* in the task: where future or output begin (after the id) */
 	uint32_t trailer_off; /* in the task: where they end */
-	uint32_t pad2;
+	/* Tokio, in the task: the address of its scheduler, or, of a task that none owns, a word
+	 * that is always 0 */
+	uint32_t scheduler_off;
 };
 
 /* Functions of Tokio that a root future passes through; see docs/INTERNALS.md. */
@@ -207,11 +209,10 @@ struct wire_thread {
 	uint64_t head;	/* published with release */
 	uint64_t limit; /* producer: head may grow up to here; 0 while an event is being written */
 	uint64_t run;	/* producer: its innermost run, on its own stack, 0 when none */
-	uint32_t nr_lost; /* producer: kinds with something in pending_lost */
-	uint32_t pad;
-	uint64_t bias; /* producer: the word of count c lies at address bias + 8 * c */
-	uint32_t big;  /* producer: number of its large ring + 1, 0: it has the small one */
-	uint32_t line_pad;
+	uint32_t nr_lost;  /* producer: kinds with something in pending_lost */
+	uint32_t big;	   /* producer: number of its large ring + 1, 0: it has the small one */
+	uint64_t bias;	   /* producer: the word of count c lies at address bias + 8 * c */
+	uint64_t instance; /* producer: whose tasks it runs, as was told last */
 
 	uint64_t tail; /* consumer, published with release */
 	uint64_t consumer_pad[7];

@@ -30,7 +30,7 @@ class Event:
         self.addr = int(words["addr"], 16) if "addr" in words else None
 
 
-NO_TYPE = {"id": None, "name": None, "kind": "task", "runtime_id": None, "candidates": 0}
+NO_TYPE = {"id": None, "name": None, "kind": "task", "copy": None, "candidates": 0}
 
 
 class Recording:
@@ -42,19 +42,41 @@ class Recording:
         self.events = [Event(i, line) for i, line in enumerate(lines)]
         whole = self.report()
         self.types, self.runtimes = whole["types"], whole["runtimes"]
+        info = json.loads(self.run("info", "--json"))
+        self.number_runtimes(info["instances"])
         self.duration = max([whole["duration_ns"]] + [e.time for e in self.events[-1:]])
         self.lost_by_kind = whole["lost_by_kind"]
         self.thread_names = {w["tid"]: w["name"] for w in whole["workers"]}
         self.thread_numbers = {w["tid"]: w["thread"] for w in whole["workers"]}
         tids = {number: tid for tid, number in self.thread_numbers.items()}
         self.thread_cpu = {}  # by tid, in order of time
-        for c in json.loads(self.run("info", "--json"))["thread_cpu"]:
+        for c in info["thread_cpu"]:
             self.thread_cpu.setdefault(tids.get(c["thread"]), []).append((c["time_ns"], c["cpu_ns"], c["wait_ns"]))
         self.groups = {}  # type -> the first type of its group
         for t in self.types:
             self.groups[t["id"]] = next(
                 u["id"] for u in self.types
                 if u is t or is_exact(t) and is_exact(u) and (u["name"], u["kind"]) == (t["name"], t["kind"]))
+
+    def number_runtimes(self, instances):
+        """By copy and owner; a copy that nothing is known of stands for all of its own."""
+        known = [i for i in instances if self.types_has(i["type_id"])]
+        copies = sorted({r["copy"] for r in self.runtimes})
+        all_ = [(self.types[i["type_id"]]["copy"], i["owner"], i["number"]) for i in known]
+        all_ += [(copy, 0, 0) for copy in copies if copy not in {a[0] for a in all_}]
+        all_.sort()
+        self.copies = [copy for copy, *_ in all_]  # of each runtime
+        self.runtime_of_instance = {number: i for i, (_, _, number) in enumerate(all_) if number}
+        schedulers = {i["number"]: self.types[i["type_id"]]["scheduler"] for i in known}
+        self.sets = {i for i, (_, _, number) in enumerate(all_) if schedulers.get(number) == "local"}
+
+    def types_has(self, number):
+        return number < len(self.types)
+
+    def only_runtime(self, copy, is_blocking):
+        """Whose a task is of which nothing else is known."""
+        of = [i for i, c in enumerate(self.copies) if c == copy and not (is_blocking and i in self.sets)]
+        return of[0] if len(of) == 1 else None
 
     def run(self, *args):
         out = subprocess.run([self.futrace, *args, self.path], check=True, stdout=subprocess.PIPE).stdout

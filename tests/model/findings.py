@@ -476,7 +476,7 @@ def blocking_queue(f):
         if not late or len(late) < f.limits["blocking-queue-count"]:
             continue
         worst = max(late, key=wait_of)
-        pool = sum(t["kind"] == "blocking" and t["runtime_id"] == worst.life.key[1] for t in f.threads)
+        pool = sum(t["kind"] == "blocking" and t["runtime_id"] == worst.life.runtime for t in f.threads)
         ns = sum(map(wait_of, late))
         yield Finding("blocking-queue", "note" if nr_late >= len(late) else "warning", group, ns, {
             "queued": len(late), "closures": len(runs), "queued_ns": ns,
@@ -617,8 +617,8 @@ def find(s, limits):
 
 def as_json(s, x):
     where = {"task": x.task.key[0] if x.task else None}
-    if x.task and x.task.key[1] is not None:
-        where["runtime_id"] = x.task.key[1]
+    if x.task and x.task.runtime is not None:
+        where["runtime_id"] = x.task.runtime
     return {
         "rule": x.rule, "severity": x.severity, "type": s.rec.type_name(x.type) if x.type is not None else None, **where,
         "location": s.rec.type_of(x.type).get("location"), "time_ns": x.time or 0, "span_ns": x.span or 0,

@@ -23,6 +23,7 @@ class Run:
     def __init__(self, ev, key, type_, outer):
         self.start, self.seq, self.flags = ev.time, ev.seq, ev.flags
         self.tid, self.key, self.type, self.outer = ev.tid, key, type_, outer
+        self.runtime = None
         self.end = self.end_seq = None
         self.end_flags = set()
         self.vanished = False
@@ -96,7 +97,7 @@ class Life:
     """One task, from all that concerns it."""
 
     def __init__(self, stream, key, ev):
-        self.s, self.key, self.type = stream, key, ev.type
+        self.s, self.key, self.type, self.runtime = stream, key, ev.type, stream.runtime
         self.first_seq, self.first_start = ev.seq, None  # (number, address)
         self.ns = collections.Counter()
         self.runs = []  # Told

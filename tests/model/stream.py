@@ -7,7 +7,7 @@ import functools
 from life import Life, Run, Slept, Waker
 from spawns import find_lent_workers, match_spawns
 
-HARMLESS = {"sleep", "awake", "panic", "thread-start", "thread-stop", "thread-name"}
+HARMLESS = {"sleep", "awake", "panic", "thread-start", "thread-stop", "thread-name", "instance", "spawn-stack"}
 
 
 class Thread:
@@ -20,7 +20,8 @@ class Thread:
         self.over = []  # depths of the stack where the ends of runs will come that are over already
         self.is_launched = False  # … because it ran the main loop of one
         self.ran_blocking = False
-        self.runtime = None
+        self.runtime, self.is_runtime_sure = None, False
+        self.instance = None  # the runtime that owns what it runs now
 
 
 class Stream:
@@ -35,7 +36,9 @@ class Stream:
         self.learnt = {t["id"]: -1 for t in rec.types if t["kind"] == "helper"}
         self.threads, self.lives, self.reaped, self.ever = {}, {}, [], []
         self.places = collections.defaultdict(set)  # of the tasks of a runtime, "in" a worker or "out"
+        self.runtime = None  # of the task that is seen for the first time
         self.spawns = collections.defaultdict(list)  # by address
+        self.waiting = {}  # the latest of them, until a task runs there
         self.by_addr, self.residents, self.nr_residents = set(), {}, 0
         self.loss, self.spawn_loss = [], []
         self.lost = collections.Counter()
@@ -57,7 +60,7 @@ class Stream:
 
     def key(self, ev):
         of = self.rec.type_of(ev.type)
-        return ev.id, of["runtime_id"], of["id"]
+        return ev.id, of["copy"], of["id"]
 
     # Runtimes without ids: a task is named by its address, which comes again.
     def resident(self, addr):
@@ -69,16 +72,16 @@ class Stream:
         """The number of the task in place of its address, if that names it."""
         if ev.id != ev.addr or not ev.addr:
             return self.key(ev)
-        runtime = self.rec.type_of(ev.type)["runtime_id"]
+        copy = self.rec.type_of(ev.type)["copy"]
         self.by_addr.add(ev.type)
         key = self.resident(ev.addr)
-        if key and key[1] == runtime and self.lives[key].goes_on(ev):
+        if key and key[1] == copy and self.lives[key].goes_on(ev):
             return key
         self.residents.pop(ev.addr, None)
         if "finished" in ev.flags:  # it was over while it was queued: no other begins
             return self.key(ev)
         self.nr_residents += 1
-        return self.nr_residents, runtime
+        return self.nr_residents, copy
 
     def is_helper(self, type_, seq):
         return self.learnt.get(type_, seq + 1) <= seq
@@ -125,17 +128,61 @@ class Stream:
                 # another run of its task began since: its own poll was over before
                 run.idle_call = run.idle_call or not life or run not in (life.owner, life.shutdown)
 
-    def note_kind(self, thr, key, type_, seq):
+    # Which runtime a task belongs to.
+    def is_owned(self, type_):
+        return self.rec.type_of(type_)["kind"] in ("task", "local")
+
+    def default_runtime(self, type_):
+        return self.rec.only_runtime(self.rec.type_of(type_)["copy"], not self.is_owned(type_))
+
+    def runtime_of(self, ev, thr):
+        """Of a task that runs for the first time."""
+        copy, default = self.rec.type_of(ev.type)["copy"], self.default_runtime(ev.type)
+
+        def fits(runtime):
+            return runtime is not None and self.rec.copies[runtime] == copy
+
+        if self.is_owned(ev.type):
+            return thr.instance if fits(thr.instance) else default
+        if self.is_root(ev.type):
+            return default
+        if thr.is_runtime_sure and fits(thr.runtime):
+            return thr.runtime
+        if default is not None or ev.addr not in self.waiting:
+            return default
+        parent, tid = self.waiting[ev.addr]
+        maker = parent.runtime if parent else None
+        if maker is None:
+            maker = self.threads[tid].runtime
+        return maker if fits(maker) and maker not in self.sets() else None
+
+    def sets(self):
+        return self.rec.sets
+
+    def learn_runtime(self, ev, thr, run):
+        outer = thr.stack[0] if thr.stack else None
+        is_outermost = not outer or (len(thr.stack) == 1 and (
+            self.is_helper(outer.type, ev.seq) or self.is_root(outer.type)))
+        if ev.flags & {"shutdown", "finished"} or not is_outermost or run.runtime is None:
+            return
+        is_owned = run.type is not None and self.is_owned(run.type)
+        leaves_set = thr.runtime in self.sets() and run.runtime not in self.sets()
+        if thr.runtime is None or (is_owned and (not thr.is_runtime_sure or leaves_set)):
+            thr.runtime = run.runtime
+            thr.is_runtime_sure = thr.is_runtime_sure or is_owned
+
+    def on_instance(self, ev, thr):
+        thr.instance = self.rec.runtime_of_instance.get(int(ev.words["instance"]))
+
+    def note_kind(self, thr, type_, seq):
         is_helper = self.is_helper(type_, seq)
         blocking = self.rec.type_of(type_)["kind"] == "blocking" and not is_helper
-        if not blocking or not thr.ran_blocking:
-            thr.runtime = key[1]
         if blocking:
             thr.ran_blocking = True
         else:
             thr.worker_seq, thr.is_launched = seq, is_helper
 
-    def learn(self, ev, thr, key, type_):
+    def learn(self, ev, thr, type_):
         outer = thr.stack[0] if thr.stack else None
         if ev.flags & {"shutdown", "finished"} or self.is_root(outer.type if outer else type_):
             return
@@ -145,9 +192,9 @@ class Stream:
                 self.learnt.setdefault(outer.type, ev.seq)
         if thr.worker_seq is None:
             if outer is None:
-                self.note_kind(thr, key, type_, ev.seq)
+                self.note_kind(thr, type_, ev.seq)
             elif self.is_helper(outer.type, ev.seq):
-                self.note_kind(thr, outer.key, outer.type, ev.seq)
+                self.note_kind(thr, outer.type, ev.seq)
 
     def is_hidden(self, ev, thr):
         """A worker enters its runtime as a root future does; and the poll of one is over when tasks of its runtime run."""
@@ -158,7 +205,7 @@ class Stream:
             thr.over.append(len(thr.stack))
             return True
         of = self.rec.type_of(ev.type)
-        if top and self.is_root(top.type) and of["kind"] == "task" and of["runtime_id"] == top.key[1] \
+        if top and self.is_root(top.type) and of["kind"] == "task" and of["copy"] == top.key[1] \
                 and "shutdown" not in ev.flags:
             self.close(thr, ev, set(), False)
             thr.over.append(len(thr.stack))
@@ -172,28 +219,33 @@ class Stream:
         # one task, one type: that of its first sighting in this life
         life = self.live(key, ev)
         type_ = life.type if life else ev.type
-        self.learn(ev, thr, key, type_)
-        self.note_place(ev, thr, key, type_)
         run = Run(ev, key, type_, thr.stack[-1] if thr.stack else None)
+        run.runtime = life.runtime if life else self.runtime_of(ev, thr)
+        self.learn(ev, thr, type_)
+        self.note_place(ev, thr, run)
+        self.learn_runtime(ev, thr, run)
         thr.stack.append(run)
         thr.runs.append(run)
         if "finished" in ev.flags:
             if life:
                 life.add(ev.seq, "finished", run)
             return
+        self.runtime = run.runtime
         life = self.life(key, ev)
+        if not life.first_start:
+            self.waiting.pop(ev.addr, None)
         if ev.id == ev.addr:
             self.residents[ev.addr] = key
             life.home = ev.tid
         life.add(ev.seq, "start", run, ev.addr)
 
-    def note_place(self, ev, thr, key, type_):
-        if type_ is None or self.rec.type_of(type_)["kind"] != "task":
+    def note_place(self, ev, thr, run):
+        if run.type is None or self.rec.type_of(run.type)["kind"] != "task":
             return
         if not ev.flags & {"shutdown", "finished"}:
             outer = thr.stack[-1] if thr.stack else None
-            inside = outer and self.is_helper(outer.type, ev.seq) and outer.key[1] == key[1]
-            self.places[key[1]].add("in" if inside else "out")
+            inside = outer and self.is_helper(outer.type, ev.seq) and outer.key[1] == run.key[1]
+            self.places[run.runtime].add("in" if inside else "out")
 
     def on_run_end(self, ev, thr):
         thr.sleep_from = None
@@ -233,6 +285,7 @@ class Stream:
             return
         life = self.live(key, ev)
         waker = self.waker(ev, thr, key, life)
+        self.runtime = self.default_runtime(ev.type)
         if life or not ev.flags & {"running", "tried"}:
             self.life(key, ev).add(ev.seq, "wake", waker, "running" in ev.flags, "tried" in ev.flags)
 
@@ -243,6 +296,7 @@ class Stream:
         self.residents.pop(ev.addr, None)
         parent = next((r for r in reversed(thr.stack) if self.is_task(r, ev.seq)), None)
         self.spawns[ev.addr].append((ev.seq, ev, parent))
+        self.waiting[ev.addr] = parent, ev.tid
 
     def on_panic(self, ev, thr):
         if thr.stack:
@@ -266,7 +320,7 @@ class Stream:
         thr.sleep_from = None
 
     def on_thread_stop(self, ev, thr):
-        thr.sleep_from, thr.over = None, []
+        thr.sleep_from, thr.over, thr.instance = None, [], None
         while thr.stack:
             self.close(thr, ev, set(), True)
             self.stray += 1

@@ -57,7 +57,7 @@ def task(s, life):
     causes = collections.Counter(w.cause for w in life.wakes)
     t = {
         "id": life.key[0],
-        "runtime_id": life.key[1],
+        "runtime_id": life.runtime,
         "kind": life.kind,
         "type": s.rec.type_name(life.type),
         "type_id": life.type,
@@ -271,11 +271,11 @@ def totals(s):
 
 def flavours(s):
     """Where no name of a scheduler is known: by where the tasks ran."""
-    named = {t["runtime_id"] for t in s.rec.types if t["scheduler"]}
+    named = {t["copy"] for t in s.rec.types if t["scheduler"]}
     found = {}
     for r in s.rec.runtimes:
         places = s.places[r["id"]]
         names = ["multi_thread"] * ("in" in places) + ["current_thread"] * ("out" in places)
-        if r["id"] not in named and r["name"] == "tokio":
+        if r["copy"] not in named and r["name"] == "tokio":
             found[r["id"]] = "+".join(names) or None
     return found

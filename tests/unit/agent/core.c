@@ -105,6 +105,7 @@ static int set_up(void **state)
 				      .id_off = offsetof(struct fake_task, id),
 				      .stage_off = offsetof(struct fake_task, stage),
 				      .trailer_off = offsetof(struct fake_task, trailer),
+				      .scheduler_off = offsetof(struct fake_task, scheduler),
 				      .type_word = EVENT_WORD1(0, TYPE),
 				      .addr = (uint64_t)fake_table };
 	nr_deallocs = 0;

@@ -13,6 +13,7 @@ struct setup {
 	struct fake_agent agent;
 	struct wire_thread *t;
 	struct drain d;
+	struct instances instances;
 };
 
 static int begin(void **state)
@@ -28,6 +29,7 @@ static int begin(void **state)
 	s->d = (struct drain){ .slot = s->t,
 			       .lobby = &s->lobby,
 			       .segment_words = wire_segment_words(s->lobby.ring_words),
+			       .instances = &s->instances,
 			       .stream = trace_writer_thread(NULL, 100) };
 	assert_int_equal(lobby_find_ring(&s->lobby, s->agent.door, 7, s->t->big, &s->d.ring), 0);
 	s->d.words = lobby_map_ring(&s->lobby, &s->d.ring);
@@ -43,6 +45,7 @@ static int end(void **state)
 	lobby_unmap_ring(&s->d.ring, s->d.words);
 	fake_agent_release(&s->agent);
 	lobby_close(&s->lobby);
+	instances_release(&s->instances);
 	free(s);
 	fake_file_reset();
 	return 0;
@@ -263,6 +266,7 @@ static void test_tight_memory(void **state)
 	s->d = (struct drain){ .slot = t,
 			       .lobby = &big,
 			       .segment_words = wire_segment_words(big.ring_words),
+			       .instances = &s->instances,
 			       .stream = s->d.stream };
 	assert_int_equal(lobby_find_ring(&big, agent.door, 1, t->big, &s->d.ring), 0);
 	assert_int_equal(lobby_find_ring(&big, agent.door, 1, 65, &(struct lobby_ring){ 0 }), -1);

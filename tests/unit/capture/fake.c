@@ -25,6 +25,7 @@ void fake_file_reset(void)
 	vec_release(&fake_file.events);
 	vec_release(&fake_file.types);
 	vec_release(&fake_file.runtimes);
+	vec_release(&fake_file.instances);
 	vec_release(&fake_file.objects);
 	fake_file = (struct fake_file){ 0 };
 }
@@ -60,6 +61,11 @@ uint32_t trace_writer_type(struct trace_writer *w, const struct trace_type *t)
 
 void trace_writer_stack(struct trace_writer *w, uint32_t number, const struct trace_stack *s)
 {
+}
+
+void trace_writer_instance(struct trace_writer *w, uint32_t number, const struct trace_instance *i)
+{
+	vec_push(&fake_file.instances, *i);
 }
 
 void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a)

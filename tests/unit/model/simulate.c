@@ -10,9 +10,10 @@
 #include "script.h"
 #include "trace/writer.h"
 
-#define NR_STACKS  5u
-#define NR_THREADS 4
-#define NR_IDS	   40
+#define NR_STACKS    5u
+#define NR_THREADS   4
+#define NR_IDS	     40
+#define NR_INSTANCES 4
 
 static uint64_t random_state;
 
@@ -31,6 +32,7 @@ struct simulation {
 	struct trace_stream *streams[NR_THREADS];
 	unsigned depth[NR_THREADS];
 	bool is_asleep[NR_THREADS];
+	bool has_instances;
 	uint64_t time, next_id;
 	uint64_t contested; /* a shutdown of this task began of late: somebody may poll it now */
 };
@@ -135,6 +137,13 @@ static void step(struct simulation *s, bool is_absurd)
 	else if (ev.kind == EV_RUN_END && s->depth[thread])
 		s->depth[thread]--;
 	s->is_asleep[thread] = ev.kind == EV_SLEEP;
+	/* one in a few of no definition */
+	if (s->has_instances && ev.kind == EV_RUN_START && rnd(3) == 0)
+		trace_stream_put(s->streams[thread], &(struct event){ .kind = EV_INSTANCE,
+								      .time = ev.time,
+								      .type = ev.type,
+								      .task = ev.task,
+								      .a = rnd(NR_INSTANCES + 2) });
 	trace_stream_put(s->streams[thread], &ev);
 	if (ev.kind == EV_SPAWN && s->next_id % 4)
 		trace_stream_put(s->streams[thread],
@@ -167,7 +176,8 @@ static int simulate(int fd, uint64_t seed, uint64_t nr_events)
 
 		/* in the text of dump only names tell types apart */
 		type.name = i == OTHER_COPY ? "app::copied" : type.name;
-		type.scheduler = type.file = "";
+		type.scheduler = i == LOCAL && seed % 3 == 0 ? "local" : "";
+		type.file = "";
 		type.size_bytes = i * 3000;
 		trace_writer_type(s.w, &type);
 	}
@@ -176,6 +186,12 @@ static int simulate(int fd, uint64_t seed, uint64_t nr_events)
 			s.w, i,
 			&(struct trace_stack){ .file = i ? "/app/main.rs" : "/app/lib.rs",
 					       .line = MIN(i, NR_STACKS - 2) + 7 });
+	/* of one in three traces; runtimes are of the first copy, and made in the other order */
+	s.has_instances = seed % 3 == 0;
+	for (unsigned i = 1; s.has_instances && i <= NR_INSTANCES; i++)
+		trace_writer_instance(s.w, i,
+				      &(struct trace_instance){ .type = i == 2 ? LOCAL : ASYNC,
+								.owner = 10 - i });
 	for (unsigned i = 0; i < NR_THREADS; i++)
 		s.streams[i] = trace_writer_thread(s.w, 100 + i);
 	for (uint64_t i = 0; i < nr_events; i++)

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Which runtime a task belongs to. Tasks are owned by one, and the thread that runs them says by
+ * which; closures of the blocking pool are owned by nobody. They belong to the runtime that their
+ * thread serves, if that is known, else to that of the task or thread that made them.
+ */
+#include "model/internal.h"
+
+static uint32_t copy_of(const struct model *m, uint32_t runtime)
+{
+	return m->runtimes.nr && runtime < m->runtimes.nr ? m->runtimes.copy_of[runtime] : runtime;
+}
+
+void runtime_told(const struct model *m, struct thread *thr, uint64_t instance)
+{
+	thr->instance = instance < m->runtimes.nr_instances ? m->runtimes.of_instance[instance]
+							    : MODEL_NO_RUNTIME;
+}
+
+static bool is_of_copy(const struct model *m, uint32_t runtime, uint32_t copy)
+{
+	return runtime != MODEL_NO_RUNTIME && copy_of(m, runtime) == copy;
+}
+
+static bool is_set(const struct model *m, uint32_t runtime)
+{
+	return runtime < m->runtimes.nr && m->runtimes.is_set[runtime];
+}
+
+static uint32_t of_blocking(const struct model *m, const struct thread *thr,
+			    const struct type *type, uint64_t addr)
+{
+	struct model_key parent;
+	uint32_t thread;
+
+	if (thr->is_runtime_sure && is_of_copy(m, thr->pub.runtime, type->copy))
+		return thr->pub.runtime;
+	if (type->runtime != MODEL_NO_RUNTIME || !spawn_get_parent(m, addr, &parent, &thread))
+		return type->runtime;
+	if (parent.runtime == MODEL_NO_RUNTIME && thread < m->threads.nr)
+		parent.runtime = m->threads.v[thread].pub.runtime;
+	/* a LocalSet has no pool; whose it was made in is not known */
+	if (is_of_copy(m, parent.runtime, type->copy) && !is_set(m, parent.runtime))
+		return parent.runtime;
+	return type->runtime;
+}
+
+uint32_t runtime_of(const struct model *m, const struct thread *thr, const struct event *ev)
+{
+	const struct type *type;
+
+	if (ev->type >= m->types.nr)
+		return MODEL_NO_RUNTIME;
+	type = &m->types.v[ev->type];
+	if (type->is_root)
+		return type->runtime;
+	if (type->kind > TRACE_LOCAL)
+		return of_blocking(m, thr, type, ev->addr);
+	return is_of_copy(m, thr->instance, type->copy) ? thr->instance : type->runtime;
+}
+
+/* Only what runs outermost, but for a worker's main loop, and is no shutdown: that may happen
+ * anywhere. */
+void runtime_learn(const struct model *m, struct thread *thr, const struct frame *f)
+{
+	bool is_owned = f->key.type < m->types.nr && m->types.v[f->key.type].kind <= TRACE_LOCAL;
+	bool is_outermost = thr->stack.nr == 0 ||
+			    (thr->stack.nr == 1 && (is_helper(m, thr->stack.v[0].key.type) ||
+						    is_root(m, thr->stack.v[0].key.type)));
+
+	if (f->flags & (EF_RUN_SHUTDOWN | EF_RUN_FINISHED) || !is_outermost ||
+	    f->key.runtime == MODEL_NO_RUNTIME)
+		return;
+	if (thr->pub.runtime == MODEL_NO_RUNTIME || (is_owned && !thr->is_runtime_sure) ||
+	    (is_owned && is_set(m, thr->pub.runtime) && !is_set(m, f->key.runtime))) {
+		thr->pub.runtime = f->key.runtime;
+		thr->is_runtime_sure |= is_owned;
+	}
+}
