@@ -13,6 +13,7 @@
 #ifndef ANALYZE_ANALYZE_H
 #define ANALYZE_ANALYZE_H
 
+#include "analyze/by_runtime.h"
 #include "analyze/by_type.h"
 #include "model/recording.h"
 
@@ -158,6 +159,7 @@ void analyzer_finish(struct analyzer *a, const struct model *m);
 /* The rest after that; good until analyzer_free. Worst first. */
 const struct finding *analyzer_get_findings(const struct analyzer *a, size_t *nr);
 struct by_type *analyzer_get_types(struct analyzer *a);
+struct by_runtime *analyzer_get_runtimes(struct analyzer *a);
 /* In order of their numbers. */
 const struct model_thread *analyzer_get_threads(const struct analyzer *a, size_t *nr);
 

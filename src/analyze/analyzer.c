@@ -34,6 +34,7 @@ struct analyzer {
 	struct analyze_config *own_config; /* when none was given */
 	const struct analysis *current;	   /* whose finish runs */
 	struct by_type *types;
+	struct by_runtime *runtimes;
 	struct running running[NR_ANALYSES]; /* state NULL: left out */
 	VEC(struct recording_sink) sinks;
 	struct odd_sink odd_sinks[NR_ANALYSES];
@@ -92,6 +93,8 @@ struct analyzer *analyzer_new(const struct recording *rec, const struct analyze_
 	a->own_config = config ? NULL : analyze_config_new();
 	a->config = config ? config : a->own_config;
 	a->types = by_type_new(rec);
+	a->runtimes = by_runtime_new(rec);
+	vec_push(&a->sinks, (struct recording_sink){ &by_runtime_ops, a->runtimes });
 	vec_push(&a->sinks, (struct recording_sink){ &by_type_ops, a->types });
 	vec_push(&a->sinks, (struct recording_sink){ &own_ops, a });
 	a->odd_run_ns = a->odd_sched_ns = UINT64_MAX;
@@ -122,6 +125,7 @@ void analyzer_free(struct analyzer *a)
 	vec_release(&a->threads);
 	vec_release(&a->sinks);
 	by_type_free(a->types);
+	by_runtime_free(a->runtimes);
 	analyze_config_free(a->own_config);
 	free(a);
 }
@@ -210,6 +214,11 @@ const struct finding *analyzer_get_findings(const struct analyzer *a, size_t *nr
 {
 	*nr = a->findings.nr;
 	return a->findings.v;
+}
+
+struct by_runtime *analyzer_get_runtimes(struct analyzer *a)
+{
+	return a->runtimes;
 }
 
 struct by_type *analyzer_get_types(struct analyzer *a)

@@ -37,6 +37,19 @@ static const char *runtime(const struct table *t, const void *r, struct strbuf *
 	return nr < table_rec(t)->nr_runtimes ? table_rec(t)->runtimes[nr].name : NULL;
 }
 
+static const char *runtime_label(const struct table *t, const void *r, struct strbuf *scratch)
+{
+	uint32_t nr = thread_of(r)->runtime;
+	char *name;
+
+	if (nr >= table_rec(t)->nr_runtimes || table_rec(t)->nr_runtimes == 1)
+		return runtime(t, r, scratch);
+	name = recording_runtime_name(table_rec(t), nr);
+	strbuf_addstr(scratch, name);
+	free(name);
+	return scratch->s;
+}
+
 static bool runtime_id(const struct table *t, const void *r, uint64_t *value)
 {
 	return say_index(thread_of(r)->runtime, table_rec(t)->nr_runtimes, value);
@@ -98,7 +111,8 @@ static const struct column columns[] = {
 	{ .key = "thread", .number = number },
 	{ .key = "tid", .head = "TID", .unit = COLUMN_NUMBER, .number = tid },
 	{ .key = "kind", .head = "KIND", .text = kind },
-	{ .key = "runtime", .head = "RUNTIME", .rank = 8, .text = runtime },
+	{ .head = "RUNTIME", .rank = 8, .text = runtime_label },
+	{ .key = "runtime", .text = runtime },
 	{ .key = "runtime_id", .number = runtime_id },
 	{ .key = "polls", .head = "POLLS", AT(polls) },
 	SHARE("BUSY", busy),

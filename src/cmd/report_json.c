@@ -191,6 +191,7 @@ static void put_flavour(struct json_sink *s, uint32_t runtime)
 static void put_runtimes(struct json_sink *s)
 {
 	const struct report *r = s->r;
+	const struct by_runtime_row *rows = by_runtime_get_rows(analyzer_get_runtimes(r->analyzer));
 	struct json *j = &s->json;
 
 	json_open_array(j, "runtimes");
@@ -203,6 +204,11 @@ static void put_runtimes(struct json_sink *s)
 		json_str(j, "version", rt->version[0] ? rt->version : NULL);
 		put_flavour(s, i);
 		json_uint(j, "copy", rt->copy);
+		json_uint(j, "tasks", rows[i].nr_tasks);
+		json_uint(j, "polls", rows[i].polls);
+		json_uint(j, "busy_ns", rows[i].busy_ns);
+		json_uint(j, "workers", rows[i].nr_workers);
+		json_uint(j, "blocking_threads", rows[i].nr_blocking);
 		json_str(j, "object",
 			 rt->object < r->rec.nr_objects ? r->rec.objects[rt->object].path : NULL);
 		json_close_object(j);

@@ -101,6 +101,55 @@ static void add_tasks(const struct report_totals *t, struct strbuf *out)
 		    plural(t->nr_threads[MODEL_OTHER]));
 }
 
+#define MAX_RUNTIMES 8 /* lines for them */
+
+static void add_runtime(const struct report *r, uint32_t runtime, const struct by_runtime_row *row,
+			struct strbuf *out)
+{
+	bool is_known = runtime < r->rec.nr_runtimes;
+	char *name = is_known ? recording_runtime_name(&r->rec, runtime) : xstrdup("unknown");
+	char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
+
+	strbuf_addstr(out, "runtime     ");
+	strbuf_add_clean(out, name, strlen(name));
+	free(name);
+	strbuf_addf(out, ": %s task%s, %s poll%s, busy %s", format_grouped(row->nr_tasks, a),
+		    plural(row->nr_tasks), format_grouped(row->polls, b), plural(row->polls),
+		    format_span(row->busy_ns, c));
+	if (row->nr_workers)
+		strbuf_addf(out, "; %s worker%s", format_grouped(row->nr_workers, a),
+			    plural(row->nr_workers));
+	if (row->nr_blocking)
+		strbuf_addf(out, "%s %s blocking", row->nr_workers ? "," : ";",
+			    format_grouped(row->nr_blocking, a));
+	strbuf_addch(out, '\n');
+}
+
+/* Where there is one, all that is said is said of it. */
+static void add_runtimes(const struct report *r, struct strbuf *out)
+{
+	const struct by_runtime_row *rows = by_runtime_get_rows(analyzer_get_runtimes(r->analyzer));
+	uint32_t nr = 0, nr_said = 0;
+	char a[FORMAT_SIZE];
+
+	for (uint32_t i = 0; i < r->rec.nr_runtimes; i++)
+		nr += rows[i].nr_tasks > 0;
+	if (nr < 2)
+		return;
+	nr += rows[r->rec.nr_runtimes].nr_tasks > 0;
+	for (uint32_t i = 0; i <= r->rec.nr_runtimes; i++) {
+		if (!rows[i].nr_tasks)
+			continue;
+		if (nr > MAX_RUNTIMES && nr_said == MAX_RUNTIMES - 1)
+			break;
+		add_runtime(r, i, &rows[i], out);
+		nr_said++;
+	}
+	if (nr_said < nr)
+		strbuf_addf(out, "runtime     %s more, told by --json\n",
+			    format_grouped(nr - nr_said, a));
+}
+
 /* A cut file skips what is left of its last block; that is no damage. */
 static bool is_damaged(const struct report *r)
 {
@@ -259,6 +308,7 @@ void report_totals_text(const struct report *r, const struct report_totals *t, s
 
 	add_program(r, &text);
 	add_tasks(t, &text);
+	add_runtimes(r, &text);
 	add_lost(r, t, &text);
 	add_file(r, &text);
 	add_unresolved(r, t, &text);

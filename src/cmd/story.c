@@ -79,8 +79,14 @@ static void write_head(struct story_writer *w, const struct model_task *t)
 
 	strbuf_addf(out, "%s%stask %llu", w->is_first ? "" : "\n",
 		    style_on(&w->r->styles, STYLE_NAME), (unsigned long long)t->key.id);
-	if (rec->nr_runtimes > 1 && t->key.runtime < rec->nr_runtimes)
-		strbuf_addf(out, " of runtime %u", t->key.runtime);
+	if (rec->nr_runtimes > 1 && t->key.runtime < rec->nr_runtimes) {
+		char *name = recording_runtime_name(rec, t->key.runtime);
+
+		strbuf_addstr(out, " of ");
+		strbuf_add_clean(out, name, strlen(name));
+		strbuf_addch(out, ',');
+		free(name);
+	}
 	strbuf_addch(out, ' ');
 	add_type(w, t->key.type);
 	strbuf_addf(out, "%s%s", style_off(&w->r->styles),

@@ -353,6 +353,19 @@ static struct model *read_what_fits(struct state *s)
 	return m;
 }
 
+/* What runtime_id means. */
+static void put_runtimes(const struct state *s, struct json *j)
+{
+	json_open_array(j, "runtimes");
+	for (uint32_t i = 0; i < s->rec->nr_runtimes; i++) {
+		char *name = recording_runtime_name(s->rec, i);
+
+		json_str(j, NULL, name);
+		free(name);
+	}
+	json_close_array(j);
+}
+
 static void put_end(struct state *s, const struct model *m)
 {
 	uint64_t lost[EV_MAX];
@@ -370,6 +383,7 @@ static void put_end(struct state *s, const struct model *m)
 	json_uint(&j, "events", model_get_totals(m)->nr_events);
 	json_uint(&j, "lost", recording_get_lost(s->rec, m, lost));
 	json_uint(&j, "polls_left_out", s->nr_left_out);
+	put_runtimes(s, &j);
 	json_close_object(&j);
 	strbuf_addstr(&s->out->buf, "}\n");
 }

@@ -30,6 +30,7 @@ static void put_program(const struct html_facts *f, struct json *j)
 		json_open_object(j, NULL);
 		json_str(j, "name", f->rec->runtimes[i].name);
 		json_str(j, "version", f->rec->runtimes[i].version);
+		json_str(j, "scheduler", f->rec->runtimes[i].scheduler);
 		json_close_object(j);
 	}
 	json_close_array(j);

@@ -200,6 +200,21 @@ static void put_recording(struct state *s)
 	end(s);
 }
 
+static void put_runtimes(struct state *s)
+{
+	for (uint32_t i = 0; i < s->rec->nr_runtimes; i++) {
+		const struct recording_runtime *r = &s->rec->runtimes[i];
+		struct json *j = begin(s, "runtime", 0);
+
+		json_uint(j, "runtime_id", i);
+		json_str(j, "name", r->name);
+		json_str(j, "version", r->version[0] ? r->version : NULL);
+		json_str(j, "scheduler", r->scheduler[0] ? r->scheduler : NULL);
+		json_uint(j, "copy", r->copy);
+		end(s);
+	}
+}
+
 static void put_end(struct state *s, const struct model *m)
 {
 	uint64_t lost[EV_MAX];
@@ -222,6 +237,7 @@ static int run(struct export_job *job, struct err *e)
 	size_t nr;
 
 	put_recording(&s);
+	put_runtimes(&s);
 	m = export_read(job, a, &ops, &s);
 	findings = analyzer_get_findings(a, &nr);
 	for (size_t i = 0; i < nr; i++)

@@ -183,6 +183,16 @@ static void put_stack(struct composer *c, char *rest)
 	trace_writer_stack(c->w, nr, &(struct trace_stack){ place, number(c, line + 1) });
 }
 
+static void put_instance(struct composer *c, char *rest)
+{
+	uint32_t nr = take_number(c, &rest);
+	struct trace_instance i = { .type = take_number(c, &rest) };
+
+	begin(c);
+	i.owner = take_number(c, &rest);
+	trace_writer_instance(c->w, nr, &i);
+}
+
 static struct trace_stream *stream_of(struct composer *c, uint32_t tid)
 {
 	vec_each (t, &c->threads)
@@ -313,6 +323,8 @@ static void put_line(struct composer *c, char *line)
 		put_type(c, line);
 	} else if (!strcmp(word, "stack")) {
 		put_stack(c, line);
+	} else if (!strcmp(word, "instance")) {
+		put_instance(c, line);
 	} else if (!strcmp(word, "thread")) {
 		put_thread(c, line);
 	} else if (!strcmp(word, "cpu")) {

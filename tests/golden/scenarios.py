@@ -523,6 +523,49 @@ def merged():
     return s
 
 
+@scenario(is_full=True, story=9)
+def instances():
+    """One copy of a runtime, of which the program made two, and a LocalSet in the second; closures on the pools of both."""
+    s = service()
+    serve = s.type('shop::serve', place='src/main.rs:51')
+    batch = s.type('shop::batch', place='src/batch.rs:5', scheduler='current_thread')
+    local = s.type('shop::batch::row', 'local', place='src/batch.rs:15', scheduler='local')
+    hash_ = s.type('shop::hash', 'blocking', place='src/hash.rs:3', scheduler='blocking')
+    # seen in another order than they were made
+    rows, main, batches = s.instance(local, 3), s.instance(serve, 1), s.instance(batch, 2)
+    s.thread(POOL, 'tokio-rt-worker')
+    s.thread(POOL + 1, 'tokio-rt-worker')
+    for i in range(4):
+        task = s.task(3 + i, serve)
+        s.spawn(10 * MS, MAIN, task)
+        if i < 2:
+            s.owned(11 * MS, W1 + i, task, main)
+        s.poll((11 + i // 2) * MS, W1 + i % 2, task, 300 * US, 'complete', 'wanted')
+    for i in range(2):
+        task = s.task(7 + i, batch)
+        s.spawn((20 + 5 * i) * MS, MAIN, task)
+        s.owned((21 + 5 * i) * MS, MAIN, task, batches)
+        s.poll((21 + 5 * i) * MS, MAIN, task, 400 * US, 'complete')
+        task = s.task(9 + i, local)
+        s.spawn((22 + 5 * i) * MS, MAIN, task)
+        s.owned((23 + 5 * i) * MS, MAIN, task, rows)
+        s.poll((23 + 5 * i) * MS, MAIN, task, 100 * US)
+        s.wake((23 + 5 * i) * MS + 500 * US, POOL, task)
+        s.poll((24 + 5 * i) * MS, MAIN, task, 100 * US, 'complete', 'wanted')
+    # by a task of the first, by the second's thread, and by who knows whom
+    last, closures = s.task(20, serve), [s.task(21 + i, hash_) for i in range(3)]
+    s.spawn(40 * MS, W1, last)
+    s.at(41 * MS, W1, 'run-start', **last.fields(), addr=last.addr)
+    s.spawn(41 * MS + 10 * US, W1, closures[0])
+    s.at(41 * MS + 20 * US, W1, 'run-end', 'complete')
+    s.spawn(42 * MS, MAIN, closures[1])
+    s.poll(43 * MS, POOL, closures[0], 2 * MS, 'complete', 'wanted')
+    s.poll(47 * MS, POOL + 1, closures[1], 3 * MS, 'complete', 'wanted')
+    s.poll(52 * MS, POOL + 1, closures[2], 1 * MS, 'complete', 'wanted')
+    s.end(60 * MS)
+    return s
+
+
 @scenario()
 def stripped():
     """Nobody knows the names of anything."""

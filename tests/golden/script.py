@@ -40,7 +40,7 @@ def word(text):
 class Script:
     def __init__(self):
         self.definitions, self.threads, self.events, self.last = [], [], [], []
-        self.nr_types = self.nr_helpers = self.nr_stacks = 0
+        self.nr_types = self.nr_helpers = self.nr_stacks = self.nr_instances = 0
 
     def define(self, *words):
         self.definitions.append(' '.join(map(str, words)))
@@ -59,6 +59,16 @@ class Script:
         self.define('stack', self.nr_stacks, escape(place))
         self.nr_stacks += 1
         return self.nr_stacks - 1
+
+    def instance(self, type_nr, owner):
+        """A runtime or LocalSet that runs tasks of this type, for owned()."""
+        self.nr_instances += 1
+        self.define('instance', self.nr_instances, type_nr, owner)
+        return self.nr_instances
+
+    def owned(self, time, tid, task, instance):
+        """From now on that thread runs what the instance owns."""
+        self.at(time, tid, 'instance', **task.fields(), instance=instance, owner=0)
 
     def task(self, nr, type_nr):
         return Task(nr, type_nr)

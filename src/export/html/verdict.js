@@ -241,7 +241,7 @@ function showAbout(data) {
 				.filter(Boolean)
 				.join(', '),
 		],
-		['Runtimes', runtimes.map(x => `${x.name} ${x.version}`).join(', ')],
+		['Runtimes', runtimes.map(x => [x.name, x.version, x.scheduler].filter(Boolean).join(' ')).join(', ')],
 		['Recorder', p.tool],
 		['Events', formatCount(r.events)],
 		['Lost', r.lost ? `${formatCount(r.lost)} (${lost})` : 'nothing'],
