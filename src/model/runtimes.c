@@ -27,22 +27,33 @@ static bool is_set(const struct model *m, uint32_t runtime)
 	return runtime < m->runtimes.nr && m->runtimes.is_set[runtime];
 }
 
-static uint32_t of_blocking(const struct model *m, const struct thread *thr,
-			    const struct type *type, uint64_t addr)
+/* Of whoever made the closure, MODEL_NO_RUNTIME when that is not known. */
+static uint32_t of_maker(const struct model *m, const struct type *type, uint64_t addr)
 {
 	struct model_key parent;
 	uint32_t thread;
 
-	if (thr->is_runtime_sure && is_of_copy(m, thr->pub.runtime, type->copy))
-		return thr->pub.runtime;
-	if (type->runtime != MODEL_NO_RUNTIME || !spawn_get_parent(m, addr, &parent, &thread))
-		return type->runtime;
+	if (!spawn_get_parent(m, addr, &parent, &thread))
+		return MODEL_NO_RUNTIME;
 	if (parent.runtime == MODEL_NO_RUNTIME && thread < m->threads.nr)
 		parent.runtime = m->threads.v[thread].pub.runtime;
 	/* a LocalSet has no pool; whose it was made in is not known */
 	if (is_of_copy(m, parent.runtime, type->copy) && !is_set(m, parent.runtime))
 		return parent.runtime;
-	return type->runtime;
+	return MODEL_NO_RUNTIME;
+}
+
+static uint32_t of_blocking(const struct model *m, const struct thread *thr,
+			    const struct type *type, uint64_t addr)
+{
+	bool is_mine = is_of_copy(m, thr->pub.runtime, type->copy);
+	uint32_t mine = is_mine ? thr->pub.runtime : MODEL_NO_RUNTIME;
+	uint32_t runtime = is_mine && thr->is_runtime_sure ? mine : type->runtime;
+
+	if (runtime == MODEL_NO_RUNTIME)
+		runtime = of_maker(m, type, addr);
+	/* a thread of a pool serves but one */
+	return runtime == MODEL_NO_RUNTIME ? mine : runtime;
 }
 
 uint32_t runtime_of(const struct model *m, const struct thread *thr, const struct event *ev)

@@ -146,18 +146,17 @@ class Stream:
             return thr.instance if fits(thr.instance) else default
         if self.is_root(ev.type):
             return default
-        if thr.is_runtime_sure and fits(thr.runtime):
-            return thr.runtime
-        if default is not None or ev.addr not in self.waiting:
+        mine = thr.runtime if fits(thr.runtime) else None
+        if mine is not None and thr.is_runtime_sure:
+            return mine
+        if default is not None:
             return default
-        parent, tid = self.waiting[ev.addr]
-        maker = parent.runtime if parent else None
-        if maker is None:
-            maker = self.threads[tid].runtime
-        return maker if fits(maker) and maker not in self.sets() else None
-
-    def sets(self):
-        return self.rec.sets
+        maker = None
+        if ev.addr in self.waiting:
+            parent, tid = self.waiting[ev.addr]
+            maker = parent.runtime if parent else None
+            maker = self.threads[tid].runtime if maker is None else maker
+        return maker if fits(maker) and maker not in self.rec.sets else mine
 
     def learn_runtime(self, ev, thr, run):
         outer = thr.stack[0] if thr.stack else None
@@ -166,7 +165,7 @@ class Stream:
         if ev.flags & {"shutdown", "finished"} or not is_outermost or run.runtime is None:
             return
         is_owned = run.type is not None and self.is_owned(run.type)
-        leaves_set = thr.runtime in self.sets() and run.runtime not in self.sets()
+        leaves_set = thr.runtime in self.rec.sets and run.runtime not in self.rec.sets
         if thr.runtime is None or (is_owned and (not thr.is_runtime_sure or leaves_set)):
             thr.runtime = run.runtime
             thr.is_runtime_sure = thr.is_runtime_sure or is_owned

@@ -398,6 +398,63 @@ static void test_wake_running(void **state)
 	leave(&run);
 }
 
+static void run_once(struct fake_task *task)
+{
+	struct core_run run;
+
+	task->state = INITIAL;
+	enter(&run, task);
+	leave(&run);
+}
+
+/* Before a run of another owner's task than the thread ran last, and once in a segment: not at each
+ * run, and never of a task that nobody owns. */
+static void test_instances(void **state)
+{
+	struct fake_task first = { .vtable = (uint64_t)fake_table,
+				   .id = 42,
+				   .owner = 7,
+				   .scheduler = 0x7f0000001000 },
+			 copy = first, later = first, closure = { .vtable = (uint64_t)fake_table };
+	struct wire_thread *t = my_slot();
+	unsigned nr = 0, nr_runs = 0, kind;
+	uint64_t w[5];
+
+	copy.scheduler += 64; /* another copy of Tokio counts from 1 too */
+	later.owner++;	      /* a scheduler's address is used again */
+	skip_all(t);
+	run_once(&closure);
+	assert_int_equal(take(t, w), EV_RUN_START);
+	skip_all(t);
+	run_once(&first);
+	assert_int_equal(take(t, w), EV_INSTANCE);
+	assert_int_equal(w[1], EVENT_WORD1(42, TYPE));
+	assert_int_equal(w[2], first.scheduler);
+	assert_int_equal(w[3], 7);
+	assert_int_equal(take(t, w), EV_RUN_START);
+	skip_all(t);
+	run_once(&first);
+	assert_int_equal(take(t, w), EV_RUN_START);
+	skip_all(t);
+	run_once(&copy);
+	assert_int_equal(take(t, w), EV_INSTANCE);
+	assert_int_equal(w[2], copy.scheduler);
+	skip_all(t);
+	run_once(&later);
+	assert_int_equal(take(t, w), EV_INSTANCE);
+	assert_int_equal(w[3], 8);
+	skip_all(t);
+	for (unsigned i = 0; i < 10 * SEGMENT_WORDS; i++) {
+		run_once(&later);
+		while ((kind = take(t, w))) {
+			nr += kind == EV_INSTANCE;
+			nr_runs += kind == EV_RUN_START;
+		}
+	}
+	assert_int_equal(nr_runs, 10 * SEGMENT_WORDS);
+	assert_in_range(nr, 10, 10 * SEGMENT_WORDS * 4 / (SEGMENT_WORDS - 8) + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -411,6 +468,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_fork_in_poll, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_tool_gone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_wake_running, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_instances, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

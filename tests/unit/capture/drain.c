@@ -249,6 +249,35 @@ static void test_random_words(void **state)
 	assert_true(s->d.nr_broken > 100);
 }
 
+static uint64_t number_of(struct setup *s, uint64_t scheduler, uint64_t owner)
+{
+	const uint64_t words[] = { EVENT_WORD0(EV_INSTANCE, 0, 5), EVENT_WORD1(42, 3), scheduler,
+				   owner };
+
+	fake_words(&s->agent, s->t, words, ARRAY_SIZE(words));
+	drain_ring(&s->d, 0);
+	return fake_file.events.v[fake_file.events.nr - 1].ev.a;
+}
+
+/* Runtimes get numbers in the order of their first event; each is defined once, up to a bound. */
+static void test_instances(void **state)
+{
+	struct setup *s = *state;
+
+	assert_int_equal(number_of(s, 0x1000, 1), 1);
+	assert_int_equal(number_of(s, 0x2000, 1), 2); /* of another copy of Tokio */
+	assert_int_equal(number_of(s, 0x1000, 2), 3); /* at the same address, later */
+	assert_int_equal(number_of(s, 0x1000, 1), 1);
+	assert_int_equal(fake_file.instances.nr, 3);
+	assert_int_equal(fake_file.instances.v[2].type, 3);
+	assert_int_equal(fake_file.instances.v[2].owner, 2);
+	for (uint64_t i = 4; i < TRACE_MAX_INSTANCES; i++)
+		assert_int_equal(number_of(s, 0x1000, i), i);
+	assert_int_equal(number_of(s, 0x1000, TRACE_MAX_INSTANCES), 0);
+	assert_int_equal(number_of(s, 0x1000, 9), 9);
+	assert_int_equal(fake_file.instances.nr, TRACE_MAX_INSTANCES - 1);
+}
+
 /* When memory is tight, pages that were read are given back, and no event is lost by it. */
 static void test_tight_memory(void **state)
 {
@@ -352,10 +381,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(test_every_kind),	 TEST(test_tells_how_much), TEST(test_unused_rest),
-		TEST(test_wild_order),	 TEST(test_stamps_wrap),    TEST(test_unknown_kind),
-		TEST(test_cut_event),	 TEST(test_wild_head),	    TEST(test_random_words),
-		TEST(test_tight_memory), TEST(test_stops_at_size),  TEST(test_concurrent),
+		TEST(test_every_kind), TEST(test_tells_how_much), TEST(test_unused_rest),
+		TEST(test_wild_order), TEST(test_stamps_wrap),	  TEST(test_unknown_kind),
+		TEST(test_cut_event),  TEST(test_wild_head),	  TEST(test_random_words),
+		TEST(test_instances),  TEST(test_tight_memory),	  TEST(test_stops_at_size),
+		TEST(test_concurrent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

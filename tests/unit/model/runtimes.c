@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Which runtime a task and a thread belong to, where one copy of the code made several. */
+#include "unit.h"
+
+#include "model/recording.h"
+#include "script.h"
+
+enum { MULTI, CURRENT, SET, OTHER, NR_RUNTIMES }; /* in the order of copy and owner */
+
+static const struct trace_runtime copies[] = { { 0, "tokio", "1.54.1" }, { 1, "smol", "2.0" } };
+/* numbered as they were seen; that of number 4 is of no type, 5 was not defined */
+static const struct trace_instance instances[] = {
+	{ 0 }, { SET, 9 }, { MULTI, 3 }, { CURRENT, 5 }, { 99, 1 }, { 0 },
+};
+enum { CLOSURE = OTHER + 1, WORKER };
+static const struct trace_type types[] = {
+	[MULTI] = { .runtime = 0, .name = "a", .scheduler = "multi_thread" },
+	[CURRENT] = { .runtime = 0, .name = "b", .scheduler = "current_thread" },
+	[SET] = { .runtime = 0, .kind = TRACE_LOCAL, .name = "c", .scheduler = "local" },
+	[OTHER] = { .runtime = 1, .name = "d", .scheduler = "" },
+	[CLOSURE] = { .runtime = 0, .kind = TRACE_BLOCKING, .name = "e", .scheduler = "blocking" },
+	[WORKER] = { .runtime = 0, .kind = TRACE_HELPER, .name = "f", .scheduler = "blocking" },
+};
+
+#define OWNED(t, th, nr)                                              \
+	{                                                             \
+		.time = t, .thread = th, .kind = EV_INSTANCE, .a = nr \
+	}
+#define HOLE(t, th)                                                      \
+	{                                                                \
+		.time = t, .thread = th, .kind = EV_LOST, .a = 0, .b = 1 \
+	}
+#define DONE(t, th, id, ty) START(t, th, id, ty, 0), END(t + 1, th, COMPLETE)
+
+static void play_runtimes(struct told *told, uint32_t nr_instances, const struct event *evs,
+			  size_t nr)
+{
+	struct recording rec = { .types = types, .nr_types = ARRAY_SIZE(types) };
+	struct model *m = model_new(types, ARRAY_SIZE(types));
+
+	memset(told, 0, sizeof(*told));
+	recording_make_runtimes(&rec, copies, ARRAY_SIZE(copies), instances, nr_instances);
+	model_set_runtimes(m, &rec.model_runtimes);
+	model_add_sink(m, &told_ops, told);
+	model_feed(m, evs, nr);
+	model_finish(m, 1000, NULL);
+	model_free(m);
+	recording_release_runtimes(&rec);
+}
+
+#define PLAY_RUNTIMES(told, nr_instances, ...)                                           \
+	do {                                                                             \
+		static const struct event evs_[] = { __VA_ARGS__ };                      \
+		play_runtimes(told, nr_instances, evs_, sizeof(evs_) / sizeof(evs_[0])); \
+	} while (0)
+
+static uint32_t of(struct told *told, uint64_t id)
+{
+	return told_find(told, id)->key.runtime;
+}
+
+/* Runtimes are in order of copy and owner, whatever the order in the file; a copy without any is
+ * one. */
+static void test_order(void **state)
+{
+	struct recording rec = { .types = types, .nr_types = ARRAY_SIZE(types) };
+	char *name;
+
+	recording_make_runtimes(&rec, copies, ARRAY_SIZE(copies), instances, 6);
+	assert_int_equal(rec.nr_runtimes, NR_RUNTIMES);
+	assert_int_equal(rec.runtimes[MULTI].owner, 3);
+	assert_int_equal(rec.runtimes[SET].owner, 9);
+	assert_int_equal(rec.runtimes[OTHER].owner, 0);
+	assert_string_equal(rec.runtimes[OTHER].name, "smol");
+	name = recording_runtime_name(&rec, SET);
+	assert_string_equal(name, "tokio LocalSet #2");
+	free(name);
+	assert_int_equal(recording_type_runtime(&rec, MULTI), MODEL_NO_RUNTIME);
+	assert_int_equal(recording_type_runtime(&rec, OTHER), OTHER);
+	assert_int_equal(recording_type_runtime(&rec, EVENT_TYPE_NONE), MODEL_NO_RUNTIME);
+	recording_release_runtimes(&rec);
+}
+
+/* A task is its owner's, whoever's tasks the thread runs later; what nothing is known of is
+ * nobody's. */
+static void test_tasks(void **state)
+{
+	struct told told;
+
+	PLAY_RUNTIMES(&told, 6, START(1, 0, 1, MULTI, 0), END(2, 0, 0), OWNED(3, 0, 2),
+		      DONE(3, 0, 2, MULTI), OWNED(5, 0, 3), DONE(5, 0, 3, CURRENT),
+		      DONE(7, 0, 1, MULTI), OWNED(9, 0, 1), DONE(9, 0, 4, SET),
+		      DONE(11, 0, 5, OTHER), OWNED(13, 0, 77), DONE(13, 0, 6, MULTI),
+		      OWNED(15, 0, 2), HOLE(16, 0), DONE(17, 0, 7, MULTI));
+	assert_int_equal(of(&told, 1), MODEL_NO_RUNTIME);
+	assert_int_equal(of(&told, 2), MULTI);
+	assert_int_equal(of(&told, 3), CURRENT);
+	assert_int_equal(of(&told, 4), SET);
+	assert_int_equal(of(&told, 5), OTHER);
+	assert_int_equal(of(&told, 6), MODEL_NO_RUNTIME);
+	assert_int_equal(of(&told, 7), MODEL_NO_RUNTIME);
+	told_release(&told);
+}
+
+/* A closure is the runtime's that its thread serves, or that of who made it; a worker is that of
+ * the tasks in its main loop. */
+static void test_threads(void **state)
+{
+	struct told told;
+
+	PLAY_RUNTIMES(&told, 6, START(1, 0, 90, WORKER, 0), OWNED(2, 0, 2),
+		      START(2, 0, 1, MULTI, 0), SPAWN(3, 0, 0x2000), SPAWN(3, 0, 0x3000),
+		      END(4, 0, COMPLETE), OWNED(5, 1, 1), DONE(5, 1, 4, SET), OWNED(7, 1, 3),
+		      DONE(7, 1, 5, CURRENT), SPAWN(9, 1, 0x6000), DONE(10, 2, 2, CLOSURE),
+		      DONE(12, 3, 6, CLOSURE), DONE(14, 3, 7, CLOSURE), DONE(16, 4, 8, CLOSURE),
+		      END(18, 0, COMPLETE), DONE(19, 0, 9, CLOSURE));
+	assert_int_equal(of(&told, 2), MULTI);		  /* made by a task */
+	assert_int_equal(of(&told, 6), CURRENT);	  /* by a thread */
+	assert_int_equal(of(&told, 7), CURRENT);	  /* on the same thread as that */
+	assert_int_equal(of(&told, 8), MODEL_NO_RUNTIME); /* by nobody that was seen */
+	assert_int_equal(of(&told, 9), MULTI);		  /* on what was a worker */
+	assert_int_equal(told.threads.v[0].runtime, MULTI);
+	assert_int_equal(told.threads.v[0].kind, MODEL_WORKER);
+	assert_int_equal(told.threads.v[1].runtime, CURRENT); /* which the set runs in */
+	assert_int_equal(told.threads.v[2].runtime, MULTI);
+	assert_int_equal(told.threads.v[2].kind, MODEL_BLOCKING);
+	assert_int_equal(told.threads.v[4].runtime, MODEL_NO_RUNTIME);
+	told_release(&told);
+}
+
+/* Where there is one runtime, everything is its; but a LocalSet has no pool. */
+static void test_only_one(void **state)
+{
+	struct told told;
+
+	PLAY_RUNTIMES(&told, 0, DONE(1, 0, 1, MULTI), DONE(3, 1, 2, CLOSURE), DONE(5, 2, 3, OTHER));
+	assert_int_equal(of(&told, 1), 0);
+	assert_int_equal(of(&told, 2), 0);
+	assert_int_equal(of(&told, 3), 1);
+	told_release(&told);
+	PLAY_RUNTIMES(&told, 3, DONE(1, 0, 1, CLOSURE), DONE(3, 1, 2, SET));
+	assert_int_equal(of(&told, 1), 0);
+	assert_int_equal(of(&told, 2), MODEL_NO_RUNTIME);
+	told_release(&told);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_tasks),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_only_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
