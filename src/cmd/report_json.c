@@ -204,6 +204,10 @@ static void put_runtimes(struct json_sink *s)
 		json_str(j, "version", rt->version[0] ? rt->version : NULL);
 		put_flavour(s, i);
 		json_uint(j, "copy", rt->copy);
+		if (rt->owner)
+			json_uint(j, "owner", rt->owner);
+		else
+			json_null(j, "owner");
 		json_uint(j, "tasks", rows[i].nr_tasks);
 		json_uint(j, "polls", rows[i].polls);
 		json_uint(j, "busy_ns", rows[i].busy_ns);

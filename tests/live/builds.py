@@ -23,8 +23,8 @@ PROFILES = {
     "release": (["--workspace"], "release"),
     "profiling": (["--bin", "findings", "--bin", "places"], "profiling"),
     "lto-lines": (["--bin", "places", *TYPES], "lto-lines"),
-    "lto": ([*MATRIX, *TYPES, "--bin", "race", "--bin", "flavours", "--bin", "safety"], "lto"),
-    "stripped": ([*MATRIX, "--bin", "life", "--bin", "flavours", "--bin", "places"], "stripped"),
+    "lto": ([*MATRIX, *TYPES, "--bin", "race", "--bin", "flavours", "--bin", "instances", "--bin", "safety"], "lto"),
+    "stripped": ([*MATRIX, "--bin", "life", "--bin", "flavours", "--bin", "instances", "--bin", "places"], "stripped"),
 }
 PROFILES_SLOW = {name: (MATRIX, name) for name in ("thin", "small", "strip-debuginfo")}
 # Other ways to build and link the same programs: RUSTFLAGS and a feature of each.

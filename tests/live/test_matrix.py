@@ -239,14 +239,19 @@ def flavour_without_symbols(t, what):
 
 @test(cases=[(b, m) for b in ("two-dev", "two") for m in BOTH])
 def two_tokios(t, name, mode):
-    """Two copies of Tokio in one program, with the same ids in both, are recorded both; debug info tells them apart."""
+    """Two copies of Tokio in one program, with the same ids and owners in both, are recorded both, as two runtimes; debug
+    info tells which version each is."""
     r = t.record(t.program("two", name), *mode.split()).ok()
     rep, wants = t.report(), truth(r.out, "total")
     same("lost", nr_lost(rep), 0)
     check_balance(t, rep)
+    same("runtimes", len(rep["runtimes"]), 2)
     if name == "two":
-        both = {k: sum(w[k] for w in wants) for k in ("tasks", "polls", "self_wakes", "cancelled")}
-        check_sums(user_tasks(rep), both)
+        tasks = user_tasks(rep)
+        check_sums(tasks, {k: sum(w[k] for w in wants) for k in ("tasks", "polls", "self_wakes", "cancelled")})
+        # whose a closure of the pool is can only be told by who made it: here the root, which is no task
+        owned = [[x for x in tasks if x["runtime_id"] == i and x["kind"] == "task"] for i in (0, 1)]
+        same("tasks of each", sorted(map(len, owned)), sorted(w["tasks"] - 1 for w in wants))
         return
     by_version = {x["version"]: x["id"] for x in rep["runtimes"]}
     for w in wants:

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Several runtimes in one process are told apart, and tasks and threads belong to the right one."""
+import json
+from collections import defaultdict
+
+from live import check, nr_lost, same, test, truth, user_tasks
+
+FLAVOURS = {"multi_thread": 2, "current_thread": 62, "local": 2}
+
+
+def runtimes(t, profile):
+    """Each task and closure belongs to the runtime or LocalSet that it says, workers to those whose tasks they run."""
+    r = t.record(t.program("instances", profile)).ok()
+    rep, want = t.report(), {w["id"]: w for w in truth(r.out, "task")}
+    same("lost", nr_lost(rep), 0)
+    got = {x["id"]: x for x in user_tasks(rep)}
+    same("ids", sorted(got), sorted(want))
+    by_id = {x["id"]: x for x in rep["runtimes"]}
+    same("runtimes", sorted(x["owner"] for x in rep["runtimes"]), sorted({w["owner"] for w in want.values()}))
+    same("owners", {i: by_id[x["runtime_id"]]["owner"] for i, x in got.items()}, {i: w["owner"] for i, w in want.items()})
+    for x in rep["runtimes"]:
+        mine = [y for y in got.values() if y["runtime_id"] == x["id"]]
+        same(f"sums of {x}", (x["tasks"], x["polls"]), (len(mine), sum(y["polls"] for y in mine)))
+    if profile != "stripped":
+        nr = defaultdict(int)
+        for x in rep["runtimes"]:
+            nr[x["flavour"]] += 1
+        same("flavours", dict(nr), FLAVOURS)
+    check_threads(rep, want, by_id)
+
+
+def check_threads(rep, want, by_id):
+    """Whoever ran a task is a worker of its runtime, of a LocalSet only if it runs nothing else; the rest is the pool."""
+    sets = {x["owner"] for x in rep["runtimes"] if x["flavour"] == "local"}
+    tasks, closures = defaultdict(set), defaultdict(set)
+    for w in want.values():
+        (closures if w["kind"] == "blocking" else tasks)[w["tid"]].add(w["owner"])
+    workers = {w["tid"]: w for w in rep["workers"]}
+    for tid, owners in tasks.items():
+        same(f"kind of {workers[tid]}", workers[tid]["kind"], "worker")
+        mine = by_id[workers[tid]["runtime_id"]]["owner"]
+        check(mine in (owners - sets or owners), f"{workers[tid]} is of {mine}, and ran tasks of {owners}")
+    for tid, owners in closures.items():
+        if tid not in tasks:
+            same(f"kind of {workers[tid]}", workers[tid]["kind"], "blocking")
+            same(f"runtime of {workers[tid]}", {by_id[workers[tid]["runtime_id"]]["owner"]}, owners)
+
+
+test(cases=[(p,) for p in ("dev", "release", "lto", "stripped")])(runtimes)
+
+
+@test()
+def runtime_filter(t):
+    """A filter by runtime leaves its tasks, and the text of a report has a line for each."""
+    t.record(t.program("instances", "release")).ok()
+    rep = t.report()
+    second = rep["runtimes"][1]
+    only = json.loads(t.run(t.futrace, "report", "--json", "--filter=runtime=1", t.path("t.data")).ok().out)
+    same("tasks", len(only["tasks"]), second["tasks"])
+    same("runtimes", {x["runtime_id"] for x in only["tasks"]}, {1})
+    text = t.run(t.futrace, "report", t.path("t.data")).ok().out
+    lines = [line for line in text.split("\n") if line.startswith("runtime ")]
+    same("lines", len(lines), 8)
+    check("tokio multi_thread #1: " in lines[1], lines)
+    check(f"{len(rep['runtimes']) - 7} more" in lines[7], lines)
