@@ -128,3 +128,11 @@ void by_type_get_total(const struct by_type *b, struct by_type_row *total)
 	for (uint32_t i = 0; i < b->rec->nr_groups; i++)
 		add(total, &b->rows[i]);
 }
+
+void by_type_get_kind(const struct by_type *b, enum trace_task_kind kind, struct by_type_row *total)
+{
+	memset(total, 0, sizeof(*total));
+	for (uint32_t i = 0; i < b->rec->nr_groups; i++)
+		if (b->rows[i].group->kind == kind)
+			add(total, &b->rows[i]);
+}

@@ -35,6 +35,9 @@ extern const struct model_ops by_type_ops; /* the sink is the struct by_type */
 const struct by_type_row *by_type_get_rows(const struct by_type *b);
 /* Of all rows; group is NULL. To be released. */
 void by_type_get_total(const struct by_type *b, struct by_type_row *total);
+/* The same of all rows of a kind. */
+void by_type_get_kind(const struct by_type *b, enum trace_task_kind kind,
+		      struct by_type_row *total);
 void by_type_row_release(struct by_type_row *row);
 
 #endif

@@ -28,7 +28,8 @@ struct report {
 
 /* What the first paragraph tells; the same numbers stand in the JSON. */
 struct report_totals {
-	struct by_type_row all; /* of all types */
+	struct by_type_row all;	     /* of all types */
+	struct by_type_row blocking; /* of closures of the blocking pool */
 	uint64_t wakes;
 	uint64_t nr_threads[3];	  /* by enum model_thread_kind */
 	uint64_t workers_busy_ns; /* of all workers */

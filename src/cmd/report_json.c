@@ -109,6 +109,13 @@ void report_put_task(const struct recording *rec, const struct model_task *t, st
 	json_uint(j, "max_sched_ns", t->max_sched_ns);
 	json_uint(j, "blocked_ns", t->blocked_ns);
 	json_uint(j, "max_blocked_ns", t->max_blocked_ns);
+	if (t->kind == TRACE_BLOCKING) {
+		if (t->spawn_exact)
+			json_uint(j, "queue_ns", t->ns[MODEL_SCHEDULED]);
+		else
+			json_null(j, "queue_ns");
+		json_uint(j, "run_ns", t->ns[MODEL_RUNNING]);
+	}
 	put_wakes(j, t);
 }
 

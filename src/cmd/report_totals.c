@@ -42,6 +42,7 @@ void report_totals_init(struct report_totals *t, const struct report *r)
 
 	*t = (struct report_totals){ 0 };
 	by_type_get_total(analyzer_get_types(r->analyzer), &t->all);
+	by_type_get_kind(analyzer_get_types(r->analyzer), TRACE_BLOCKING, &t->blocking);
 	t->wakes = model_sum_wakes(t->all.wakes);
 	count_threads(t, r);
 	t->lost_sum = recording_get_lost(&r->rec, r->model, t->lost);
@@ -57,6 +58,7 @@ void report_totals_init(struct report_totals *t, const struct report *r)
 void report_totals_release(struct report_totals *t)
 {
 	by_type_row_release(&t->all);
+	by_type_row_release(&t->blocking);
 }
 
 static void add_program(const struct report *r, struct strbuf *out)
@@ -99,6 +101,32 @@ static void add_tasks(const struct report_totals *t, struct strbuf *out)
 		    format_grouped(t->nr_threads[MODEL_BLOCKING], b),
 		    format_grouped(t->nr_threads[MODEL_OTHER], c),
 		    plural(t->nr_threads[MODEL_OTHER]));
+}
+
+static void add_spread(const struct histogram *h, const char *what, struct strbuf *out)
+{
+	char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
+
+	if (h->nr)
+		strbuf_addf(out, "%s p50 %s, p99 %s, max %s", what,
+			    format_span(histogram_percentile(h, 50), a),
+			    format_span(histogram_percentile(h, 99), b), format_span(h->max, c));
+}
+
+/* A closure waits for a thread of the pool, then runs: once, so its times are not those of polls.
+ */
+static void add_blocking(const struct report_totals *t, struct strbuf *out)
+{
+	const struct by_type_row *row = &t->blocking;
+	char a[FORMAT_SIZE];
+
+	if (!row->nr_tasks)
+		return;
+	strbuf_addf(out, "blocking    %s closure%s", format_grouped(row->nr_tasks, a),
+		    plural(row->nr_tasks));
+	add_spread(&row->sched, ": queued", out);
+	add_spread(&row->poll, row->sched.nr ? "; ran" : ": ran", out);
+	strbuf_addch(out, '\n');
 }
 
 #define MAX_RUNTIMES 8 /* lines for them */
@@ -308,6 +336,7 @@ void report_totals_text(const struct report *r, const struct report_totals *t, s
 
 	add_program(r, &text);
 	add_tasks(t, &text);
+	add_blocking(t, &text);
 	add_runtimes(r, &text);
 	add_lost(r, t, &text);
 	add_file(r, &text);
@@ -319,6 +348,33 @@ void report_totals_text(const struct report *r, const struct report_totals *t, s
 		report_wrap(out, line + LABEL, LABEL, r->width);
 	}
 	strbuf_release(&text);
+}
+
+static void json_spread(struct json *j, const char *what, const struct histogram *h)
+{
+	static const char *const keys[] = { "p50_ns", "p90_ns", "p99_ns", "max_ns" };
+	const uint64_t values[] = { histogram_percentile(h, 50), histogram_percentile(h, 90),
+				    histogram_percentile(h, 99), h->max };
+
+	json_open_object(j, what);
+	json_uint(j, "count", h->nr);
+	json_uint(j, "sum_ns", h->sum);
+	for (unsigned i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (h->nr)
+			json_uint(j, keys[i], values[i]);
+		else
+			json_null(j, keys[i]);
+	}
+	json_close_object(j);
+}
+
+static void json_blocking(const struct report_totals *t, struct json *j)
+{
+	json_open_object(j, "blocking");
+	json_uint(j, "tasks", t->blocking.nr_tasks);
+	json_spread(j, "queue", &t->blocking.sched);
+	json_spread(j, "run", &t->blocking.poll);
+	json_close_object(j);
 }
 
 void report_totals_json(const struct report *r, const struct report_totals *t, struct json *j)
@@ -344,6 +400,7 @@ void report_totals_json(const struct report *r, const struct report_totals *t, s
 	json_uint(j, "sched_ns", t->all.ns[MODEL_SCHEDULED]);
 	json_uint(j, "idle_ns", t->all.ns[MODEL_IDLE]);
 	json_uint(j, "unknown_ns", t->all.ns[MODEL_UNKNOWN]);
+	json_blocking(t, j);
 	json_uint(j, "workers", t->nr_threads[MODEL_WORKER]);
 	json_uint(j, "blocking_threads", t->nr_threads[MODEL_BLOCKING]);
 	json_uint(j, "other_threads", t->nr_threads[MODEL_OTHER]);

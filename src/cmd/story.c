@@ -106,8 +106,13 @@ static void write_head(struct story_writer *w, const struct model_task *t)
 	}
 	strbuf_addf(out, "\n%s, %s: ", model_end_name(t->end),
 		    format_span(t->end_ns - t->spawn_ns, a));
-	strbuf_addf(out, "busy %s, scheduled %s, idle %s", format_span(t->ns[MODEL_RUNNING], a),
-		    format_span(t->ns[MODEL_SCHEDULED], b), format_span(t->ns[MODEL_IDLE], c));
+	if (t->kind == TRACE_BLOCKING)
+		strbuf_addf(out, "queued %s, ran %s", format_span(t->ns[MODEL_SCHEDULED], a),
+			    format_span(t->ns[MODEL_RUNNING], b));
+	else
+		strbuf_addf(
+			out, "busy %s, scheduled %s, idle %s", format_span(t->ns[MODEL_RUNNING], a),
+			format_span(t->ns[MODEL_SCHEDULED], b), format_span(t->ns[MODEL_IDLE], c));
 	if (t->ns[MODEL_UNKNOWN])
 		strbuf_addf(out, ", unknown %s", format_span(t->ns[MODEL_UNKNOWN], a));
 	strbuf_addf(out, "\n%s poll%s, the longest %s; ", format_grouped(t->polls, a),

@@ -75,6 +75,9 @@ def task(s, life):
         "self_wakes": causes["self"],
         "wakes_by": dict(causes),
     }
+    if life.kind == "blocking":
+        t["queue_ns"] = life.ns["sched"] if life.is_exact else None
+        t["run_ns"] = life.ns["busy"]
     if life.ended is not None:
         t["wanted"] = life.wanted
     if life.is_exact or life.parent:
@@ -89,7 +92,7 @@ def by_task(s):
     for life in s.tasks:
         row = task(s, life)
         parent = life.parent
-        for key in ("wanted", "wakes_by", "spawn_thread"):
+        for key in ("wanted", "wakes_by", "spawn_thread", "queue_ns", "run_ns"):
             row.pop(key, None)
         row.update(wakes_by([life]), life_ns=life.end_ns - life.begin, parent=parent.key[0] if parent else None)
         row.update(three_distributions(life.polls))
@@ -241,6 +244,18 @@ TABLES = {
 }
 
 
+def blocking(s):
+    """Closures of the pool: how long they waited for a thread, and how long they ran."""
+    def spread(values):
+        return {"count": len(values), "sum_ns": sum(values), "max_ns": max(values, default=None),
+                **{f"p{p}_ns": percentile(values, p) for p in (50, 90, 99)}}
+
+    runs = [p for p in s.told(Told) if p.is_poll and p.life.kind == "blocking"]
+    return {"tasks": sum(life.kind == "blocking" for life in s.tasks),
+            "queue": spread([r.gap.get("sched", 0) for r in runs if r.is_known]),
+            "run": spread([r.ns for r in runs])}
+
+
 def totals(s):
     ends = collections.Counter(life.end for life in s.tasks)
     threads = [thread(s, t) for t in s.threads.values()]
@@ -261,6 +276,7 @@ def totals(s):
         "wakes": wakes["wakes"],
         "self_wakes": wakes["self_wakes"],
         **{f"{state}_ns": sum(life.ns[state] for life in s.tasks) for state in STATES},
+        "blocking": blocking(s),
         "workers": kinds["worker"],
         "blocking_threads": kinds["blocking"],
         "other_threads": kinds["other"],
