@@ -66,6 +66,7 @@ void patch_tables_again(uint64_t base, const struct wire_table *tables, uint64_t
 
 /* hooks.c */
 void futrace_hook_poll(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+void futrace_hook_poll_placed(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_schedule(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_shutdown(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 /* hooks_tokio_old.c */
@@ -94,6 +95,8 @@ bool unwind_escapes(struct _Unwind_Exception *exception, const struct core_run *
 /* stack.c: on which stack is a task spawned? Its number, or WIRE_NO_STACK. frame is the frame
  * address of a function of ours that the program called. */
 uint32_t stack_take(const uint64_t *frame) HIDDEN;
+/* The same of a place that the program knows itself: the address of a core::panic::Location. */
+uint32_t stack_take_place(uint64_t location) HIDDEN;
 /* Does the address lie on the stack of this thread, above sp? */
 bool stack_holds(uint64_t sp, uint64_t addr) HIDDEN;
 void stack_init(

@@ -283,6 +283,22 @@ void core_spawn(uint64_t addr, uint64_t size, uint32_t stack)
 		put_spawn(p, t, addr, size, stack);
 }
 
+bool core_spawn_place(uint64_t header, const struct core_table *table, uint32_t stack)
+{
+	struct core_page *p = &core_page;
+	struct wire_thread *t = self(p, EV_SPAWN_PLACE);
+	uint64_t limit, *at;
+
+	at = t ? reserve(p, t, EV_SPAWN_PLACE, EVENT_WORDS_SPAWN_PLACE, 0, &limit) : 0;
+	if (!at)
+		return false;
+	at[0] = EVENT_WORD0(EV_SPAWN_PLACE, 0, ticks_now(p));
+	at[1] = task_word(header, table);
+	at[2] = stack;
+	publish(t, t->head + EVENT_WORDS_SPAWN_PLACE, limit);
+	return true;
+}
+
 struct wire_thread *core_sleep(unsigned flags)
 {
 	struct core_page *p = &core_page;

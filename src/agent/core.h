@@ -164,6 +164,8 @@ uint64_t core_abort_tried(uint64_t header) HIDDEN;
 bool core_is_task_size(uint64_t size) HIDDEN;
 /* A task was allocated; stack: a number of wire_region.stacks, or WIRE_NO_STACK. */
 void core_spawn(uint64_t addr, uint64_t size, uint32_t stack) HIDDEN;
+/* Where the task whose run comes next was spawned. False: it could not be told. */
+bool core_spawn_place(uint64_t header, const struct core_table *table, uint32_t stack) HIDDEN;
 /* Returns the slot to give to core_awake, or NULL when nothing was recorded. */
 struct wire_thread *core_sleep(unsigned flags) HIDDEN;
 void core_awake(struct wire_thread *t) HIDDEN;

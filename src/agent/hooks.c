@@ -41,6 +41,38 @@ void futrace_hook_poll(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint
 	((hook_fn)frame.entry.table->poll)(header, b, c, d, e, f);
 }
 
+/*
+ * tokio_unstable: a task knows where it was spawned, which is told before its first run. Nobody
+ * says which is the first: so the tasks that were told of late are remembered, by a hash. One that
+ * was forgotten is told again.
+ */
+#define NR_PLACED (1 << 16)
+static uint64_t placed[NR_PLACED];
+
+static __attribute__((noinline, cold)) void
+tell_place(uint64_t header, const struct core_table *table, uint64_t task, uint64_t *known)
+{
+	uint32_t stack = stack_take_place(load(header + table->id_off + 8));
+
+	if (stack == WIRE_NO_STACK || core_spawn_place(header, table, stack))
+		__atomic_store_n(known, task, __ATOMIC_RELAXED);
+}
+
+void futrace_hook_poll_placed(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+			      uint64_t f)
+{
+	const struct core_table *table = fast_table(header);
+
+	if (likely(table && core_page.threads)) {
+		uint64_t task = task_word(header, table);
+		uint64_t *known = &placed[(task + (task >> 40)) % NR_PLACED];
+
+		if (unlikely(__atomic_load_n(known, __ATOMIC_RELAXED) != task))
+			tell_place(header, table, task, known);
+	}
+	futrace_hook_poll(header, b, c, d, e, f);
+}
+
 void futrace_hook_shutdown(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 			   uint64_t f)
 {

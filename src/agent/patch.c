@@ -122,7 +122,8 @@ static const struct task_hooks {
 
 bool patch_is_run_hook(uint64_t word)
 {
-	return word == (uint64_t)futrace_hook_poll || word == (uint64_t)futrace_hook_run;
+	return word == (uint64_t)futrace_hook_poll || word == (uint64_t)futrace_hook_poll_placed ||
+	       word == (uint64_t)futrace_hook_run;
 }
 
 static bool patch_task_table(const struct wire_table *t, uint64_t *words, uint64_t base)
@@ -146,7 +147,7 @@ static bool patch_task_table(const struct wire_table *t, uint64_t *words, uint64
 	entry->type_word = EVENT_WORD1(0, t->type);
 	entry->scheduler_off = t->kind == WIRE_TABLE_TOKIO ? t->scheduler_off : 0;
 	__atomic_store_n(&entry->addr, key_of(t, base), __ATOMIC_RELEASE);
-	write_slot(words + t->slot_poll, hooks->run);
+	write_slot(words + t->slot_poll, wire_has_place(t) ? futrace_hook_poll_placed : hooks->run);
 	if (wakes != WIRE_NO_SLOT)
 		write_slot(words + wakes, is_old(t) ? futrace_hook_abort : hooks->schedule);
 	write_slot(words + t->slot_shutdown, hooks->shutdown);

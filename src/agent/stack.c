@@ -203,6 +203,13 @@ static unsigned walk(const uint64_t *frame, uint64_t *pcs)
 	return nr;
 }
 
+static void publish_stack(struct wire_region *r, uint32_t number, unsigned nr_frames)
+{
+	r->stacks[number].nr_frames = nr_frames;
+	__atomic_fetch_or(&r->stacks_used[number / 64], UINT64_C(1) << number % 64,
+			  __ATOMIC_RELEASE);
+}
+
 static void write_frames(struct wire_region *r, uint32_t number, const uint64_t *pcs, unsigned nr)
 {
 	struct wire_stack *s = &r->stacks[number];
@@ -214,16 +221,39 @@ static void write_frames(struct wire_region *r, uint32_t number, const uint64_t 
 		s->frames[i] = index << WIRE_FRAME_SHIFT |
 			       (o ? (pcs[i] - o->base) & BITS(WIRE_FRAME_SHIFT) : 0);
 	}
-	s->nr_frames = nr;
-	__atomic_fetch_or(&r->stacks_used[number / 64], UINT64_C(1) << number % 64,
-			  __ATOMIC_RELEASE);
+	publish_stack(r, number, nr);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
+}
+
+/* The place of that hash; is_new: its frames are to be filled in. */
+static uint32_t find_stack(struct wire_region *r, uint64_t hash, bool *is_new)
+{
+	*is_new = false;
+	for (unsigned i = 0; i < NR_TRIES; i++) {
+		uint32_t number = ((hash >> 8) + i) % WIRE_MAX_STACKS;
+		uint64_t *at = &r->stacks[number].hash,
+			 have = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+		*is_new = !have && __atomic_compare_exchange_n(at, &have, hash, false,
+							       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		if (*is_new || have == hash)
+			return number;
+	}
+	return WIRE_NO_STACK;
 }
 
 uint32_t stack_take(const uint64_t *frame)
 {
 	struct wire_region *r = core_page.region;
 	uint64_t pcs[WIRE_MAX_FRAMES], hash = 0;
+	uint32_t number;
 	unsigned nr;
+	bool is_new;
 
 	if (!r || !core_page.lobby->spawn_stacks)
 		return WIRE_NO_STACK;
@@ -231,20 +261,34 @@ uint32_t stack_take(const uint64_t *frame)
 	if (!nr)
 		return WIRE_NO_STACK;
 	for (unsigned i = 0; i < nr; i++)
-		hash = (hash ^ pcs[i]) * UINT64_C(0x9e3779b97f4a7c15), hash ^= hash >> 32;
-	hash |= 1;
-	for (unsigned i = 0; i < NR_TRIES; i++) {
-		uint32_t number = ((hash >> 8) + i) % WIRE_MAX_STACKS;
-		struct wire_stack *s = &r->stacks[number];
-		uint64_t have = __atomic_load_n(&s->hash, __ATOMIC_RELAXED);
+		hash = mix(hash, pcs[i]);
+	number = find_stack(r, hash | 1, &is_new);
+	if (is_new)
+		write_frames(r, number, pcs, nr);
+	return number;
+}
 
-		if (!have && __atomic_compare_exchange_n(&s->hash, &have, hash, false,
-							 __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-			write_frames(r, number, pcs, nr);
-			return number;
+uint32_t stack_take_place(uint64_t location)
+{
+	uint32_t nr = __atomic_load_n(&nr_objects, __ATOMIC_ACQUIRE), number;
+	struct wire_region *r = core_page.region;
+	bool is_new;
+
+	if (!r || !core_page.lobby->spawn_stacks)
+		return WIRE_NO_STACK;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct cfi_object *o = &objects[i];
+
+		if (location < o->from || location >= __atomic_load_n(&o->to, __ATOMIC_ACQUIRE))
+			continue;
+		number = find_stack(r, mix(~UINT64_C(0), location) | 1, &is_new);
+		if (is_new) {
+			r->stacks[number].frames[0] =
+				WIRE_FRAME_PLACE | (uint64_t)i << WIRE_FRAME_SHIFT |
+				((location - o->base) & BITS(WIRE_FRAME_SHIFT));
+			publish_stack(r, number, 1);
 		}
-		if (have == hash)
-			return number;
+		return number;
 	}
 	return WIRE_NO_STACK;
 }

@@ -7,14 +7,19 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/source.h"
 #include "symbol/dwarf.h"
+#include "symbol/image.h"
+
+#define MAX_PATH 4096 /* of a source file */
 
 /* What an object tells of the points that lie in it. */
 struct lookup {
 	const struct process_object *object;
 	struct dwarf *dwarf;
+	struct image *image;		/* opened when a place in it is asked for */
 	VEC(struct dwarf_point) points; /* sorted by va once all are known */
 };
 
@@ -102,12 +107,55 @@ static const struct dwarf_place *choose(struct lookup *const *by_index, const st
 	return best;
 }
 
+/*
+ * What the runtime kept: a core::panic::Location { file: &str, line: u32, column: u32 } in the
+ * object's read-only data. The text of the file is to be freed; NULL: there is none such.
+ */
+static char *read_location(struct lookup *l, uint64_t va, uint32_t *line)
+{
+	uint64_t text, len, position;
+	const uint8_t *bytes;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->object->fd);
+	if (!l->image)
+		l->image = image_open(path, path, NULL);
+	if (!l->image || !image_word(l->image, va, &text) || !image_word(l->image, va + 8, &len) ||
+	    !image_word(l->image, va + 16, &position) || !len || len > MAX_PATH)
+		return NULL;
+	bytes = image_at(l->image, text, len);
+	*line = position;
+	return bytes && *line && !memchr(bytes, 0, len) ? xstrndup((const char *)bytes, len) : NULL;
+}
+
+static bool is_location(const struct stack *s)
+{
+	return s->nr_frames == 1 && s->frames[0] & WIRE_FRAME_PLACE;
+}
+
+static void write_location(struct process *p, struct lookup *const *by_index, const struct stack *s)
+{
+	uint64_t index = (s->frames[0] & ~WIRE_FRAME_PLACE) >> WIRE_FRAME_SHIFT;
+	uint64_t va = s->frames[0] & ((UINT64_C(1) << WIRE_FRAME_SHIFT) - 1);
+	struct lookup *l = index < WIRE_MAX_OBJECTS ? by_index[index] : NULL;
+	struct trace_stack place = { 0 };
+	char *file = l ? read_location(l, va, &place.line) : NULL;
+
+	place.file = file;
+	place.is_foreign = file && source_owner(file) != SOURCE_OF_PROGRAM;
+	/* where Tokio does not know its caller it names itself */
+	if (file && source_owner(file) != SOURCE_OF_RUNTIME)
+		trace_writer_stack(p->writer, s->number, &place);
+	free(file);
+}
+
 static void release(struct lookup *l)
 {
 	vec_each (point, &l->points)
 		free(point->places);
 	vec_release(&l->points);
 	dwarf_close(l->dwarf);
+	image_close(l->image);
 }
 
 void places_write(struct process *p)
@@ -142,10 +190,16 @@ void places_write(struct process *p)
 	vec_each (s, &stacks) {
 		const struct dwarf_place *place = choose(by_index, s);
 
-		if (place)
-			trace_writer_stack(
-				p->writer, s->number,
-				&(struct trace_stack){ .file = place->file, .line = place->line });
+		if (is_location(s))
+			write_location(p, by_index, s);
+		else if (place)
+			trace_writer_stack(p->writer, s->number,
+					   &(struct trace_stack){
+						   .file = place->file,
+						   .line = place->line,
+						   .is_foreign = source_owner(place->file) !=
+								 SOURCE_OF_PROGRAM,
+					   });
 	}
 	for (size_t i = 0; i < p->objects.nr; i++)
 		release(&lookups[i]);

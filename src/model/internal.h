@@ -130,6 +130,9 @@ struct thread {
 	uint32_t over[MODEL_MAX_OVER], nr_over;
 	bool is_runtime_sure; /* pub.runtime was told by a task that it owns */
 	uint32_t instance;    /* whose tasks it runs now, MODEL_NO_RUNTIME */
+	uint32_t place;	      /* where the task that it runs next was spawned, MODEL_NO_STACK */
+	uint64_t placed_id;   /* … that task */
+	uint16_t placed_type;
 };
 
 struct type {
@@ -193,6 +196,8 @@ struct model {
 	VEC(struct thread) threads;
 	VEC(struct type) types;
 	struct model_runtimes runtimes;
+	const struct trace_stack *stacks;
+	uint32_t nr_stacks;
 	uint8_t *runtime_places; /* MODEL_IN_WORKER, MODEL_OUTSIDE, of runtimes.nr */
 
 	struct map lives; /* address -> task, where runtimes have no ids */
@@ -244,6 +249,9 @@ bool life_spawned(struct model *m, uint64_t addr);
 /* spawn.c: allocations waiting to become tasks */
 void spawn_seen(struct model *m, const struct event *ev);
 void spawn_stack_seen(struct model *m, const struct event *ev);
+void spawn_place_seen(struct thread *thr, const struct event *ev);
+/* The thread was told where that task was spawned, which begins to run. */
+void spawn_place_match(const struct model *m, struct thread *thr, struct task *t);
 void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new);
 void spawn_forget(struct model *m, uint64_t addr); /* it becomes no task */
 /* Who made the allocation there; false: it was not seen. */

@@ -39,6 +39,12 @@ void model_free(struct model *m)
 	free(m);
 }
 
+void model_set_stacks(struct model *m, const struct trace_stack *stacks, uint32_t nr)
+{
+	m->stacks = stacks;
+	m->nr_stacks = nr;
+}
+
 void model_set_runtimes(struct model *m, const struct model_runtimes *r)
 {
 	m->runtimes = *r;
@@ -162,6 +168,7 @@ static void note_loss(struct model *m, uint64_t kind)
 		m->loss_spawn++;
 		break;
 	case EV_SPAWN_STACK:
+	case EV_SPAWN_PLACE:
 	case EV_INSTANCE:
 	case EV_SLEEP:
 	case EV_AWAKE:
@@ -203,6 +210,9 @@ static void feed_one(struct model *m, struct thread *thr, const struct event *ev
 		break;
 	case EV_PANIC:
 		thread_panic(thr);
+		break;
+	case EV_SPAWN_PLACE:
+		spawn_place_seen(thr, ev);
 		break;
 	case EV_INSTANCE:
 		runtime_told(m, thr, ev->a);

@@ -190,6 +190,8 @@ struct model_runtimes {
 	uint32_t nr_instances, nr, nr_copies;
 };
 void model_set_runtimes(struct model *m, const struct model_runtimes *r);
+/* Which places of spawns are known, and whose they are. Borrowed; before the first event. */
+void model_set_stacks(struct model *m, const struct trace_stack *stacks, uint32_t nr);
 /* At most MODEL_MAX_SINKS, before the first event. */
 #define MODEL_MAX_SINKS 32
 void model_add_sink(struct model *m, const struct model_ops *ops, void *sink);

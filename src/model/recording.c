@@ -93,6 +93,7 @@ static void make_places(struct recording *rec)
 		if (!i || compare_places(&all[i], &all[rec->nr_places - 1]) != 0)
 			all[rec->nr_places++] = all[i];
 	rec->places = all;
+	rec->stacks = stacks;
 	rec->place_of_stack = xcalloc(rec->nr_stacks + 1, sizeof(*rec->place_of_stack));
 	for (uint32_t i = 0; i < rec->nr_stacks; i++) {
 		struct recording_place key = { stacks[i].file, stacks[i].line }, *found;
@@ -224,6 +225,7 @@ static void mark_wanted(struct recording *rec, struct course *c)
 	struct model *m = model_new(rec->types, rec->nr_types);
 
 	model_set_runtimes(m, &rec->model_runtimes);
+	model_set_stacks(m, rec->stacks, rec->nr_stacks);
 	filter_clear(c->view->filter);
 	model_add_sink(m, &ops, c->view->filter);
 	model_set_filter(m, may_want, c->view->filter);
@@ -244,6 +246,7 @@ struct model *recording_read(struct recording *rec, const struct recording_view 
 		mark_wanted(rec, &c);
 	m = model_new(rec->types, rec->nr_types);
 	model_set_runtimes(m, &rec->model_runtimes);
+	model_set_stacks(m, rec->stacks, rec->nr_stacks);
 	for (size_t i = 0; i < nr; i++)
 		model_add_sink(m, sinks[i].ops, sinks[i].sink);
 	if (view->filter)

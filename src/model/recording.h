@@ -54,7 +54,8 @@ struct recording {
 	char **labels;		 /* of types whose names are lists; NULL when there are none */
 	uint32_t nr_groups;
 	struct recording_place *places; /* sorted by file and line */
-	uint32_t *place_of_stack;	/* nr_stacks of them */
+	const struct trace_stack *stacks;
+	uint32_t *place_of_stack; /* nr_stacks of them */
 	uint32_t nr_places, nr_stacks;
 };
 

@@ -48,6 +48,31 @@ void spawn_stack_seen(struct model *m, const struct event *ev)
 		sp->stack = ev->a;
 }
 
+void spawn_place_seen(struct thread *thr, const struct event *ev)
+{
+	thr->place = MIN(ev->a, MODEL_NO_STACK);
+	thr->placed_id = ev->task;
+	thr->placed_type = ev->type;
+}
+
+static bool is_place_known(const struct model *m, uint32_t stack)
+{
+	return stack < m->nr_stacks && m->stacks[stack].file[0];
+}
+
+/* The runtime's own word counts more than what the stack told, unless it names a library. */
+void spawn_place_match(const struct model *m, struct thread *thr, struct task *t)
+{
+	uint32_t place = thr->place;
+	bool is_good = is_place_known(m, place) && !m->stacks[place].is_foreign;
+
+	thr->place = MODEL_NO_STACK;
+	if (thr->placed_id != t->pub.key.id || thr->placed_type != t->pub.key.type)
+		return;
+	if (is_good || !is_place_known(m, t->pub.spawn_stack))
+		t->pub.spawn_stack = place;
+}
+
 /*
  * After a loss the address may have been used again unseen. All allocations of one table have one
  * size, so a differing one is not this task's.

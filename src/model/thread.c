@@ -17,6 +17,7 @@ struct thread *thread_make(struct model *m, uint32_t thread)
 		m->threads.v[m->threads.nr] = (struct thread){
 			.pub = { .thread = m->threads.nr, .runtime = MODEL_NO_RUNTIME },
 			.instance = MODEL_NO_RUNTIME,
+			.place = MODEL_NO_STACK,
 		};
 		m->threads.nr++;
 	}
@@ -152,6 +153,8 @@ static void begin_run(struct model *m, struct thread *thr, const struct event *e
 		life_begin(m, t, ev->addr);
 	if (!t->is_addr_known)
 		spawn_match(m, t, ev->addr, is_new);
+	if (unlikely(thr->place != MODEL_NO_STACK))
+		spawn_place_match(m, thr, t);
 	if (is_new && is_told(m, t))
 		tell_spawn(m, &t->pub);
 	if (is_new && is_helper(m, key.type))

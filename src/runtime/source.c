@@ -82,5 +82,7 @@ enum source_owner source_owner(const char *file)
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
 		if (is_of_crate(file, runtimes[i], is_fetched))
 			return SOURCE_OF_RUNTIME;
-	return is_fetched || is_trimmed_crate(file) ? SOURCE_OF_LIBRARY : SOURCE_OF_PROGRAM;
+	return is_fetched || is_trimmed_crate(file) || str_has_prefix(file, "vendor/")
+		       ? SOURCE_OF_LIBRARY
+		       : SOURCE_OF_PROGRAM;
 }

@@ -67,6 +67,7 @@ struct trace_type {
 struct trace_stack {
 	const char *file; /* "" when it is not known */
 	uint32_t line;
+	bool is_foreign; /* a library's: a line of the program's own is better, if there is one */
 };
 
 #define TRACE_MAX_INSTANCES 4096

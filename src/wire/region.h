@@ -157,6 +157,12 @@ struct wire_table {
 	uint32_t scheduler_off;
 };
 
+/* tokio_unstable since 1.46: behind the id lies where the task was spawned. */
+static inline int wire_has_place(const struct wire_table *t)
+{
+	return t->kind == WIRE_TABLE_TOKIO && t->id_off && t->stage_off == t->id_off + 16;
+}
+
 /* Functions of Tokio that a root future passes through; see docs/INTERNALS.md. */
 enum wire_redirect_kind {
 	WIRE_ROOT_BEGIN = 1, /* RngSeedGenerator::next_seed: a thread enters a runtime, or a runtime
@@ -242,11 +248,13 @@ struct wire_stack {
 	uint64_t hash; /* of the frames, 0: free */
 	uint32_t nr_frames;
 	uint32_t pad;
-	/* return addresses, innermost first: index into objects << 48 | va */
+	/* return addresses, innermost first: index into objects << 48 | va; or a single one with
+	 * WIRE_FRAME_PLACE: a core::panic::Location of the runtime's */
 	uint64_t frames[WIRE_MAX_FRAMES];
 };
 
 #define WIRE_FRAME_SHIFT 48
+#define WIRE_FRAME_PLACE (UINT64_C(1) << 63)
 #define WIRE_NO_STACK	 UINT32_MAX
 
 static inline uint64_t wire_segment_words(uint64_t ring_words)

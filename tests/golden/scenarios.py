@@ -535,11 +535,13 @@ def instances():
     rows, main, batches = s.instance(local, 3), s.instance(serve, 1), s.instance(batch, 2)
     s.thread(POOL, 'tokio-rt-worker')
     s.thread(POOL + 1, 'tokio-rt-worker')
+    places = s.stack('src/main.rs:77'), s.stack('src/main.rs:78')
     for i in range(4):
         task = s.task(3 + i, serve)
-        s.spawn(10 * MS, MAIN, task)
+        s.spawn(10 * MS, MAIN, task, stack=places[0] if i % 2 else None)
         if i < 2:
             s.owned(11 * MS, W1 + i, task, main)
+        s.at((11 + i // 2) * MS, W1 + i % 2, 'spawn-place', **task.fields(), stack=places[i // 2])
         s.poll((11 + i // 2) * MS, W1 + i % 2, task, 300 * US, 'complete', 'wanted')
     for i in range(2):
         task = s.task(7 + i, batch)

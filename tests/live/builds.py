@@ -42,6 +42,8 @@ VARIANTS_SLOW = {
     # Its libstd lies beside it, where every user can read it.
     "prefer-dynamic": ("-C prefer-dynamic -C link-arg=-Wl,-rpath,$ORIGIN", None),
 }
+# What only some of them are needed for.
+MORE = {"unstable": ["--bin", "places"]}
 # The programs of async-task: profile and RUSTFLAGS of each build.
 ASYNC_TASK = {
     "async-task-dev": ("dev", None),
@@ -117,7 +119,7 @@ def build_programs(target_dir, matrix):
     for profile, (what, _) in {**PROFILES, **(PROFILES_SLOW if matrix else {})}.items():
         cargo(target_dir, "--profile", profile, *what)
     for name, (flags, feature) in {**VARIANTS, **(VARIANTS_SLOW if matrix else {})}.items():
-        more = ["--features", feature] if feature else []
+        more = MORE.get(name, []) + (["--features", feature] if feature else [])
         what = MATRIX + (TYPES if "v0" in name else [])
         cargo(os.path.join(target_dir, name), "--release", *what, *more, flags=flags)
     for version in OLD + (OLD_SLOW if matrix else ()):

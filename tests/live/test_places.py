@@ -47,6 +47,28 @@ def unknown_without_lines(t, profile):
     same("places", {x["spawned_at"] for x in user_tasks(rep)}, {None})
 
 
+# Tokio does not know who calls spawn_local, and a library is not the program: without lines, that is all there is.
+BY_LIBRARY = {"spawn_local": None, "library": "vendor/wrapper/src/lib.rs:20", "library's task": "vendor/wrapper/src/lib.rs:25"}
+
+
+@test(cases=[(r, s) for r in RUNTIMES for s in ("symbols", "stripped")])
+def kept_by_tokio(t, runtime, how):
+    """With tokio_unstable each task knows its place: told without debug info and symbols, and whoever allocates."""
+    prog = t.program("places", "unstable")
+    if how == "stripped":
+        t.run("strip", "-o", t.path("places"), prog).ok()
+        prog = t.path("places")
+    r = t.record(prog, *runtime).ok()
+    truth, rep = told(r.out), t.report()
+    same("lost", nr_lost(rep), 0)
+    same("tasks", sorted(x["id"] for x in user_tasks(rep)), sorted(truth))
+    same("places", {x["id"]: x["spawned_at"] for x in user_tasks(rep)},
+         {i: BY_LIBRARY.get(x["how"], x["place"]) for i, x in truth.items()})
+    dump = t.run(t.futrace, "dump", t.path("t.data")).ok().out
+    tasks = [line.split("task=")[1].split()[0] for line in dump.splitlines() if " spawn-place " in line]
+    same("tasks that it is told of, once each", len(set(tasks)), len(tasks))
+
+
 @test()
 def not_wanted(t):
     """With --no-spawn-places there are none, and no event of theirs; all else is as before."""

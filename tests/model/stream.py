@@ -7,7 +7,7 @@ import functools
 from life import Life, Run, Slept, Waker
 from spawns import find_lent_workers, match_spawns
 
-HARMLESS = {"sleep", "awake", "panic", "thread-start", "thread-stop", "thread-name", "instance", "spawn-stack"}
+HARMLESS = {"sleep", "awake", "panic", "thread-start", "thread-stop", "thread-name", "instance", "spawn-stack", "spawn-place"}
 
 
 class Thread:

@@ -455,6 +455,27 @@ static void test_instances(void **state)
 	assert_in_range(nr, 10, 10 * SEGMENT_WORDS * 4 / (SEGMENT_WORDS - 8) + 1);
 }
 
+/* A place is told with its task, or not at all: then the caller will try again. */
+static void test_spawn_place(void **state)
+{
+	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = 42 };
+	const struct core_table *table = core_table_find((uint64_t)fake_table, false);
+	struct wire_thread *t = my_slot();
+	unsigned nr = 0;
+	uint64_t w[5];
+
+	skip_all(t);
+	assert_true(core_spawn_place((uint64_t)&task, table, 7));
+	assert_int_equal(take(t, w), EV_SPAWN_PLACE);
+	assert_int_equal(w[1], EVENT_WORD1(42, TYPE));
+	assert_int_equal(w[2], 7);
+	while (core_spawn_place((uint64_t)&task, table, 7))
+		assert_true(++nr < RING_WORDS);
+	assert_int_equal(t->lost[EV_SPAWN_PLACE], 1);
+	core_page.threads = NULL;
+	assert_false(core_spawn_place((uint64_t)&task, table, 7));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -469,6 +490,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_tool_gone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_wake_running, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_instances, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_spawn_place, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
