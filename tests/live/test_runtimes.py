@@ -63,3 +63,20 @@ def runtime_filter(t):
     same("lines", len(lines), 8)
     check("tokio multi_thread #1: " in lines[1], lines)
     check(f"{len(rep['runtimes']) - 7} more" in lines[7], lines)
+
+
+@test(cases=[(p,) for p in ("dev", "release", "lto", "stripped")])
+def polling_is_not_idle(t, profile):
+    """A thread that looks at its driver without waiting for it is not asleep: it sleeps as often as it parks."""
+    r = t.record(t.program("instances", profile), "driver").ok()
+    rep, want = t.report(), truth(r.out, "driver")[0]
+    same("lost", nr_lost(rep), 0)
+    check(sum(x["polls"] for x in rep["tasks"]) > 1000 * want["parks"], f"it parks too often: {want}")
+    worker, = [w for w in rep["workers"] if w["tid"] == want["tid"]]
+    same("sleeps", worker["sleeps"], want["parks"])
+    check(worker["asleep_ns"] < want["life_ns"], f"asleep all the time: {worker}, {want}")
+    table = json.loads(t.run(t.futrace, "report", "--json", "--by=thread", t.path("t.data")).ok().out)["table"]["rows"]
+    row, = [x for x in table if x["tid"] == want["tid"]]
+    same("the same in the table", (row["sleeps"], row["asleep_ns"]), (worker["sleeps"], worker["asleep_ns"]))
+    # what is neither busy nor asleep: the runtime's own work, polling the driver included
+    same("the rest", row["rest_ns"], rep["duration_ns"] - row["busy_ns"] - row["asleep_ns"])

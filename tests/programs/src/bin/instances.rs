@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several runtimes and LocalSets in one process, at the same time and one after the other. Each task and
-//! closure says which one it belongs to, by Tokio's own number, and on which thread it ran.
+//! closure says which one it belongs to, by Tokio's own number, and on which thread it ran. `instances driver`: one
+//! thread that has nearly always something to do, looks at its timers and sockets meanwhile, and seldom parks.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle, LocalOptions, Runtime};
 use tokio::task::{yield_now, LocalSet};
 
@@ -38,7 +41,11 @@ async fn local_work(set: String, n: u64) {
 }
 
 fn closure() {
-	say(tokio::task::id().to_string(), "blocking", Handle::current().id().to_string());
+	say(
+		tokio::task::id().to_string(),
+		"blocking",
+		Handle::current().id().to_string(),
+	);
 }
 
 /// Spawns tasks and closures from the root, which is no task, and from a task.
@@ -47,7 +54,11 @@ async fn some(kind: &'static str, nr: u64) {
 		tokio::spawn(work(kind, n)).await.expect("task");
 	}
 	let parent = tokio::spawn(async move {
-		say(tokio::task::id().to_string(), kind, Handle::current().id().to_string());
+		say(
+			tokio::task::id().to_string(),
+			kind,
+			Handle::current().id().to_string(),
+		);
 		tokio::spawn(work(kind, 3)).await.expect("child");
 		tokio::task::spawn_blocking(closure).await.expect("closure");
 	});
@@ -56,11 +67,17 @@ async fn some(kind: &'static str, nr: u64) {
 
 fn multi(workers: usize) -> Runtime {
 	let mut b = Builder::new_multi_thread();
-	b.worker_threads(workers).enable_all().build().expect("runtime")
+	b.worker_threads(workers)
+		.enable_all()
+		.build()
+		.expect("runtime")
 }
 
 fn current() -> Runtime {
-	Builder::new_current_thread().enable_all().build().expect("runtime")
+	Builder::new_current_thread()
+		.enable_all()
+		.build()
+		.expect("runtime")
 }
 
 /// A LocalSet in the root of a runtime, beside the runtime's own tasks.
@@ -88,7 +105,11 @@ fn localruntime() {
 /// The worker's loop moves to another thread.
 async fn in_place() {
 	let blocks = async {
-		say(tokio::task::id().to_string(), "task", Handle::current().id().to_string());
+		say(
+			tokio::task::id().to_string(),
+			"task",
+			Handle::current().id().to_string(),
+		);
 		tokio::task::block_in_place(|| {
 			let h = tokio::spawn(work("task", 5));
 			while !h.is_finished() {
@@ -111,7 +132,34 @@ fn across(a: &Runtime, b: &Runtime) -> impl Future<Output = ()> {
 	}
 }
 
+/// The driver is looked at once in 61 polls, without waiting; a park waits.
+fn driver() {
+	static PARKS: AtomicU64 = AtomicU64::new(0);
+	let rt = Builder::new_current_thread()
+		.enable_all()
+		.on_thread_park(|| {
+			PARKS.fetch_add(1, SeqCst);
+		})
+		.build()
+		.expect("runtime");
+	let began = Instant::now();
+	rt.block_on(async {
+		for _ in 0..5 {
+			tokio::time::sleep(Duration::from_millis(3)).await;
+			tokio::spawn(work("task", 6100)).await.expect("task");
+		}
+	});
+	let (parks, ns) = (PARKS.load(SeqCst), began.elapsed().as_nanos());
+	println!(
+		r#"{{"truth":"driver","parks":{parks},"life_ns":{ns},"tid":{}}}"#,
+		tid()
+	);
+}
+
 fn main() {
+	if std::env::args().nth(1).as_deref() == Some("driver") {
+		return driver();
+	}
 	let (a, b) = (multi(2), multi(1));
 	a.block_on(some("task", 20));
 	b.block_on(some("task", 20));
