@@ -208,8 +208,10 @@ static void put_runtimes(struct state *s)
 
 		json_uint(j, "runtime_id", i);
 		json_str(j, "name", r->name);
-		json_str(j, "version", r->version[0] ? r->version : NULL);
-		json_str(j, "scheduler", r->scheduler[0] ? r->scheduler : NULL);
+		if (r->version[0])
+			json_str(j, "version", r->version);
+		if (r->scheduler[0])
+			json_str(j, "scheduler", r->scheduler);
 		json_uint(j, "copy", r->copy);
 		end(s);
 	}
