@@ -19,9 +19,7 @@ static bool id(const struct table *t, const void *r, uint64_t *value)
 
 static const char *runtime(const struct table *t, const void *r, struct strbuf *scratch)
 {
-	uint32_t nr = task_of(r)->key.runtime;
-
-	return nr < table_rec(t)->nr_runtimes ? table_rec(t)->runtimes[nr].name : NULL;
+	return recording_type_library(table_rec(t), task_of(r)->key.type);
 }
 
 static bool runtime_id(const struct table *t, const void *r, uint64_t *value)

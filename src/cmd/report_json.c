@@ -46,8 +46,7 @@ static void put_identity(const struct recording *rec, const struct model_task *t
 	char buf[32], *spawned_at = recording_spawn_place(rec, t);
 
 	json_uint(j, "id", t->key.id);
-	json_str(j, "runtime",
-		 t->key.runtime < rec->nr_runtimes ? rec->runtimes[t->key.runtime].name : NULL);
+	json_str(j, "runtime", recording_type_library(rec, t->key.type));
 	put_index(j, "runtime_id", t->key.runtime, rec->nr_runtimes);
 	json_str(j, "kind", model_kind_name(t->kind));
 	json_str(j, "type", recording_type_name(rec, t->key.type, buf));
