@@ -93,9 +93,9 @@ struct core_entry core_enter_slowly(struct core_run *run, uint64_t header, enum 
 	if (!t)
 		return (struct core_entry){ table, 0 };
 	if (reserve(p, t, EV_RUN_START, words, EVENT_WORDS_RUN_END, &limit)) {
+		join_run(t, run, header, CORE_RECORDED);
 		now = ticks_now(p);
 		tell_instance(t, header, table, now);
-		join_run(t, run, header, CORE_RECORDED);
 		write_start(t, header, name_of(header, table), kind, now, limit);
 	} else {
 		join_run(t, run, header, 0);
