@@ -272,9 +272,9 @@ static bool are_roots_unseen(const struct report *r)
 
 	for (uint32_t i = 0; i < r->rec.nr_types; i++) {
 		const struct trace_type *type = &r->rec.types[i];
+		const char *library = recording_type_library(&r->rec, i);
 
-		if (type->runtime >= r->rec.nr_runtimes ||
-		    strcmp(r->rec.runtimes[type->runtime].name, "tokio") != 0)
+		if (!library || strcmp(library, "tokio") != 0)
 			continue;
 		if (type->kind == TRACE_BLOCK_ON || type->name[0])
 			return false;
