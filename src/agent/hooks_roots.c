@@ -343,6 +343,14 @@ struct root_waker *root_waker_take(uint64_t addr)
 	return NULL;
 }
 
+bool root_waker_is_hook(uint64_t word)
+{
+	for (unsigned i = 0; i < sizeof(wakers) / sizeof(*wakers); i++)
+		if (word == (uint64_t)wakers[i].wake_hook)
+			return true;
+	return false;
+}
+
 void roots_forget(void)
 {
 	mine.nr = mine.nr_drives = 0;

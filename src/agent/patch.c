@@ -253,6 +253,8 @@ static bool is_hooked(const struct wire_table *t, const uint64_t *words, uint64_
 		return words[t->slot_wake] == (uint64_t)futrace_hook_wake;
 	if (t->kind == WIRE_TABLE_TOKIO_TYPE_WAKER)
 		return is_type_waker_hook(words[t->slot_wake]);
+	if (t->kind == WIRE_TABLE_TOKIO_ROOT_WAKER)
+		return root_waker_is_hook(words[t->slot_wake]);
 	return wire_is_task_table(t->kind) && patch_is_run_hook(words[t->slot_poll]) &&
 	       update_type(t, base);
 }

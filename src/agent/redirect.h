@@ -29,6 +29,7 @@ struct root_waker {
 };
 
 struct root_waker *root_waker_take(uint64_t addr) HIDDEN; /* NULL: no more can be hooked */
+bool root_waker_is_hook(uint64_t word) HIDDEN;
 
 /* Returns how many were written: nr, or 0. */
 uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *plan,
