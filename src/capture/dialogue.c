@@ -142,7 +142,8 @@ static void plan_redirects(struct process *p, const struct process_object *o, st
 
 	w->first_redirect = first;
 	w->nr_redirects = 0;
-	if (!roots->nr_redirects || roots->nr_redirects > WIRE_MAX_REDIRECTS - first)
+	if (p->lobby->no_roots || !roots->nr_redirects ||
+	    roots->nr_redirects > WIRE_MAX_REDIRECTS - first)
 		return;
 	type = define_root_type(p, o);
 	for (uint32_t i = 0; i < roots->nr_redirects; i++) {

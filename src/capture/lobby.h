@@ -26,12 +26,14 @@ struct lobby {
 	/* No ring keeps pages that were read: set when all rings together outgrow their share of
 	 * memory. */
 	bool is_tight;
+	bool no_roots;
 };
 
 struct lobby_opts {
 	uint64_t ring_bytes; /* per thread; 0: the default. Rounded up to a power of two. */
 	uint32_t wait_ms;    /* how long an agent may wait for an answer */
 	bool follow;
+	bool no_roots;	   /* no function is redirected */
 	bool spawn_stacks; /* agents look where tasks are spawned */
 };
 

@@ -309,6 +309,7 @@ static int start(struct session *s, int *status, struct err *e)
 	struct lobby_opts lobby_opts = { .ring_bytes = o->ring_bytes,
 					 .wait_ms = ANSWER_MS,
 					 .follow = o->follow,
+					 .no_roots = o->no_roots,
 					 .spawn_stacks = !o->no_spawn_places };
 	struct target_start ts = { .path = s->look.path,
 				   .argv = o->argv,

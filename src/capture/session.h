@@ -46,6 +46,7 @@ struct session_opts {
 	uint64_t max_bytes;	/* 0: unlimited */
 	uint64_t duration_ns;	/* 0: unlimited */
 	bool follow;
+	bool no_roots;	      /* leaves the program's code as it is */
 	bool no_spawn_places; /* spares the program the walk of a stack for each spawn */
 	const struct session_ops *ops;
 	void *arg;

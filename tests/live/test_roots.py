@@ -103,6 +103,15 @@ def panic_leaves(t, profile):
         same("ends of roots", ends, ["panicked", "completed", "completed"])
 
 
+@test(cases=[("mt",), ("mixed",)])
+def not_wanted(t, mode):
+    """With --no-roots there are none, and no event of theirs."""
+    t.record(t.program("roots", "release"), mode, opts=["--no-roots"]).ok()
+    rep = t.report()
+    same("roots", roots_of(rep), [])
+    check("block_on" not in t.run(t.futrace, "dump", t.path("t.data")).ok().out, "an event of a root")
+
+
 @test()
 def no_finding(t):
     """What a root does is its thread's own affair: it may block, and ends when it likes."""

@@ -220,7 +220,7 @@ def locks_memory(t, build):
 @test(slow=True)
 def twice_the_slots(t):
     """Of twice as many threads at once as there are places for, every event is recorded or counted as lost."""
-    r = both_ways(t, t.program("crowd"), "8192", "3")
+    r = both_ways(t, t.program("crowd"), "8192", "3", opts=["--no-roots"])
     if "thread:" in r.err:
         raise Skipped(f"no room for so many threads: {r.err!r}")
     rep, want = t.report(), total(r.out)

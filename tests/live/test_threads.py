@@ -20,8 +20,9 @@ def roles(t, mode):
             raise Failed(f"thread {want} is missing from workers")
         same(f"role and name of {want}", (g["kind"], g["name"]), (want["role"], want["name"]))
     same("workers", sum(w["kind"] == "worker" for w in rep["workers"]), int(mode.split()[1]))
+    roots = sum(x["polls"] for x in rep["tasks"] if x["kind"] == "block_on")
     same("polls of all threads", sum(w["polls"] for w in rep["workers"]),
-         sum(x["polls"] for x in truth(r.out, "task")))
+         sum(x["polls"] for x in truth(r.out, "task")) + roots)
 
 
 @test()
