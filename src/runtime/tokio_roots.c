@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * The future that a thread waits for in block_on is no task and goes through no table. But around
- *it are functions that no build inlines away, which symbols name:
- *
- *	next_seed		called once when a thread enters a runtime (and when one is built)
- *	park::Inner::park	block_on of the multi-threaded runtime: poll, park, poll, park …
- *	park::Inner::unpark	what its waker does
- *	Context::park, park_yield	block_on of the current_thread runtime: it runs tasks and
- *drives I/O in between, and polls the root whenever its flag `woken` is set drop of a guard
- *the thread leaves the runtime
- *
- * All must be there, once each, and fit to be redirected; otherwise root futures are not seen.
+ * it are functions that no build inlines away, which symbols name: docs/INTERNALS.md tells what
+ * each of them says. All must be there, once each, and fit to be redirected; otherwise root futures
+ * are not seen. Before Tokio 1.29 they were other functions: an old name is no match.
  */
 #include <string.h>
 
@@ -27,7 +20,6 @@ struct place {
 
 static const struct place places[] = {
 	{ "9next_seed", "tokio::util::rand::rt::RngSeedGenerator", "next_seed", WIRE_ROOT_BEGIN },
-	{ "9next_seed", "tokio::util::rand::RngSeedGenerator", "next_seed", WIRE_ROOT_BEGIN },
 	{ "5Inner4park", "tokio::runtime::park::Inner", "park", WIRE_ROOT_PARK },
 	{ "5Inner6unpark", "tokio::runtime::park::Inner", "unpark", WIRE_ROOT_UNPARK },
 	{ "7Context4park", "tokio::runtime::scheduler::current_thread::Context", "park",
@@ -38,11 +30,8 @@ static const struct place places[] = {
 	  "park_internal", WIRE_ROOT_DRIVE },
 	{ "EnterRuntimeGuard", "tokio::runtime::context::runtime::EnterRuntimeGuard", "drop",
 	  WIRE_ROOT_END },
-	{ "EnterRuntimeGuard", "tokio::runtime::context::EnterRuntimeGuard", "drop",
-	  WIRE_ROOT_END },
 	{ "SetCurrentGuard", "tokio::runtime::context::current::SetCurrentGuard", "drop",
 	  WIRE_ROOT_END },
-	{ "SetCurrentGuard", "tokio::runtime::context::SetCurrentGuard", "drop", WIRE_ROOT_END },
 	/* where the flag is: unoptimised code has the first, all other the second */
 	{ "11reset_woken", "tokio::runtime::scheduler::current_thread::Handle", "reset_woken", 0 },
 	{ "19wake_by_ref_arc_raw", "tokio::util::wake", "wake_by_ref_arc_raw", 0 },
@@ -51,19 +40,22 @@ static const struct place places[] = {
 	{ "12drop_arc_raw", "tokio::util::wake", "drop_arc_raw", 0 },
 };
 
+/* indices into places */
 enum {
-	BEGIN = 0,
-	PARK = 2,
+	BEGIN,
+	PARK,
 	UNPARK,
 	DRIVE,
 	YIELD,
 	DRIVE_INNER,
-	RESET_WOKEN = 11,
+	RESET_WOKEN = 8,
 	WAKE_BY_REF,
 	CLONE,
 	WAKE,
-	DROP
+	DROP,
+	NR_PLACES
 };
+_Static_assert(ARRAY_SIZE(places) == NR_PLACES, "an index for each");
 
 struct match {
 	struct symbol symbol;
@@ -150,8 +142,7 @@ static const struct match *only(const struct search *s, unsigned place)
 	const struct match *found = NULL;
 
 	vec_each (m, &s->matches)
-		if (m->place == &places[place] ||
-		    (m->place->kind == places[place].kind && place == BEGIN)) {
+		if (m->place == &places[place]) {
 			if (found && found->symbol.va != m->symbol.va)
 				return NULL;
 			found = m;

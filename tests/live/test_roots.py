@@ -103,6 +103,17 @@ def panic_leaves(t, profile):
         same("ends of roots", ends, ["panicked", "completed", "completed"])
 
 
+@test(cases=[(v, m) for v in ("1.24.2", "1.38.0") for m in ("ct", "mt")])
+def older_releases(t, version, mode):
+    """The root of an older Tokio is seen from 1.29 on; before that the doctor says that it is not."""
+    prog = t.program("count", f"old-{version}")
+    t.record(prog, mode).ok()
+    is_seen = version != "1.24.2"
+    same("ends of roots", [x["end"] for x in roots_of(t.report())], ["completed"] if is_seen else [])
+    doctor = json.loads(t.run(t.futrace, "doctor", "--json", prog).ok().out)["files"][0]
+    same("what the doctor says of roots", doctor["roots"], "seen" if is_seen else "unseen")
+
+
 @test(cases=[("mt",), ("mixed",)])
 def not_wanted(t, mode):
     """With --no-roots there are none, and no event of theirs."""
