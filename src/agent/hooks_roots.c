@@ -232,12 +232,15 @@ struct call {
 	struct root *root;
 	uint64_t handle;
 	bool was_woken;
+	struct wire_thread *asleep;
 };
 
 static void after(struct call *c)
 {
 	if (c->how->kind == WIRE_ROOT_DRIVE)
 		driven(c->root, c->handle, c->how, c->was_woken);
+	else if (c->how->kind == WIRE_DRIVER_WAIT)
+		core_awake(c->asleep);
 	else if (c->root)
 		start(c->root);
 }
@@ -245,26 +248,31 @@ static void after(struct call *c)
 /* Also when a panic unwinds through. */
 #define CALL struct call c __attribute__((cleanup(after)))
 
-static inline __attribute__((always_inline)) void before(struct call *c, uint64_t a,
-							 uint64_t handle, const uint64_t *frame)
+static inline __attribute__((always_inline)) void before(struct call *c, const uint64_t args[4],
+							 const uint64_t *frame)
 {
 	switch (c->how->kind) {
 	case WIRE_ROOT_BEGIN:
-		begin(a, frame, c->how);
+		begin(args[0], frame, c->how);
 		break;
 	case WIRE_ROOT_END:
-		end(a, frame);
+		end(args[0], frame);
 		break;
 	case WIRE_ROOT_PARK:
-		c->root = parks(a, frame);
+		c->root = parks(args[0], frame);
 		break;
 	case WIRE_ROOT_UNPARK:
-		wake(a);
+		wake(args[0]);
 		break;
 	case WIRE_ROOT_DRIVE:
-		c->handle = handle;
-		c->root = drives(handle);
-		c->was_woken = c->root && *(volatile uint8_t *)(handle + c->how->flag_off);
+		c->handle = args[2];
+		c->root = drives(c->handle);
+		c->was_woken = c->root && *(volatile uint8_t *)(c->handle + c->how->flag_off);
+		break;
+	case WIRE_DRIVER_WAIT:
+		/* seconds and nanoseconds; without a timeout the latter are more than a second's */
+		if (args[c->how->flag_off] || (uint32_t)args[c->how->flag_off + 1])
+			c->asleep = core_sleep(EF_SLEEP_EPOLL);
 		break;
 	}
 }
@@ -275,7 +283,7 @@ static inline __attribute__((always_inline)) void before(struct call *c, uint64_
 	{                                                                                  \
 		CALL = { .how = &redirects[i] };                                           \
                                                                                            \
-		before(&c, a, c_, __builtin_frame_address(0));                             \
+		before(&c, (uint64_t[]){ a, b, c_, d }, __builtin_frame_address(0));       \
 		return ((moved_fn)(void *)c.how->moved)(a, b, c_, d, e, f);                \
 	}
 

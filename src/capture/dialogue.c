@@ -145,7 +145,7 @@ static void plan_redirects(struct process *p, const struct process_object *o, st
 	if (p->lobby->no_roots || !roots->nr_redirects ||
 	    roots->nr_redirects > WIRE_MAX_REDIRECTS - first)
 		return;
-	type = define_root_type(p, o);
+	type = roots->nr_redirects > roots->nr_waits ? define_root_type(p, o) : EVENT_TYPE_NONE;
 	for (uint32_t i = 0; i < roots->nr_redirects; i++) {
 		p->region->redirects[first + i] = roots->redirects[i];
 		p->region->redirects[first + i].type = type;

@@ -20,5 +20,7 @@ enum {
 void async_task_give_names(struct finding *f);
 void async_task_judge(struct finding *f, const struct discovery *d, const struct found_runtime *r,
 		      struct found_fact facts[NR_FACTS]);
+/* How waits for I/O and timers are seen, if they are. */
+void async_task_find_waits(struct finding *f);
 
 #endif

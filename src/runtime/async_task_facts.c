@@ -22,9 +22,13 @@ void async_task_judge(struct finding *f, const struct discovery *d, const struct
 			: (struct found_fact){ HOW_EXACT, "file and line, by a walk of the stack, "
 							  "where the spawn is seen" };
 	facts[FACT_WAKES] = (struct found_fact){ HOW_EXACT, "with cause" };
+	/* polling makes its system calls itself, not by functions of libc, which the agent stands
+	 * in front of. */
 	facts[FACT_PARKS] =
-		(struct found_fact){ HOW_SOME, "waits for I/O and timers are not: such threads "
-					       "are neither busy nor asleep" };
+		d->roots.nr_waits
+			? (struct found_fact){ HOW_EXACT, "sleeps by futex and in the reactor" }
+			: (struct found_fact){ HOW_SOME, "waits for I/O and timers are not: such "
+							 "threads are neither busy nor asleep" };
 	facts[FACT_BLOCK_ON] = (struct found_fact){ HOW_NOT, "its future is no task",
 						    "spawn what it does as a task" };
 	facts[FACT_BLOCKING] =

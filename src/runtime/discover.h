@@ -47,13 +47,14 @@ struct found_table {
 };
 
 /*
- * How root futures of Tokio are seen: by functions that they pass through. All of them or none.
+ * How root futures of Tokio are seen, all of them or none: by functions that they pass through.
  */
 struct found_roots {
 	struct wire_redirect redirects[WIRE_MAX_REDIRECTS]; /* .type is not filled in */
-	uint32_t nr_redirects;				    /* 0: `note` says why */
-	uint32_t runtime;				    /* index into runtimes */
-	const char *note;
+	uint32_t nr_redirects;
+	uint32_t nr_waits; /* of these: not for roots, but for waits of async-io's driver */
+	uint32_t runtime;  /* index into runtimes */
+	const char *note;  /* why roots are not seen, or "" */
 };
 
 struct discovery {

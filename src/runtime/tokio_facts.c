@@ -97,7 +97,7 @@ static struct found_fact kinds(const struct discovery *d, const struct wire_tabl
 
 static struct found_fact block_on(const struct discovery *d, const struct found_runtime *r)
 {
-	if (!d->roots.nr_redirects)
+	if (d->roots.nr_redirects == d->roots.nr_waits)
 		return (struct found_fact){ HOW_NOT, d->roots.note };
 	if (d->roots.runtime != r - d->runtimes)
 		return (struct found_fact){ HOW_NOT, "only those of the other Tokio are" };

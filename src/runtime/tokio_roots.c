@@ -282,7 +282,7 @@ void tokio_find_roots(struct finding *f)
 		symtab_each_function(f->img, look_for_merged, &s);
 	f->roots.note = plan(f, &s);
 	if (*f->roots.note)
-		f->roots.nr_redirects = 0;
+		f->roots.nr_redirects = 0; /* ours are the first */
 	else
 		scan_tables(f, 4, add_waker, &s);
 	vec_release(&s.matches);

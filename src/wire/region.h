@@ -171,6 +171,9 @@ enum wire_redirect_kind {
 	WIRE_ROOT_PARK,	     /* park::Inner::park: the thread waits for its waker */
 	WIRE_ROOT_UNPARK,    /* park::Inner::unpark */
 	WIRE_ROOT_DRIVE,     /* current_thread::Context::park and park_yield */
+	/* polling and async-io, which make their system calls themselves: a thread waits for I/O
+	 * and timers; flag_off is the number of the argument that has the timeout */
+	WIRE_DRIVER_WAIT,
 };
 
 /*
