@@ -23,10 +23,12 @@ test:
 	@tests/run
 
 # Longer tests: whole test suites of other projects under `futrace record`; kill -9 at random moments; every
-# release, flavour and build of a runtime, 300 runs of each completion race, all that a tracer could break.
+# release, flavour and build of a runtime, 300 runs of each completion race, all that a tracer could break;
+# servers under load, also alone.
 test-suites: all ; @tools/setup test && tests/run suites
 test-kill: all ; @tools/setup test && tests/run kill
 test-matrix: all ; @tools/setup test && tests/run matrix safety
+test-servers: all ; @tools/setup test && tests/run servers
 
 bench: build/build.ninja
 	@tools/setup test && ninja -C build && bench/run
@@ -48,4 +50,4 @@ format:
 clean:
 	rm -rf build build-debug build-asan build-fuzz
 
-.PHONY: all setup demo test test-suites test-kill test-matrix bench debug sanitize install format clean
+.PHONY: all setup demo test test-suites test-kill test-matrix test-servers bench debug sanitize install format clean

@@ -11,6 +11,7 @@ import random
 import re
 import select
 import signal
+import socket
 import subprocess
 import time
 
@@ -33,8 +34,8 @@ class Test:
     def __init__(self, func, args, as_root, only_root, slow):
         self.func, self.args = func, args
         self.as_root, self.only_root, self.slow = as_root, only_root, slow
-        topic = func.__module__.removeprefix("test_")
-        self.name = f"{topic}.{func.__name__}"
+        self.topic = func.__module__.removeprefix("test_")
+        self.name = f"{self.topic}.{func.__name__}"
         if args:
             self.name += "[" + ", ".join(str(a) for a in args) + "]"
         self.proves = (func.__doc__ or "").strip().split("\n")[0]
@@ -163,6 +164,12 @@ class Process:
         if self.popen.poll() is None:
             self.popen.kill()
             self.popen.wait(TIMEOUT_S)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
 
 def children_of(pid):

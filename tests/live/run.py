@@ -129,7 +129,8 @@ def main():
     began = time.monotonic()
     matrix = any(t.slow and t.name.startswith("matrix") and wanted(t, "user", args) for t in tests)
     if not args.no_build:
-        builds.build_programs(args.target_dir, matrix)
+        topics = {t.topic for t in tests if wanted(t, "user", args)}
+        builds.build_programs(args.target_dir, matrix, topics)
     stage = stage_all(args, matrix)
     print(f"programs ready after {time.monotonic() - began:.0f} s; seed {args.seed}", flush=True)
     os.chmod(stage, 0o755)

@@ -2,13 +2,12 @@
 """Programs and modules with Tokio inside, as their vendors ship them: they work as before, and are recorded or refused."""
 import glob
 import os
-import socket
 import time
 import urllib.request
 import zipfile
 
 import vendors
-from live import Failed, check, nr_lost, same, test, user_tasks
+from live import Failed, check, free_port, nr_lost, same, test, user_tasks
 
 WHEEL = {
     "tiny/__init__.py": "X = 1\n",
@@ -96,12 +95,6 @@ def deltalake_writes(t):
     same("output", (r.out, r.err), (alone.out, alone.err))
     same("output", r.out, "2 3\n")
     check_recorded(t.report(), "deltalake")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def ask(port, path, seconds=30):

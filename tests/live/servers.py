@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Builds the servers of tests/servers, and mini-redis as its crate has it, and starts them.
+
+mini-redis was published with the lock file of its day; here it is built with one of ours, and so with the newest Tokio.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import live
+import suites
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SERVERS = os.path.join(os.path.dirname(HERE), "servers")
+sys.path.insert(0, SERVERS)
+import load  # noqa: E402
+
+FAST = ("axum", "smol")
+SLOW = ("actix", "tide")
+ALL = (*FAST, *SLOW, "mini-redis")
+
+
+def cargo(folder, target_dir, *args):
+    subprocess.run(["cargo", "build", "--quiet", "--release", "--locked", "--target-dir", target_dir, *args], cwd=folder,
+                   check=True)
+
+
+def build_mini_redis(target_dir):
+    folder = os.path.join(target_dir, "mini-redis", "source")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(suites.sources()["mini-redis"], folder)
+    shutil.copy(os.path.join(SERVERS, "mini-redis.lock"), os.path.join(folder, "Cargo.lock"))
+    cargo(folder, os.path.join(target_dir, "mini-redis"), "--bin", "mini-redis-server")
+
+
+def build(target_dir, is_all):
+    cargo(SERVERS, os.path.join(target_dir, "servers"), "--features", ",".join(FAST + (SLOW if is_all else ())))
+    if is_all:
+        build_mini_redis(target_dir)
+
+
+class Server:
+    """A running server, alone or recorded."""
+
+    def __init__(self, t, name, trace=None):
+        if name == "mini-redis":
+            self.port = live.free_port()
+            argv = [t.program("mini-redis-server", "servers"), "--port", str(self.port)]
+        else:
+            self.port = None
+            argv = [t.program(f"on-{name}", "servers")]
+        self.process = t.start(t.record_argv(*argv, opts=["-q"], out=trace) if trace else argv)
+        if self.port is None:
+            self.port = int(re.search(r":(\d+)$", self.process.wait_line("listening"))[1])
+        self.load = (load.Redis if name == "mini-redis" else load.Http)
+        self.pid = self.process.pid
+        self.is_recorded = bool(trace)
+
+    def open(self, nr_connections):
+        """Load on it; from now on the process is known, since it answered."""
+        connections = self.load(self.port, nr_connections)
+        if self.is_recorded:
+            self.pid = live.children_of(self.process.pid)[0]
+        return connections
+
+    def end(self, signal):
+        os.kill(self.pid, signal)
+        return self.process.finish()

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Servers under load: the same answers and the same end, all that they did in the recording, and little more CPU."""
+import os
+import re
+import signal
+import statistics
+import sys
+
+import servers
+from live import Failed, check, nr_lost, same, test, user_tasks
+from servers import Server
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../model"))
+import recompute  # noqa: E402
+
+NR_CONNECTIONS = 20  # a period of the load: each round asks for everything
+NR_ROUNDS = 30
+# Each server's runtime, and in the names of which types its connections and the tasks of its handlers are to be found.
+KNOWN = {
+    "axum": ("tokio", "axum::serve", "on_axum::work"),
+    "actix": ("tokio", "actix_server::service::StreamService", "on_actix::work"),
+    "tide": ("async-std", "tide::listener", "on_tide::work"),
+    "smol": ("smol", "on_smol::serve", "on_smol::work"),
+    "mini-redis": ("tokio", "mini_redis::server", None),
+}
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+FAST = [(n, s) for n in servers.FAST for s in SIGNALS]
+SLOW = [(n, s) for n in servers.ALL if n not in servers.FAST for s in SIGNALS]
+# The pairs of `bench/run` say 1.03; a busy machine with two cores does not resolve much more.
+MOST = 1.10
+NR_PAIRS, NR_BURSTS, BURST_ROUNDS = 5, 10, 40
+
+
+def answers(server, nr_rounds=NR_ROUNDS):
+    load = server.open(NR_CONNECTIONS)
+    got = load.rounds(nr_rounds)
+    load.close()
+    return got, load.asked
+
+
+def of_type(rep, part):
+    return [x for x in user_tasks(rep) if part in x["type"]]
+
+
+def check_tasks(rep, name, asked):
+    """Each connection, and each task and closure that a handler began, is there and came to its end."""
+    runtime, connection, work = KNOWN[name]
+    same("lost", nr_lost(rep), 0)
+    same("runtimes", {x["runtime"] for x in user_tasks(rep)}, {runtime})
+    same("types without a name", sorted({x["type"] for x in rep["tasks"] if not re.search(r"\w::\w", x["type"])}), [])
+    same("connections", sum(x["polls"] >= NR_ROUNDS for x in of_type(rep, connection)), NR_CONNECTIONS)
+    if work:
+        did = [(x["polls"], x["wakes"], x["end"]) for x in user_tasks(rep) if x["type"] == work]
+        same("tasks of handlers", did, [(2, 1, "completed")] * asked["spawn"])
+        closures = [x["end"] for x in user_tasks(rep) if x["kind"] == "blocking" and f"on_{name}::" in x["type"]]
+        same("closures of handlers", closures, ["completed"] * asked["block"])
+
+
+def serve(t, name, sig):
+    alone, recorded = Server(t, name), Server(t, name, "t.data")
+    want, _ = answers(alone)
+    got, asked = answers(recorded)
+    same("answers", got, want)
+    a, r = alone.end(sig), recorded.end(sig)
+    same(f"end by signal {sig}", (r.status, re.sub(r":\d+$", "", r.out, flags=re.M), r.err),
+         (a.status, re.sub(r":\d+$", "", a.out, flags=re.M), a.err))
+    check_tasks(t.report(), name, asked)
+    wrong = recompute.check(t.futrace, t.path("t.data"), True)
+    if wrong:
+        raise Failed(f"{len(wrong)} differences:\n       " + "\n       ".join(wrong[:25]))
+
+
+@test(cases=FAST)
+def serves(t, name, sig):
+    """A server answers and ends as it does alone, and what the load made it do is recorded."""
+    serve(t, name, sig)
+
+
+@test(cases=SLOW, slow=True)
+def serves_too(t, name, sig):
+    """The same for the servers that take longer to build."""
+    serve(t, name, sig)
+
+
+def burst(server, load):
+    before = servers.load.cpu_ns(server.pid)
+    load.rounds(BURST_ROUNDS)
+    return servers.load.cpu_ns(server.pid) - before
+
+
+def ratios(t, name):
+    """CPU of the same requests, recorded to alone: two servers at once, asked by turns."""
+    pair = Server(t, name), Server(t, name, "t.data")
+    loads = [s.open(NR_CONNECTIONS) for s in pair]
+    for load in loads:
+        load.rounds(BURST_ROUNDS)
+    found = []
+    for number in range(NR_BURSTS):
+        order = (0, 1) if number % 2 else (1, 0)
+        cpu = {i: burst(pair[i], loads[i]) for i in order}
+        found.append(cpu[1] / cpu[0])
+    for s, load in zip(pair, loads):
+        load.close()
+        s.end(signal.SIGTERM)
+    return found
+
+
+@test(cases=[(n,) for n in servers.ALL], slow=True)
+def cpu_per_request(t, name):
+    """A recorded server uses hardly more CPU for a request than one that is not: the median of many pairs."""
+    found = [r for _ in range(NR_PAIRS) for r in ratios(t, name)]
+    q = statistics.quantiles(found, n=4)
+    print(f"     {name}: {q[1]:.3f} of the CPU per request (middle half {q[0]:.3f} to {q[2]:.3f})", flush=True)
+    check(q[1] <= MOST, f"CPU per request: {q[1]:.3f}×, middle half {q[0]:.3f} to {q[2]:.3f}")
