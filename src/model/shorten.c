@@ -33,12 +33,16 @@ static size_t keep_from(const char *s, size_t len, unsigned keep)
 	return 0;
 }
 
-/* Cuts each path in the name to its last `keep` segments. */
+/* Cuts each path in the name to its last `keep` segments; what follows "<T>" keeps its "::". */
 static void cut_paths(struct strbuf *out, const char *name, unsigned keep)
 {
 	while (*name) {
 		size_t len = 0, from;
 
+		if (name[0] == ':' && name[1] == ':') {
+			strbuf_addstr(out, "::");
+			name += 2;
+		}
 		while (!ends_path(name[len]))
 			len++;
 		from = len ? keep_from(name, len, keep) : 0;

@@ -22,6 +22,9 @@ static void test_modules_go_first(void **state)
 	assert_short("tokio::time::Timeout<app::net::fetch>", 32, "time::Timeout<net::fetch>");
 	assert_short("tokio::time::Timeout<app::net::fetch>", 14, "Timeout<fetch>");
 	assert_short("&(a::b::C, [d::e::F; 4])", 16, "&(C, [F; 4])");
+	assert_short("<a::b::T as c::d::Trait>::call::{closure#0}", 32,
+		     "<T as Trait>::call::{closure#0}");
+	assert_short("a::f<b::c::T>::{async block#0}", 24, "f<T>::{async block#0}");
 }
 
 static void test_then_the_middle(void **state)
