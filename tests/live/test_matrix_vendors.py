@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Programs and modules with Tokio inside, as their vendors ship them: they work as before, and are recorded or refused."""
 import glob
+import json
 import os
+import re
 import time
 import urllib.request
 import zipfile
 
 import vendors
-from live import Failed, check, free_port, nr_lost, same, test, user_tasks
+from live import Failed, Skipped, check, free_port, nr_lost, same, test, user_tasks
 
 WHEEL = {
     "tiny/__init__.py": "X = 1\n",
@@ -23,6 +25,18 @@ for _ in range(3):
     write_deltalake(sys.argv[1], t, mode="append")
 d = DeltaTable(sys.argv[1])
 print(d.version(), len(d.file_uris()))
+"""
+STORE = """
+import asyncio, sys
+import obstore
+from obstore.store import LocalStore
+store = LocalStore(sys.argv[1], mkdir=True)
+async def main():
+    await asyncio.gather(*(obstore.put_async(store, f"f{n}", b"x" * n) for n in range(1, 24)))
+    answers = await asyncio.gather(*(obstore.get_async(store, f"f{n}") for n in range(1, 24)))
+    print(sum(len(a.bytes()) for a in answers))
+asyncio.run(main())
+print(len(obstore.list(store).collect()))
 """
 APP = """
 async def app(scope, receive, send):
@@ -56,10 +70,14 @@ def files_in(folder):
     return found
 
 
-def check_recorded(rep, of):
+def untimed(text):
+    return re.sub(r"[0-9.]+ ?[mµ]?s\b", "", text)
+
+
+def check_recorded(rep, of, runtimes=("tokio",)):
     same("lost", nr_lost(rep), 0)
-    check(user_tasks(rep), "no tasks")
-    same("names", {x["name"] for x in rep["runtimes"]}, {"tokio"})
+    same("runtimes of the tasks", {x["runtime"] for x in user_tasks(rep)}, {"tokio"})
+    same("names", sorted(x["name"] for x in rep["runtimes"]), sorted(runtimes))
     check(all(x["version"].startswith("1.") for x in rep["runtimes"]), f"versions: {rep['runtimes']}")
     check(all(of in x["object"] for x in rep["runtimes"]), f"objects: {rep['runtimes']}")
     for x in user_tasks(rep):
@@ -94,7 +112,7 @@ def deltalake_writes(t):
     r = t.record(python, script, t.path("recorded"), opts=["-q"], env=env(t)).ok()
     same("output", (r.out, r.err), (alone.out, alone.err))
     same("output", r.out, "2 3\n")
-    check_recorded(t.report(), "deltalake")
+    check_recorded(t.report(), "deltalake", ("async-std", "tokio"))  # the former is inside, but runs nothing here
 
 
 def ask(port, path, seconds=30):
@@ -127,12 +145,106 @@ def granian_serves(t):
 
 
 @test(slow=True)
-def turbo_is_refused(t):
+def obstore_stores(t):
+    """A module with names and a new compiler's code: every file that Python puts is a task with its name."""
+    script = write(t, "store.py", STORE)
+    python = vendors.user_python()[0]
+    alone = t.run(python, script, t.path("alone"), env=env(t)).ok()
+    r = t.record(python, script, t.path("recorded"), opts=["-q"], env=env(t)).ok()
+    same("output", (r.out, r.err), (alone.out, alone.err))
+    same("output", r.out, "276\n23\n")
+    same("files", files_in(t.path("recorded")), files_in(t.path("alone")))
+    rep = t.report()
+    check_recorded(rep, "_obstore")
+    puts = [x for x in user_tasks(rep) if "LocalFileSystem" in x["type"] and "put_opts" in x["type"]]
+    same("closures that write", (len(puts), {x["kind"] for x in puts}), (23, {"blocking"}))
+
+
+def node(t):
+    """Node, where there is one that is new enough."""
+    r = t.run("node", "--version").ok()
+    if tuple(map(int, r.out.strip("v\n").split(".")))[:2] < (20, 19):
+        raise Skipped(f"rolldown wants Node 20.19 or later, this is {r.out.strip()}")
+    return "node"
+
+
+@test(slow=True)
+def rolldown_bundles(t):
+    """A module of Node's with Tokio and mimalloc inside, stripped, makes the same bundle."""
+    write(t, "a.js", "let a = 1;\nexport function f(x) { return x + a; }\n")
+    main = write(t, "main.js", "import { f } from './a.js';\nconsole.log(f(41));\n")
+    argv = [node(t), shipped(t, "node_modules", "rolldown", "bin", "cli.mjs"), main, "-d"]
+    alone = t.run(*argv, t.path("alone")).ok()
+    r = t.record(*argv, t.path("recorded"), opts=["-q"]).ok()
+    same("output", untimed(r.out + r.err), untimed(alone.out + alone.err))
+    same("bundle", files_in(t.path("recorded")), files_in(t.path("alone")))
+    same("what it says", t.run("node", t.path("recorded/main.js")).ok().out, "42\n")
+    check_recorded(t.report(), "rolldown")
+
+
+def message(**what):
+    text = json.dumps({"jsonrpc": "2.0", **what})
+    return f"Content-Length: {len(text)}\r\n\r\n{text}".encode()
+
+
+def talk(t, *argv):
+    """(answer, status) of a server of the language protocol when an editor comes and goes. Whether it still answers the going
+    is a race of its own."""
+    p = t.start(list(argv), env={"XDG_CACHE_HOME": t.dir})
+    start = {"processId": None, "rootUri": None, "capabilities": {}}
+    p.popen.stdin.write(message(id=1, method="initialize", params=start))
+    p.popen.stdin.flush()
+    head = p.popen.stdout.readline()
+    check(head.startswith(b"Content-Length: "), f"no answer: {head}")
+    while p.popen.stdout.readline().strip():
+        pass
+    answer = json.loads(p.popen.stdout.read(int(head.split()[1])))
+    p.tell(message(id=2, method="shutdown").decode())
+    p.close_stdin()
+    return answer, p.wait()
+
+
+@test(slow=True)
+def biome_talks(t):
+    """A stripped program with jemalloc inside, and the server that it starts, talk as they do alone; both are recorded."""
+    argv = [shipped(t, "node_modules", "@biomejs", "cli-linux-x64", "biome"), "lsp-proxy"]
+    alone = talk(t, *argv)
+    recorded = talk(t, *t.record_argv(*argv, opts=["--follow", "-q"]))
+    check("result" in alone[0], f"no good answer: {alone}")
+    same("talk and status", recorded, alone)
+    for path in ["t.data", *glob.glob(t.path("t.data.[0-9]*"))]:
+        check_recorded(t.report(path), "biome")
+
+
+@test(slow=True)
+def biome_lints(t):
+    """The same program doing what it needs no task for: futrace says that, and what the program says is the same."""
+    write(t, "a.js", "let a = 1;\nif (a == 1) debugger;\n")
+    argv = [shipped(t, "node_modules", "@biomejs", "cli-linux-x64", "biome"), "lint", "a.js"]
+    alone, r = t.run(*argv), t.record(*argv)
+    same("status", (r.status, r.out), (alone.status, alone.out))
+    *said, last = r.err.strip().split("\n")
+    same("errors", untimed("\n".join(said).strip()), untimed(alone.err.strip()))
+    check(last.startswith("futrace record: nothing was recorded:") and "ran no task" in last, f"no reason: {last}")
+
+
+@test(slow=True)
+def ruff_is_no_case(t):
+    """A program without a runtime runs as it does alone, and futrace says that there is nothing to record."""
+    write(t, "a.py", "import os\n")
+    argv = [shipped(t, "python", "bin", "ruff"), "check", "--no-cache", "a.py"]
+    alone, r = t.run(*argv), t.record(*argv)
+    same("status", (r.status, r.out), (alone.status, alone.out))
+    check(r.err.startswith(alone.err) and "no async runtime" in r.err, f"no reason: {r}")
+
+
+@test(cases=[("@turbo/linux-64/bin/turbo", "1.50.0"), ("@biomejs/cli-linux-x64-musl/biome", "1.53.")], slow=True)
+def static_is_refused(t, program, version):
     """A static program runs as it does alone, and futrace says why nothing was recorded."""
-    argv = [shipped(t, "turbo"), "--version"]
+    argv = [shipped(t, "node_modules", program), "--version"]
     alone, r = t.run(*argv).ok(), t.record(*argv).ok()
     same("output", r.out, alone.out)
     check("statically linked" in r.err, f"no reason: {r}")
     doctor = t.run(t.futrace, "doctor", argv[0])
     same("status of doctor", doctor.status, 3)
-    check("tokio 1.50.0" in doctor.out and "static" in doctor.out, f"{doctor}")
+    check(f"tokio {version}" in doctor.out and "static" in doctor.out, f"{doctor}")

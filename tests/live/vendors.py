@@ -7,13 +7,20 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 
 import live
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REQUIREMENTS = os.path.join(HERE, "vendors", "requirements.txt")
-TURBO = "@turbo/linux-64@2.11.10"
+# name -> version, as in node_modules
+NPM = {
+    "@turbo/linux-64": "2.11.10",
+    "@biomejs/cli-linux-x64": "2.6.6",
+    "@biomejs/cli-linux-x64-musl": "2.5.15",
+    "rolldown": "1.3.1",
+    "@rolldown/binding-linux-x64-gnu": "1.3.1",
+    "@rolldown/pluginutils": "1.1.0",
+}
 
 
 def user_python():
@@ -35,18 +42,23 @@ def fetch_python(folder):
 
 
 def fetch_npm(folder):
-    out = subprocess.run(["npm", "pack", "--silent", TURBO], cwd=folder, check=True, stdout=subprocess.PIPE).stdout
-    with tarfile.open(os.path.join(folder, out.decode().split()[-1])) as archive:
-        for member in archive:
-            if member.isfile() and member.name.endswith("/bin/turbo"):
-                member.name = "turbo"
-                archive.extract(member, folder)
+    """Packages as published, without their scripts; what they depend on is in the list."""
+    for name, version in NPM.items():
+        out = subprocess.run(["npm", "pack", "--silent", f"{name}@{version}"], cwd=folder, check=True,
+                             stdout=subprocess.PIPE).stdout
+        archive = os.path.join(folder, out.decode().split()[-1])
+        to = os.path.join(folder, "node_modules", name)
+        os.makedirs(to)
+        subprocess.run(["tar", "-xzf", archive, "-C", to, "--strip-components=1", "--no-same-owner"], check=True)
+        os.unlink(archive)
+    for program in ("@turbo/linux-64/bin/turbo", "@biomejs/cli-linux-x64/biome", "@biomejs/cli-linux-x64-musl/biome"):
+        os.chmod(os.path.join(folder, "node_modules", program), 0o755)
 
 
 def fetch(folder):
     """All of it, once for each list of what is wanted."""
     with open(REQUIREMENTS, encoding="utf-8") as f:
-        wanted = f.read() + TURBO + " ".join(user_python())
+        wanted = f.read() + repr(NPM) + " ".join(user_python())
     done = os.path.join(folder, "done")
     if os.path.exists(done):
         with open(done, encoding="utf-8") as f:
@@ -62,5 +74,5 @@ def fetch(folder):
 
 def stage(folder, to):
     os.makedirs(to)
-    shutil.copytree(os.path.join(folder, "python"), os.path.join(to, "python"))
-    shutil.copy(os.path.join(folder, "turbo"), to)
+    for name in ("python", "node_modules"):
+        shutil.copytree(os.path.join(folder, name), os.path.join(to, name))
