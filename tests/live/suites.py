@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Runs published test suites with and without `futrace record`: each test must end the same way.
 
-The crates of Tokio, mini-redis, axum, async-task, async-executor and async-std carry their own tests. Their
+The crates of Tokio, mini-redis, axum, async-task, async-executor, async-std and of smol's parts carry their own tests. Their
 sources, as cargo keeps them, are copied into one workspace in which all of them use that very Tokio and that very
 async-task; its lock file is suites/workspace.lock.
 Every test binary is run alone and recorded. A test that fails, alone or recorded, is run again both ways:
 only one that passes alone and keeps failing when recorded counts against futrace.
+What cannot be compared, because it fails alone or has no tests here, is listed in suites/exceptions with the reason; what is
+not listed counts as failed, and so does what is listed for no reason.
 """
 import argparse
+import fnmatch
+import glob
 import json
 import os
 import re
@@ -25,7 +29,11 @@ CRATES = {
     "axum": ["--all-features"],
     "async-task": [],
     "async-executor": ["--all-features"],
+    "async-io": [],
+    "async-process": [],
+    "blocking": [],
     "async-std": [],
+    "smol": None,
 }
 # A few binaries that between them use every part of the runtime that is hooked.
 SMOKE = {
@@ -36,11 +44,14 @@ SMOKE = {
     "axum": [],
     "async-task": ["basic", "cancel", "join", "panic", "ready", "waker_panic", "waker_pending", "waker_ready"],
     "async-executor": ["drop", "panic_prop", "spawn_many"],
+    "async-io": [],
+    "async-process": [],
+    "blocking": [],
     "async-std": [],
 }
 # What a crate's tests need that publishing took out of its manifest: there, a path beside the crate.
 ADDED = {"axum": '\n[dev-dependencies.axum-macros]\nversion = "0.5"\nfeatures = ["__private"]\n'}
-PATCHED = ("tokio", "async-task", "async-executor")  # what others are built on
+PATCHED = ("tokio", "async-task", "async-executor", "async-io", "async-process", "blocking")  # what others are built on
 RETRIES = 3
 TIMEOUT_S = 300
 
@@ -56,6 +67,28 @@ debug = 0
 """
 
 
+class Exceptions:
+    """What suites/exceptions says: crate, test binary and test, in which * may stand for anything, and the reason."""
+
+    def __init__(self):
+        with open(os.path.join(HERE, "suites", "exceptions"), encoding="utf-8") as f:
+            lines = [l.split(None, 3) for l in f if l.strip() and not l.startswith("#")]
+        self.listed = [tuple(l[:3]) for l in lines]
+        self.used = set()
+        for l in lines:
+            if len(l) < 4:
+                raise SystemExit(f"suites/exceptions: {' '.join(l)}: no reason")
+
+    def has(self, *what):
+        """Whether it is listed: crate, binary, test."""
+        found = [l for l in self.listed if all(fnmatch.fnmatchcase(a, b) for a, b in zip(what, l))]
+        self.used.update(found)
+        return bool(found)
+
+    def unused(self, crates):
+        return [l for l in self.listed if l[0] in crates and l not in self.used]
+
+
 def sources():
     """name -> folder of each crate's source, fetched by cargo."""
     out = subprocess.run(["cargo", "metadata", "--locked", "--format-version", "1"], check=True,
@@ -68,6 +101,8 @@ def make_workspace(folder):
     """Copies the sources; the folder's name keeps the version, which panic messages show."""
     names = {}
     for name, src in sorted(sources().items()):
+        if CRATES[name] is None:
+            continue
         names[name] = os.path.basename(src)
         to = os.path.join(folder, names[name])
         if not os.path.exists(to):
@@ -141,48 +176,87 @@ class Runner:
         return results, status, text
 
 
-def compare(runner, name, exe, cwd):
-    """(number of tests, complaints)"""
+def fail_alone(runner, exe, cwd, results):
+    """Those of the failed tests that fail again and again without futrace."""
+    failed = [t for t, verdict in results.items() if verdict == "FAILED"]
+    for _ in range(RETRIES):
+        if failed:
+            failed = [t for t in failed if runner.run(exe, cwd, False, [t])[0].get(t) == "FAILED"]
+    return failed
+
+
+def compare(runner, exe, cwd):
+    """(results alone, test -> how it differs when recorded); * is the whole binary."""
     alone, status, _ = runner.run(exe, cwd, False)
     recorded, rec_status, text = runner.run(exe, cwd, True)
     if (alone, status) == (recorded, rec_status):
-        return len(alone), []
+        return alone, {}
     suspects = sorted(t for t in alone.keys() | recorded.keys() if alone.get(t) != recorded.get(t))
-    complaints = []
-    for t in suspects or [None]:
-        names = [t] if t else ()
+    differing = {}
+    for t in suspects or ["*"]:
+        names = [t] if t != "*" else ()
         for _ in range(RETRIES):
             a, r = runner.run(exe, cwd, False, names), runner.run(exe, cwd, True, names)
             if a[:2] == r[:2]:
                 break
         else:
-            what = f"alone {a[0].get(t, a[1])}, recorded {r[0].get(t, r[1])}"
-            complaints.append(f"{name} {t or '(whole binary)'}: {what}\n{r[2][-800:] or text[-800:]}")
-    return len(alone), complaints
+            differing[t] = f"alone {a[0].get(t, a[1])}, recorded {r[0].get(t, r[1])}\n{r[2][-800:] or text[-800:]}"
+    return alone, differing
 
 
-def test_crate(args, runner, folder, crate, profile):
+def judge(runner, exceptions, crate, binary):
+    """(number of tests, complaints) of one binary."""
+    name, exe, cwd = binary
+    alone, wrong = compare(runner, exe, cwd)
+    if not alone:
+        wrong["*"] = "there are no tests in it"
+    for t in fail_alone(runner, exe, cwd, alone):
+        wrong.setdefault(t, "it fails alone, too")
+    return len(alone), [f"{crate} {name} {t}: {why}" for t, why in wrong.items() if not exceptions.has(crate, name, t)]
+
+
+def test_crate(args, runner, exceptions, crate, profile):
     only = SMOKE[crate] if args.smoke else None
     nr_tests, complaints = 0, []
     began, before = time.monotonic(), runner.nr_polls
-    binaries = build(folder, crate, profile, only)
+    binaries = build(args.workspace, crate, profile, only)
     built = time.monotonic() - began
-    for name, exe, cwd in binaries:
-        if args.pattern and args.pattern not in name:
+    for binary in binaries:
+        if args.pattern and args.pattern not in binary[0]:
             continue
-        n, bad = compare(runner, f"{crate} ({profile}) {name}", exe, cwd)
+        n, bad = judge(runner, exceptions, crate, binary)
         nr_tests += n
         complaints += bad
         if args.verbose:
-            print(f"{'FAIL' if bad else 'ok  '} {crate} {profile} {name}: {n} tests", flush=True)
-    if binaries and runner.nr_polls == before:
-        complaints.append(f"{crate} ({profile}): not one poll was recorded")
+            print(f"{'FAIL' if bad else 'ok  '} {crate} {profile} {binary[0]}: {n} tests", flush=True)
+    if binaries and runner.nr_polls == before and not exceptions.has(crate, "-", "polls"):
+        complaints.append(f"{crate}: not one poll was recorded")
     for c in complaints:
-        print("FAIL " + c, flush=True)
+        print(f"FAIL ({profile}) {c}", flush=True)
     print(f"{'FAIL' if complaints else 'ok  '} {crate} ({profile}): {nr_tests} tests in {len(binaries)} binaries end "
           f"the same way alone and recorded, {len(complaints)} do not; {runner.nr_polls - before} polls recorded "
           f"(built in {built:.0f} s, {time.monotonic() - began:.0f} s in all)", flush=True)
     return nr_tests, len(complaints)
+
+
+def test_crate_without_tests(exceptions, crate):
+    """A crate that is listed for having no tests has none."""
+    folder = sources()[crate]
+    has_tests = os.path.exists(os.path.join(folder, "tests"))
+    for path in glob.glob(os.path.join(folder, "src", "**", "*.rs"), recursive=True):
+        with open(path, encoding="utf-8") as f:
+            has_tests |= "#[test]" in f.read()
+    is_good = not has_tests and exceptions.has(crate, "*", "*")
+    print(f"{'ok  ' if is_good else 'FAIL'} {crate}: has no tests, and is listed for that", flush=True)
+    return int(is_good), int(not is_good)
+
+
+def check_exceptions(exceptions, crates):
+    """What is listed must be met in a whole run, or the list is out of date."""
+    unused = exceptions.unused(crates)
+    for line in unused:
+        print(f"FAIL {' '.join(line)}: listed in suites/exceptions, but it is no exception", flush=True)
+    return len(unused)
 
 
 def stage(args, uid):
@@ -218,12 +292,18 @@ def main():
     work, home = stage(args, uid)
     runner = Runner(os.path.join(work, os.path.basename(args.futrace)), home, uid)
     tests = failed = 0
+    exceptions, crates = Exceptions(), args.crate or list(CRATES)
     for profile in args.profile or (["dev"] if args.smoke else ["dev", "release"]):
-        for crate in args.crate or CRATES:
-            n, bad = test_crate(args, runner, args.workspace, crate, profile)
+        for crate in [c for c in crates if CRATES[c] is not None]:
+            n, bad = test_crate(args, runner, exceptions, crate, profile)
             tests, failed = tests + n, failed + bad
+    for crate in [c for c in crates if CRATES[c] is None]:
+        n, bad = test_crate_without_tests(exceptions, crate)
+        tests, failed = tests + n, failed + bad
+    if not args.smoke and not args.pattern:
+        failed += check_exceptions(exceptions, crates)
     shutil.rmtree(work, ignore_errors=True)
-    print(f"{tests - failed} passed, {failed} failed")
+    print(f"{max(tests - failed, 0)} passed, {failed} failed")
     return 1 if failed or not tests else 0
 
 
