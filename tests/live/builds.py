@@ -190,7 +190,7 @@ def stage_programs(target_dir, stage, matrix):
     if os.path.exists(os.path.join(programs, "prefer-dynamic")):
         copy_libstd(os.path.join(programs, "prefer-dynamic"))
     if matrix and os.path.exists(os.path.join(target_dir, "vendors")):
-        vendors.stage(os.path.join(target_dir, "vendors"), os.path.join(stage, "vendors"))
+        vendors.stage(os.path.join(target_dir, "vendors"), os.path.join(stage, "vendors"), link_or_copy)
     for profile in ("dev", "release"):
         os.makedirs(os.path.join(programs, profile), exist_ok=True)
         compile_c(os.path.join(programs, profile, "plugin-host"), os.path.join(PROGRAMS, "plugin", "host.c"),

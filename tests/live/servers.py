@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import live
 import suites
@@ -41,6 +42,21 @@ def build(target_dir, is_all):
         build_mini_redis(target_dir)
 
 
+def load_of(name):
+    return load.Redis if name == "mini-redis" else load.Http
+
+
+def is_asleep(pid):
+    states = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii", errors="replace") as f:
+                states.append(f.read().rsplit(")", 1)[1].split()[0])
+        except OSError:
+            return False  # it ended just now
+    return set(states) == {"S"}
+
+
 class Server:
     """A running server, alone or recorded."""
 
@@ -54,7 +70,7 @@ class Server:
         self.process = t.start(t.record_argv(*argv, opts=["-q"], out=trace) if trace else argv)
         if self.port is None:
             self.port = int(re.search(r":(\d+)$", self.process.wait_line("listening"))[1])
-        self.load = (load.Redis if name == "mini-redis" else load.Http)
+        self.load = load_of(name)
         self.pid = self.process.pid
         self.is_recorded = bool(trace)
 
@@ -65,6 +81,15 @@ class Server:
             self.pid = live.children_of(self.process.pid)[0]
         return connections
 
+    def settle(self):
+        """Until all its threads sleep: what is still in a run has no end in the recording, rightly."""
+        end = time.monotonic() + live.TIMEOUT_S
+        while not is_asleep(self.pid):
+            if time.monotonic() > end:
+                raise live.Failed(f"{self.process.argv} is busy though nobody asks it")
+            time.sleep(0.005)
+
     def end(self, signal):
+        self.settle()
         os.kill(self.pid, signal)
         return self.process.finish()

@@ -72,7 +72,7 @@ def fetch(folder):
         f.write(wanted)
 
 
-def stage(folder, to):
+def stage(folder, to, copy):
     os.makedirs(to)
     for name in ("python", "node_modules"):
-        shutil.copytree(os.path.join(folder, name), os.path.join(to, name))
+        shutil.copytree(os.path.join(folder, name), os.path.join(to, name), copy_function=copy)
