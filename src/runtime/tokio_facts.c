@@ -70,8 +70,12 @@ static struct found_fact spawns(struct finding *f, const struct discovery *d,
 	return fact;
 }
 
-static struct found_fact places(const struct discovery *d, const struct found_fact *spawns)
+static struct found_fact places(const struct discovery *d, const struct found_runtime *r,
+				const struct found_fact *spawns)
 {
+	if (r->unstable)
+		return (struct found_fact){ HOW_EXACT,
+					    "as Tokio itself keeps them, of tasks that ran" };
 	if (spawns->how == HOW_FIRST_SEEN)
 		return (struct found_fact){ HOW_NOT, "spawns are not", spawns->remedy };
 	if (d->rung < RUNG_LINES)
@@ -115,7 +119,7 @@ void tokio_judge(struct finding *f, const struct discovery *d, const struct foun
 	facts[FACT_POLLS] = (struct found_fact){ HOW_EXACT };
 	facts[FACT_KINDS] = kinds(d, w, newest);
 	facts[FACT_SPAWNS] = spawns(f, d, w, oldest);
-	facts[FACT_PLACES] = places(d, &facts[FACT_SPAWNS]);
+	facts[FACT_PLACES] = places(d, r, &facts[FACT_SPAWNS]);
 	facts[FACT_WAKES] =
 		r->waker_known
 			? (struct found_fact){ HOW_EXACT, "with cause" }

@@ -45,6 +45,16 @@ def places_as_said(t, build):
     check(has_places or said["remedy"], "no word of what to do")
 
 
+@test()
+def places_by_tokio(t):
+    """With tokio_unstable the runtime itself keeps places, seen when a task runs, and no line tables are needed."""
+    path = t.program("exact", "unstable")
+    same("places are seen", ask(t, path)[0]["runtimes"][0]["seen"]["spawn_places"]["how"], "exact")
+    t.record(path, "mt", "2").ok()
+    places = [x["spawned_at"] for x in user_tasks(t.report()) if x["kind"] == "task" and x["polls"]]
+    check(places and all(places), f"tasks without a place: {places.count(None)} of {len(places)}")
+
+
 @test(cases=[("exact", "release"), ("exact", "jemalloc"), ("smol", "async-task-dev")])
 def spawns_as_said(t, program, build):
     """It says how spawns are seen as a recording shows them."""
