@@ -4,11 +4,13 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/core.h"
 #include "fake.h"
 
 /* What an agent checks before it believes in the lobby. */
@@ -131,13 +133,33 @@ static void test_doorbell(void **state)
 	lobby_close(&l);
 }
 
+/* Whoever has mapped it finds a tool that lives while it is open, and none as soon as it is closed.
+ */
+static void test_closed(void **state)
+{
+	struct lobby_opts o = { .ring_bytes = 4096 };
+	const struct wire_lobby *theirs;
+	struct err e = ERR_INIT;
+	uint64_t now;
+	struct lobby l;
+
+	assert_int_equal(lobby_open(&l, &o, &e), 0);
+	theirs = mmap(NULL, WIRE_PAGE, PROT_READ, MAP_SHARED, l.fd, 0);
+	assert_true(theirs != MAP_FAILED);
+	now = clock_ticks(l.clock);
+	assert_true(core_is_tool_alive(theirs, now));
+	lobby_close(&l);
+	assert_false(core_is_tool_alive(theirs, now));
+	assert_false(core_is_tool_alive(theirs, 0));
+	munmap((void *)theirs, WIRE_PAGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_recycled_door),
-		cmocka_unit_test(test_doorbell),
+		cmocka_unit_test(test_sizes),	      cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_recycled_door), cmocka_unit_test(test_doorbell),
+		cmocka_unit_test(test_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

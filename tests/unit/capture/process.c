@@ -181,6 +181,7 @@ static void test_end(void **state)
 	fake_words(&s->agent, b, &bad, 1);
 	fake_thread_ends(b);
 	s->agent.region->nr_unslotted = 2;
+	s->agent.region->nr_forked = 3;
 	process_drain(s->p, true);
 	process_end(s->p, &te);
 	assert_true(fake_file.has_end);
@@ -188,6 +189,7 @@ static void test_end(void **state)
 	assert_int_equal(fake_file.end.lost[EV_WAKE], 1009 - put);
 	assert_int_equal(fake_file.end.lost[0], 1);
 	assert_int_equal(fake_file.end.nr_unslotted, 2);
+	assert_int_equal(fake_file.end.nr_unfollowed, 3);
 	assert_int_equal(fake_file.end.status, 9);
 	assert_int_equal(s->agent.region->state, WIRE_REGION_STOP);
 	/* nothing more goes anywhere */
@@ -195,6 +197,19 @@ static void test_end(void **state)
 	process_drain(s->p, true);
 	assert_int_equal(fake_file.events.nr, put + 1);
 	assert_int_equal(fake_file.nr_writers, 1);
+}
+
+/* Taken back where it was not counted: no child is missing then, and not four billion. */
+static void test_taken_back_twice(void **state)
+{
+	struct setup *s = *state;
+	struct trace_end te = { .kind = TRACE_GONE };
+
+	s->agent.region->nr_forked = -2;
+	process_end(s->p, &te);
+	assert_true(fake_file.has_end);
+	assert_int_equal(fake_file.end.kind, TRACE_GONE);
+	assert_int_equal(fake_file.end.nr_unfollowed, 0);
 }
 
 /* What had nothing to tell can be forgotten, and the file given on to the next. */
@@ -271,6 +286,7 @@ int main(void)
 		TEST(test_half_dead),	      TEST(test_end),
 		TEST(test_discard),	      TEST(test_no_file),
 		TEST(test_full_disk),	      TEST(test_absent),
+		TEST(test_taken_back_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

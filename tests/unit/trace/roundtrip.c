@@ -137,7 +137,8 @@ static const struct trace_end test_end = { .kind = TRACE_SIGNALED,
 					   .tool_cpu_ns = 77,
 					   .target_cpu_ns = 88,
 					   .lost = { [EV_WAKE] = UINT64_MAX },
-					   .nr_unslotted = 3 };
+					   .nr_unslotted = 3,
+					   .nr_unfollowed = 5 };
 
 static struct trace_type type_number(uint32_t i, const char *name)
 {
