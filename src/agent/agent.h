@@ -37,6 +37,8 @@ bool agent_is_vforked(void) HIDDEN; /* is this memory another process's too? */
 void objects_announce(struct wire_lobby *l) HIDDEN;
 void objects_announce_again(struct wire_lobby *l) HIDDEN; /* in a forked child */
 void objects_dlopen_begins(void) HIDDEN;
+void objects_dlclose_begins(void) HIDDEN;
+void objects_dlclose_ends(void) HIDDEN;
 void objects_look(void) HIDDEN; /* before a symbol is resolved; cheap when nothing was loaded */
 long agent_syscall(long nr, long a, long b, long c, long d) HIDDEN;
 uint64_t agent_monotonic_ns(void) HIDDEN;
@@ -104,6 +106,7 @@ void stack_init(
 /* An object whose frames can be walked, and that it is gone. index: of wire_region.objects. */
 void stack_add_object(uint32_t index, const struct patch_object *o) HIDDEN;
 void stack_drop_object(uint32_t index) HIDDEN;
+bool stack_has_object(uint32_t index) HIDDEN;
 bool stack_is_object(uint64_t addr) HIDDEN; /* does one of them lie there? */
 
 /* cfi.c: what the program's own unwind tables say of a call. */
@@ -131,6 +134,7 @@ extern char agent_path[4096] HIDDEN; /* of this library, "" when unknown */
 void interpose_init(void) HIDDEN;
 void exec_init(void) HIDDEN;
 extern void *agent_real_dlopen HIDDEN;
+extern int (*agent_real_dlclose)(void *) HIDDEN;
 void *agent_next(const char *name) HIDDEN; /* dlsym(RTLD_NEXT, name) that does not meet ourselves */
 
 #endif

@@ -6,7 +6,8 @@
  * dlopen is entered by a jump (dl.S), so nobody tells us when it is done; and an object is in the
  * loader's list before it is relocated, when its tables must not be touched. So we look when
  * somebody resolves a symbol: dlsym waits for the loader's lock anyhow, which dlopen holds to its
- * end, and whoever calls into a library has asked for its address first.
+ * end, and whoever calls into a library has asked for its address first. dlclose does not care who
+ * calls it: we do.
  */
 #include "agent/agent.h"
 #include "agent/redirect.h"
@@ -27,12 +28,15 @@ static struct known_object {
 	struct wire_object told; /* as it was announced */
 	const uint64_t *hooked;	 /* a slot that holds our hook, NULL: none */
 	bool is_used, is_seen;
+	bool may_go; /* it was loaded later */
 } known[WIRE_MAX_OBJECTS];
 static uint32_t nr_known, nr_announced, nr_hooked;
 
 static struct wire_lobby *lobby;
 static uint32_t lock;
 static uint64_t nr_begun, nr_looked; /* dlopens: all, and those whose objects we have seen */
+static uint32_t nr_closing;	     /* dlcloses under way */
+static bool must_show;		     /* show_loaded has something to do */
 
 /* The program's own syscall() is interposed; ours must not be seen. */
 long agent_syscall(long nr, long a, long b, long c, long d)
@@ -192,7 +196,8 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *data)
 	copy_path(k->told.path, info->dlpi_name);
 	copy_build_id(&k->told, &k->object);
 	k->is_used = k->is_seen = true;
-	if (!nr_begun) /* what the program began with stays */
+	k->may_go = nr_begun > 0; /* what the program began with stays */
+	if (!k->may_go)
 		stack_add_object(place, &k->object);
 	nr_known += place == nr_known;
 	announce(place);
@@ -207,6 +212,55 @@ static void forget_unloaded(void)
 			stack_drop_object(i);
 		known[i].is_used &= known[i].is_seen;
 		known[i].is_seen = false;
+	}
+}
+
+/* ---- what may be walked ---- */
+
+/*
+ * The stack walk reads the tables of objects that may go. None of those is known to it while a
+ * dlclose is under way; afterwards whatever is still in the loader's list is shown again. The list
+ * is locked here, and dlclose takes its lock before it unmaps anything: so if one begins now,
+ * either it takes from the walk what we give (objects_dlclose_begins), or we see it and do.
+ */
+static int show_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+	uint32_t i = find_place(info);
+
+	if (i >= nr_known || !known[i].is_used || !known[i].hooked || stack_has_object(i))
+		return 0;
+	stack_add_object(i, &known[i].object);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&nr_closing, __ATOMIC_SEQ_CST))
+		stack_drop_object(i);
+	return 0;
+}
+
+/* Whoever has our lock does it in the end: to wait for it here, maybe in a destructor, with the
+ * loader's lock held, could be for ever. */
+static void show_loaded(void)
+{
+	while (__atomic_load_n(&must_show, __ATOMIC_SEQ_CST) &&
+	       !__atomic_exchange_n(&lock, 1, __ATOMIC_SEQ_CST)) {
+		__atomic_store_n(&must_show, false, __ATOMIC_SEQ_CST);
+		dl_iterate_phdr(show_object, NULL);
+		__atomic_store_n(&lock, 0, __ATOMIC_SEQ_CST);
+	}
+}
+
+void objects_dlclose_begins(void)
+{
+	__atomic_fetch_add(&nr_closing, 1, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < WIRE_MAX_OBJECTS; i++)
+		if (__atomic_load_n(&known[i].may_go, __ATOMIC_RELAXED))
+			stack_drop_object(i);
+}
+
+void objects_dlclose_ends(void)
+{
+	if (__atomic_sub_fetch(&nr_closing, 1, __ATOMIC_SEQ_CST) == 0 && core_page.region) {
+		__atomic_store_n(&must_show, true, __ATOMIC_SEQ_CST);
+		show_loaded();
 	}
 }
 
@@ -250,8 +304,6 @@ static void hook_answered(uint32_t i, bool is_again)
 	o->nr_refused = result.nr_refused;
 	if (result.hooked)
 		known[i].hooked = result.hooked;
-	if (result.nr_hooked && !is_again)
-		stack_add_object(i, &known[i].object);
 	if (result.note)
 		r->note = result.note;
 	__atomic_store_n(&o->state, WIRE_OBJECT_DONE, __ATOMIC_RELEASE);
@@ -286,6 +338,8 @@ static void finish(bool is_again)
 	for (uint32_t i = 0; i < nr_known; i++)
 		if (known[i].is_used)
 			hook_answered(i, is_again);
+	if (nr_hooked && !is_again)
+		dl_iterate_phdr(show_object, NULL);
 	if (nr_hooked)
 		go_live(r);
 }
@@ -298,7 +352,7 @@ static void wait_for_loader(void)
 				       : NULL;
 
 	if (self)
-		dlclose(self);
+		agent_real_dlclose(self);
 }
 
 /* All objects of all dlopens that are done. False: others kept coming, some may be half loaded. */
@@ -357,5 +411,6 @@ void objects_look(void)
 	if (core_page.region && core_page.region->state != WIRE_REGION_STOP && tool_is_alive() &&
 	    note_all())
 		finish(false);
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&lock, 0, __ATOMIC_SEQ_CST);
+	show_loaded();
 }

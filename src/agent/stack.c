@@ -82,6 +82,11 @@ void stack_drop_object(uint32_t index)
 		__atomic_store_n(&cache[i], 0, __ATOMIC_RELAXED);
 }
 
+bool stack_has_object(uint32_t index)
+{
+	return objects[index].to != 0;
+}
+
 bool stack_is_object(uint64_t addr)
 {
 	uint32_t nr = __atomic_load_n(&nr_objects, __ATOMIC_ACQUIRE);

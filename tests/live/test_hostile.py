@@ -274,6 +274,16 @@ def to_the_same_place(t, other, follow):
 
 
 @test()
+def code_where_a_library_was(t):
+    """Code that the program makes where a hooked library was unloaded allocates: nobody looks it up in the library. A
+    library that dlclose leaves where it is keeps its places."""
+    lib = t.program("libplugin.so", "dev")
+    compare_plugin(t, [compile_c(t, "loads", "-pthread", "-ldl"), lib, "gone"])
+    places = {os.path.basename(x["spawned_at"] or "nowhere").split(":")[0] for x in user_tasks(t.report())}
+    same("files that spawn", places, {"truth.rs"})
+
+
+@test()
 def forks_in_the_loader(t):
     """With --follow, no child hangs whose parent was in the loader in another thread when it forked."""
     r = both_ways(t, compile_c(t, "forks", "-pthread"), "100", opts=["--follow"])

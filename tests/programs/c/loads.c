@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * loads PLUGIN busy | each NR | all NR | truncate | again [OTHER] | relative: does something
+ * loads PLUGIN busy | each NR | all NR | truncate | again [OTHER] | relative | gone: does something
  * hostile, then loads PLUGIN, runs its tasks and prints their truth.
  *
  * busy: another thread allocates blocks aligned as Tokio's tasks are, all the time. each, all: the
@@ -8,7 +8,9 @@
  * truncate: the file that this process is recorded through, if it is, is made empty. again: PLUGIN,
  * or OTHER, is loaded, looked into and let go before, so that PLUGIN comes to the same place; a
  * child is forked in between. relative: the path is relative to a folder that is left before
- * anybody looks into the library.
+ * anybody looks into the library. gone: PLUGIN is loaded, looked into and let go, and code that was
+ * made where it had been allocates blocks of all sizes that tasks may have; when it is there again,
+ * it is loaded and let go once more, which unloads nothing.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +105,32 @@ static void fork_child(void)
 	fprintf(stderr, "loads: a child ended well: %d\n", status == 0);
 }
 
+/* sub $8, %rsp; mov $posix_memalign, %rax; call *%rax; add $8, %rsp; ret */
+static void allocate_from(void *place)
+{
+	unsigned char code[] = { 0x48, 0x83, 0xec, 8,	 0x48, 0xb8, 0,	   0,	 0, 0,	 0,
+				 0,    0,    0,	   0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3 };
+	int (*fn)(void **, size_t, size_t) = posix_memalign;
+	uintptr_t page = (uintptr_t)place & -4096UL;
+	char *made = mmap((void *)page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (made == MAP_FAILED) {
+		perror("loads: mmap");
+		exit(1);
+	}
+	memcpy(code + 6, &fn, sizeof(fn));
+	memcpy(made, code, sizeof(code));
+	fn = (int (*)(void **, size_t, size_t))(uintptr_t)made;
+	for (size_t size = 128; size <= 128 * 1024; size += 128) {
+		void *block;
+
+		if (fn(&block, 128, size) == 0)
+			free(block);
+	}
+	munmap(made, 4096);
+}
+
 static void *load_relative(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -136,11 +165,15 @@ int main(int argc, char **argv)
 	} else if (strcmp(how, "again") == 0) {
 		before = load_once(argc > 3 ? argv[3] : argv[1]);
 		fork_child();
+	} else if (strcmp(how, "gone") == 0) {
+		allocate_from(load_once(argv[1]));
 	} else if (strcmp(how, "relative") != 0) {
 		load_many(argc > 3 ? atoi(argv[3]) : 1, strcmp(how, "all") == 0);
 	}
 	plugin = strcmp(how, "relative") == 0 ? load_relative(argv[1]) : load(argv[1]);
 	run = dlsym(plugin, "plugin_run");
+	if (strcmp(how, "gone") == 0)
+		dlclose(load(argv[1]));
 	if (before)
 		fprintf(stderr, "loads: same place: %d\n", run == before);
 	((uint64_t(*)(uint32_t))run)(2);
