@@ -103,9 +103,11 @@ uint32_t stack_take_place(uint64_t location) HIDDEN;
 bool stack_holds(uint64_t sp, uint64_t addr) HIDDEN;
 void stack_init(
 	const void *above_main) HIDDEN; /* an address above all frames of the first thread */
-/* An object whose frames can be walked, and that it is gone. index: of wire_region.objects. */
+/* An object whose frames can be walked; that it may go at any moment; that it is gone for good, so
+ * that stacks with the same addresses are others from now on. index: of wire_region.objects. */
 void stack_add_object(uint32_t index, const struct patch_object *o) HIDDEN;
 void stack_drop_object(uint32_t index) HIDDEN;
+void stack_forget_object(uint32_t index) HIDDEN;
 bool stack_has_object(uint32_t index) HIDDEN;
 bool stack_is_object(uint64_t addr) HIDDEN; /* does one of them lie there? */
 

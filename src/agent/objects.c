@@ -159,7 +159,10 @@ static void announce(uint32_t i)
 	nr_announced++;
 }
 
-/* Where the object is known, or may be: its place, that of one that is gone, or a new one. */
+/*
+ * Where the object is known, or may be: its place, that of one that is gone, or a new one. Stacks
+ * that were taken tell of hooked objects by their places, which are theirs for good.
+ */
 static uint32_t find_place(const struct dl_phdr_info *info)
 {
 	uint32_t free = nr_known;
@@ -167,7 +170,7 @@ static uint32_t find_place(const struct dl_phdr_info *info)
 	for (uint32_t i = nr_known; i-- > 0;) {
 		if (is_same_object(&known[i], info))
 			return i;
-		if (!known[i].is_used)
+		if (!known[i].is_used && !known[i].hooked)
 			free = i;
 	}
 	return free;
@@ -204,12 +207,12 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Objects that were unloaded free their places: another may come to the same address. */
+/* Another object may come to the address of one that was unloaded. */
 static void forget_unloaded(void)
 {
 	for (uint32_t i = 0; i < nr_known; i++) {
-		if (!known[i].is_seen)
-			stack_drop_object(i);
+		if (known[i].is_used && !known[i].is_seen && known[i].hooked)
+			stack_forget_object(i);
 		known[i].is_used &= known[i].is_seen;
 		known[i].is_seen = false;
 	}

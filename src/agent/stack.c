@@ -34,6 +34,7 @@ extern const char __ehdr_start[] HIDDEN, etext[] HIDDEN;
 static uint64_t cache[NR_CACHED];
 static struct cfi_object objects[WIRE_MAX_OBJECTS];
 static uint32_t nr_objects;
+static uint64_t nr_forgotten; /* objects whose addresses may mean others now */
 static uint64_t main_top;
 
 void stack_init(const void *above_main)
@@ -80,6 +81,12 @@ void stack_drop_object(uint32_t index)
 	__atomic_store_n(&objects[index].to, 0, __ATOMIC_RELEASE);
 	for (unsigned i = 0; i < NR_CACHED; i++)
 		__atomic_store_n(&cache[i], 0, __ATOMIC_RELAXED);
+}
+
+void stack_forget_object(uint32_t index)
+{
+	stack_drop_object(index);
+	__atomic_fetch_add(&nr_forgotten, 1, __ATOMIC_RELEASE);
 }
 
 bool stack_has_object(uint32_t index)
@@ -255,7 +262,7 @@ static uint32_t find_stack(struct wire_region *r, uint64_t hash, bool *is_new)
 uint32_t stack_take(const uint64_t *frame)
 {
 	struct wire_region *r = core_page.region;
-	uint64_t pcs[WIRE_MAX_FRAMES], hash = 0;
+	uint64_t pcs[WIRE_MAX_FRAMES], hash = __atomic_load_n(&nr_forgotten, __ATOMIC_RELAXED);
 	uint32_t number;
 	unsigned nr;
 	bool is_new;

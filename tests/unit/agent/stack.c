@@ -165,6 +165,26 @@ static void test_numbers(void **state)
 	assert_int_equal(region->stacks[other].nr_frames, region->stacks[first].nr_frames + 1);
 }
 
+/* When an object is gone, another may be at its addresses: the same ones are another stack. */
+static void test_other_object(void **state)
+{
+	uint32_t first = WIRE_NO_STACK;
+
+	for (volatile int i = 0; i < 3; i++) {
+		plain(4);
+		same_as_truth(5);
+		if (i == 0)
+			first = number;
+		assert_true((number == first) == (i < 2));
+		stack_drop_object(0);
+		assert_false(stack_has_object(0));
+		if (i == 1)
+			stack_forget_object(0);
+		stack_add_object(0, &self);
+		assert_true(stack_has_object(0));
+	}
+}
+
 /* No more than the room for it. */
 static void test_deep(void **state)
 {
@@ -335,6 +355,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_shapes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_numbers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_other_object, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_deep, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_signal, set_up, tear_down),
