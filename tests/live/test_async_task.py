@@ -184,3 +184,20 @@ def doctor_knows_whose_version(t):
     file = json.loads(t.run(t.futrace, "doctor", "--json", "--no-cache", program).ok().out)["files"][0]
     seen = {x["name"]: (x["version"][:2], x["seen"]["spawns"]["how"]) for x in file["runtimes"]}
     same("spawns by runtime", seen, {"tokio": ("1.", "exact"), "smol": ("1.", "exact")})
+
+
+@test(cases=[(b, p) for b in ("async-task-dev", "async-task-release", "async-task-lto", "async-task-v0")
+             for p in ("smol", "asyncstd")])
+def waits_for_io(t, build, program):
+    """A thread that waits for I/O or timers is asleep, although it makes its system calls past libc."""
+    prog = t.program(program, build)
+
+    def nr_waits(*opts):
+        t.record(prog, opts=opts).ok()
+        events = (line.split() for line in t.run(t.futrace, "dump", t.path("t.data")).ok().out.splitlines())
+        return sum("sleep" in words and "flags=epoll" in words for words in events)
+
+    check(nr_waits() > 0, "no wait was seen")
+    for w in t.report()["workers"]:
+        check(w["busy_ns"] + w["asleep_ns"] <= t.report()["duration_ns"] * 1.001, f"busier than time goes by: {w}")
+    same("waits that are seen without a redirected function", nr_waits("--no-roots"), 0)
