@@ -31,15 +31,16 @@ class Running:
     """One server on the core of what is measured; what records it stays on the other."""
 
     def __init__(self, tools, place, name, path=None):
-        target = os.path.join(tools.target, "mini-redis" if name == "mini-redis" else "servers", "release")
+        is_redis = name in servers.MINI_REDIS
+        target = os.path.join(tools.target, name if is_redis else "servers", "release")
         self.port = live.free_port()
         argv = ["taskset", "-c", str(place.core)]
-        argv += [os.path.join(target, "mini-redis-server"), "--port", str(self.port)] if name == "mini-redis" else \
+        argv += [os.path.join(target, "mini-redis-server"), "--port", str(self.port)] if is_redis else \
             [os.path.join(target, "on-" + name)]
         if path:
             argv = [tools["futrace"], "record", "-q", "-o", path, "--", *argv]
         self.child = subprocess.Popen(argv, env=place.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-        if name != "mini-redis":
+        if not is_redis:
             self.port = int(re.search(rb":(\d+)$", self.child.stdout.readline().strip())[1])
         self.load = servers.load_of(name)(self.port, CONNECTIONS)
         self.pid = live.children_of(self.child.pid)[0] if path else self.child.pid

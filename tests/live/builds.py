@@ -181,8 +181,8 @@ def stage_programs(target_dir, stage, matrix):
         copy_programs(os.path.join(target_dir, folder), os.path.join(programs, profile))
     for name in ["demo", *VARIANTS, *VARIANTS_SLOW, *("old-" + v for v in OLD + OLD_SLOW), *RUSTS_SLOW, "two"]:
         copy_programs(os.path.join(target_dir, name, "release"), os.path.join(programs, name))
-    for name in ("servers", "mini-redis"):
-        copy_programs(os.path.join(target_dir, name, "release"), os.path.join(programs, "servers"))
+    for name in ("servers", *servers.MINI_REDIS):
+        copy_programs(os.path.join(target_dir, name, "release"), os.path.join(programs, name))
     for name, (profile, _) in ASYNC_TASK.items():
         folder = os.path.join(async_task_dir(target_dir, name), "debug" if profile == "dev" else profile)
         copy_programs(folder, os.path.join(programs, name))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Builds the servers of tests/servers, and mini-redis as its crate has it, and starts them.
 
-mini-redis was published with the lock file of its day; here it is built with one of ours, and so with the newest Tokio.
+mini-redis was published with the lock file of its day, and so with Tokio 1.8. It is built with that and with one of ours, which
+has the newest Tokio.
 """
 import os
 import re
@@ -20,7 +21,8 @@ import load  # noqa: E402
 
 FAST = ("axum", "smol")
 SLOW = ("actix", "tide")
-ALL = (*FAST, *SLOW, "mini-redis")
+MINI_REDIS = {"mini-redis": os.path.join(SERVERS, "mini-redis.lock"), "mini-redis-1.8": None}
+ALL = (*FAST, *SLOW, *MINI_REDIS)
 
 
 def cargo(folder, target_dir, *args):
@@ -28,22 +30,23 @@ def cargo(folder, target_dir, *args):
                    check=True)
 
 
-def build_mini_redis(target_dir):
-    folder = os.path.join(target_dir, "mini-redis", "source")
+def build_mini_redis(target_dir, name, lock):
+    folder = os.path.join(target_dir, name, "source")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(suites.sources()["mini-redis"], folder)
-    shutil.copy(os.path.join(SERVERS, "mini-redis.lock"), os.path.join(folder, "Cargo.lock"))
-    cargo(folder, os.path.join(target_dir, "mini-redis"), "--bin", "mini-redis-server")
+    if lock:
+        shutil.copy(lock, os.path.join(folder, "Cargo.lock"))
+    cargo(folder, os.path.join(target_dir, name), "--bin", "mini-redis-server")
 
 
 def build(target_dir, is_all):
     cargo(SERVERS, os.path.join(target_dir, "servers"), "--features", ",".join(FAST + (SLOW if is_all else ())))
-    if is_all:
-        build_mini_redis(target_dir)
+    for name, lock in MINI_REDIS.items() if is_all else ():
+        build_mini_redis(target_dir, name, lock)
 
 
 def load_of(name):
-    return load.Redis if name == "mini-redis" else load.Http
+    return load.Redis if name in MINI_REDIS else load.Http
 
 
 def is_asleep(pid):
@@ -58,15 +61,15 @@ def is_asleep(pid):
 
 
 class Server:
-    """A running server, alone or recorded."""
+    """A running server, alone or recorded; on a core of its own, if one is given."""
 
-    def __init__(self, t, name, trace=None):
-        if name == "mini-redis":
+    def __init__(self, t, name, trace=None, core=None):
+        argv, self.port = ["taskset", "-c", str(core)] if core is not None else [], None
+        if name in MINI_REDIS:
             self.port = live.free_port()
-            argv = [t.program("mini-redis-server", "servers"), "--port", str(self.port)]
+            argv += [t.program("mini-redis-server", name), "--port", str(self.port)]
         else:
-            self.port = None
-            argv = [t.program(f"on-{name}", "servers")]
+            argv += [t.program(f"on-{name}", "servers")]
         self.process = t.start(t.record_argv(*argv, opts=["-q"], out=trace) if trace else argv)
         if self.port is None:
             self.port = int(re.search(r":(\d+)$", self.process.wait_line("listening"))[1])
