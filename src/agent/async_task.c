@@ -121,6 +121,7 @@ void async_enter(struct async_run *r, uint64_t task, bool is_drop)
 	if (!t)
 		return;
 	state = hold(r, state_addr, is_drop);
+	tell_hole(p, t);
 	r->slot = t;
 	r->run = (struct core_run){ (struct core_run *)t->run, task, 0, state };
 	at = reserve(p, t, EV_RUN_START, EVENT_WORDS_RUN_START, EVENT_WORDS_RUN_END, &limit);
@@ -224,18 +225,15 @@ enum async_last async_leave(struct async_run *r)
 	state_addr = state_of(r->table, r->run.header);
 	if (r->is_held)
 		state = __atomic_load_n((uint64_t *)state_addr, __ATOMIC_ACQUIRE);
-	if (is_current(p, t)) {
+	if (is_current(p, t) && !is_mine(p, t, thread_pointer())) {
+		run_roamed(p, t);
+	} else if (is_current(p, t)) {
 		flags = end_flags_of(r, state);
 		/* The stamp after the look: an end that is a later run's must not seem to come
 		 * before that run began. */
 		if (flags & EF_END_COMPLETE)
 			__asm__ volatile("lfence" ::: "memory");
-		if (r->run.bits & CORE_RECORDED) {
-			write_end(t, &r->run, flags, ticks_now(p));
-		} else {
-			t->run = (uint64_t)r->run.outer;
-			count_lost(t, EV_RUN_END);
-		}
+		end_run(p, t, &r->run, flags);
 	}
 	return r->is_held ? release(state_addr, state) : ASYNC_NOT_LAST;
 }
@@ -268,6 +266,7 @@ const struct async_waker *async_wake(uint64_t task)
 	const struct async_waker *w = async_waker_find(load(table->addr + 8 * CLONE_WAKER), false);
 	uint64_t state_addr = state_of(table, task), state;
 	struct core_page *p = &core_page;
+	const struct core_run *run;
 	struct wire_thread *t;
 
 	if (!state_addr || !p->threads)
@@ -280,7 +279,8 @@ const struct async_waker *async_wake(uint64_t task)
 		return w;
 	if (state & RUNNING) {
 		/* on its own thread it wakes itself, which shows by its next run */
-		if (t->run && ((struct core_run *)t->run)->header == task)
+		run = innermost_run(p, t);
+		if (run && run->header == task)
 			return w;
 		flags |= EF_WAKE_RUNNING;
 	}

@@ -92,6 +92,7 @@ struct core_entry core_enter_slowly(struct core_run *run, uint64_t header, enum 
 
 	if (!t)
 		return (struct core_entry){ table, 0 };
+	tell_hole(p, t);
 	if (reserve(p, t, EV_RUN_START, words, EVENT_WORDS_RUN_END, &limit)) {
 		join_run(t, run, header, CORE_RECORDED);
 		now = ticks_now(p);
@@ -165,24 +166,30 @@ bool core_leave_slowly(struct core_run *run, struct core_entry e)
 
 	if (!t)
 		return false;
-	if (is_current(p, t)) {
+	if (is_current(p, t) && !is_mine(p, t, thread_pointer())) {
+		run_roamed(p, t);
+	} else if (is_current(p, t)) {
 		state = load(run->header + TOKIO_STATE);
 		flags = end_flags(state);
 		/* Who awaits the task may have taken the panic already, and let go of the handle:
 		 * it is lost only if nobody held that when the run began either. */
 		if (has_panicked(run, e.table, t, state))
 			flags |= EF_END_PANICKED | end_flags(run->state & TOKIO_JOIN_INTEREST);
-		if (run->bits & CORE_RECORDED) {
-			write_end(t, run, flags, ticks_now(p));
-		} else {
-			t->run = (uint64_t)run->outer;
-			count_lost(t, EV_RUN_END);
-		}
+		end_run(p, t, run, flags);
 	}
 	return drop_reference(run->header);
 }
 
 /* ---- the other events ---- */
+
+/* Is the task in the innermost run of this thread? Then it wakes itself, which shows by its next
+ * run. */
+static bool is_innermost(const struct core_page *p, const struct wire_thread *t, uint64_t header)
+{
+	const struct core_run *run = innermost_run(p, t);
+
+	return run && run->header == header;
+}
 
 uint64_t core_schedule_slowly(uint64_t header)
 {
@@ -202,7 +209,7 @@ void core_wake_running(uint64_t header)
 	struct wire_thread *t = self(p, EV_WAKE);
 	const struct core_table *table = table_of(header);
 
-	if (!t || !table || (t->run && ((struct core_run *)t->run)->header == header))
+	if (!t || !table || is_innermost(p, t, header))
 		return;
 	put2(p, t, EV_WAKE, EF_WAKE_RUNNING, name_of(header, table));
 }
@@ -221,8 +228,7 @@ void core_wake_tried(uint64_t header)
 	if (!t)
 		return;
 	if (state & TOKIO_RUNNING) {
-		/* on its own thread it wakes itself, which shows by its next run */
-		if (t->run && ((struct core_run *)t->run)->header == header)
+		if (is_innermost(p, t, header))
 			return;
 		flags |= EF_WAKE_RUNNING;
 	}
@@ -321,13 +327,14 @@ struct core_run *core_current_run(void)
 {
 	struct wire_thread *t = self(&core_page, 0);
 
-	return t ? (struct core_run *)t->run : 0;
+	return t ? innermost_run(&core_page, t) : 0;
 }
 
 void core_panic(uint64_t data, uint64_t vtable, bool escapes)
 {
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_PANIC);
+	struct core_run *run;
 	uint64_t *payload;
 
 	if (!t)
@@ -335,8 +342,9 @@ void core_panic(uint64_t data, uint64_t vtable, bool escapes)
 	payload = t->panics[t->nr_panics++ % 3];
 	payload[0] = data;
 	payload[1] = vtable;
-	if (t->run)
-		((struct core_run *)t->run)->bits |= CORE_PANICKED | (escapes ? CORE_ESCAPED : 0);
+	run = innermost_run(p, t);
+	if (run)
+		run->bits |= CORE_PANICKED | (escapes ? CORE_ESCAPED : 0);
 	put1(p, t, EV_PANIC, 0);
 }
 

@@ -75,6 +75,7 @@ struct core_page {
 	const struct wire_lobby *lobby;
 	/* sizes that tasks may have, in units of 128 bytes: a Bloom filter of one hash */
 	uint64_t cell_sizes[16];
+	uint32_t is_roaming; /* runs end on other threads than they began on: see ring.h */
 } __attribute__((aligned(WIRE_PAGE)));
 
 /* Has the tool made a round of late? Signed: its heartbeat may be younger than our look at the

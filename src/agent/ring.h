@@ -112,6 +112,18 @@ static inline struct wire_thread *self(struct core_page *p, unsigned kind)
 	return t;
 }
 
+/*
+ * Stackful coroutines can take a run to another thread. Where that was seen once, nobody can know
+ * which runs of a thread are still on a stack: from then on none is looked at, and no room is kept
+ * for ends.
+ */
+static inline struct core_run *innermost_run(const struct core_page *p, const struct wire_thread *t)
+{
+	return unlikely(__atomic_load_n(&p->is_roaming, __ATOMIC_RELAXED))
+		       ? 0
+		       : (struct core_run *)t->run;
+}
+
 /* ---- rings ---- */
 
 static inline uint64_t *ring_of(const struct core_page *p, const struct wire_thread *t)
@@ -197,11 +209,11 @@ static bool next_segment(struct core_page *p, struct wire_thread *t)
 }
 
 /* Whose ends will need room. */
-static uint64_t nr_open_runs(const struct wire_thread *t)
+static uint64_t nr_open_runs(const struct core_page *p, const struct wire_thread *t)
 {
 	uint64_t nr = 0;
 
-	for (const struct core_run *run = (struct core_run *)t->run; run; run = run->outer)
+	for (const struct core_run *run = innermost_run(p, t); run; run = run->outer)
 		nr += run->bits & CORE_RECORDED;
 	return nr * EVENT_WORDS_RUN_END;
 }
@@ -213,7 +225,7 @@ static uint64_t nr_open_runs(const struct wire_thread *t)
  */
 static NOINLINE uint64_t make_room(struct core_page *p, struct wire_thread *t, unsigned words)
 {
-	uint64_t depth = nr_open_runs(t);
+	uint64_t depth = nr_open_runs(p, t);
 	unsigned nr_lost = t->nr_lost;
 	uint64_t need = words + nr_lost * EVENT_WORDS_LOST + depth;
 
@@ -293,6 +305,57 @@ static inline void put3(struct core_page *p, struct wire_thread *t, unsigned kin
 	publish(t, t->head + 3, limit);
 }
 
+/* ---- runs ---- */
+
+/*
+ * A run that began on the thread of `began` is over on this one, whose ring has no start of it; the
+ * other ring is not ours to write. The stack that the run was on will be gone: who is looking at it
+ * right now, on a thread that has not heard yet, gets some time to finish.
+ */
+static NOINLINE void run_roamed(struct core_page *p, struct wire_thread *began)
+{
+	enum { NR_PAUSES = 1000 };
+	bool is_first = !__atomic_exchange_n(&p->is_roaming, 1, __ATOMIC_SEQ_CST);
+	struct wire_thread *t = self(p, EV_RUN_END);
+
+	__atomic_store_n(&p->fast_threads, (struct wire_thread *)0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&began->has_hole, 1, __ATOMIC_RELEASE);
+	if (t)
+		count_lost(t, EV_RUN_END);
+	for (unsigned i = 0; is_first && i < NR_PAUSES; i++)
+		__builtin_ia32_pause();
+}
+
+/* Before a run begins. A hole ends all runs that are open for whoever reads. */
+static inline void tell_hole(const struct core_page *p, struct wire_thread *t)
+{
+	if (likely(!p->is_roaming) || !t->limit ||
+	    !__atomic_exchange_n(&t->has_hole, 0, __ATOMIC_ACQUIRE))
+		return;
+	count_lost(t, 0);
+	t->limit = t->head; /* so that it is told before anything else */
+}
+
+static void end_run(struct core_page *p, struct wire_thread *t, const struct core_run *run,
+		    unsigned flags)
+{
+	bool is_recorded = run->bits & CORE_RECORDED;
+	uint64_t nr_lost = t->lost[EV_RUN_END];
+
+	if (unlikely(p->is_roaming) && is_recorded) {
+		put1(p, t, EV_RUN_END, flags);
+		if (t->lost[EV_RUN_END] != nr_lost)
+			__atomic_store_n(&t->has_hole, 1, __ATOMIC_RELEASE);
+	} else if (is_recorded) {
+		write_end(t, run, flags, ticks_now(p));
+	} else {
+		t->run = (uint64_t)run->outer;
+		count_lost(t, EV_RUN_END);
+	}
+}
+
+/* ---- threads ---- */
+
 /* A large ring, if there is one left: its number + 1. */
 static uint32_t take_big_ring(const struct wire_lobby *l, struct wire_region *r)
 {
@@ -323,6 +386,7 @@ static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp
 	__atomic_store_n(&t->tail, 0, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < EV_MAX; i++)
 		t->pending_lost[i] = t->lost[i] = 0;
+	t->has_hole = 0;
 	t->life++;
 	t->limit = 0;
 	t->limit = make_room(p, t, EVENT_WORDS_THREAD_START);

@@ -14,6 +14,7 @@ void core_root_start(struct core_run *run, uint64_t key, uint16_t type)
 	*run = (struct core_run){ .header = key, .bits = CORE_ROOT, .state = (uint64_t)t };
 	if (!t)
 		return;
+	tell_hole(p, t);
 	at = reserve(p, t, EV_RUN_START, EVENT_WORDS_RUN_START, EVENT_WORDS_RUN_END, &limit);
 	run->outer = (struct core_run *)t->run;
 	t->run = (uint64_t)run;
@@ -52,18 +53,17 @@ void core_root_end(struct core_run *run, unsigned flags)
 
 	if (!t || !is_current(p, t)) /* not after a fork */
 		return;
-	if (t->run != (uint64_t)run) {
+	if (!is_mine(p, t, thread_pointer())) {
+		run_roamed(p, t);
+		return;
+	}
+	if (t->run != (uint64_t)run && !p->is_roaming) {
 		skip(t, run);
 		return;
 	}
 	if (flags & EF_END_COMPLETE && run->bits & CORE_ESCAPED)
 		flags |= EF_END_PANICKED;
-	if (run->bits & CORE_RECORDED) {
-		write_end(t, run, flags, ticks_now(p));
-	} else {
-		t->run = (uint64_t)run->outer;
-		count_lost(t, EV_RUN_END);
-	}
+	end_run(p, t, run, flags);
 }
 
 void core_root_wake(uint64_t key_and_type, unsigned flags)

@@ -234,7 +234,9 @@ struct wire_thread {
 	uint64_t free_segments; /* producer: a bit for each that may be taken */
 	uint64_t nr_read;	/* producer: segments known to be read to their end */
 	uint64_t segment_words; /* producer: of its ring */
-	uint64_t segment_pad[4];
+	uint32_t has_hole;	/* a run ended elsewhere: the producer shall tell */
+	uint32_t hole_pad;
+	uint64_t segment_pad[3];
 	uint8_t order[WIRE_MAX_SEGMENTS];
 
 	uint32_t pending_lost[EV_MAX]; /* not yet told by a LOST event in the ring */

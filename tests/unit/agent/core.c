@@ -363,6 +363,58 @@ static void test_fork_in_poll(void **state)
 	leave(&run);
 }
 
+static void *leave_elsewhere(void *arg)
+{
+	struct wire_thread *t = my_slot();
+
+	leave(arg);
+	core_thread_stop(t);
+	return t;
+}
+
+/* A coroutine takes a run to another thread: its end is lost, the ring of its own is not touched,
+ * and what was its stack is not looked at again. */
+static void test_roaming(void **state)
+{
+	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = 3 };
+	struct wire_thread *t = my_slot();
+	struct core_run *gone =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct core_run run;
+	uint64_t w[5], head;
+	pthread_t thread;
+	void *other;
+
+	skip_all(t);
+	enter(gone, &task);
+	head = t->head;
+	pthread_create(&thread, NULL, leave_elsewhere, gone);
+	pthread_join(thread, &other);
+	munmap(gone, 4096);
+	assert_int_equal(t->head, head);
+	assert_int_equal(task.state, INITIAL);
+	assert_int_equal(((struct wire_thread *)other)->lost[EV_RUN_END], 1);
+	assert_int_equal(take(t, w), EV_RUN_START);
+
+	core_panic(1, 2, true);
+	assert_null(core_current_run());
+	skip_all(t);
+	for (unsigned i = 0; i < 2 * RING_WORDS; i++) {
+		enter(&run, &task);
+		core_wake_running((uint64_t)&task);
+		leave(&run);
+		if (i == 0) { /* a hole, so that nobody takes the run for one inside the other */
+			assert_int_equal(take(t, w), EV_LOST);
+			assert_int_equal(w[1], 0);
+		}
+		assert_int_equal(take(t, w), EV_RUN_START);
+		assert_int_equal(take(t, w), EV_WAKE);
+		assert_int_equal(take(t, w), EV_RUN_END);
+		assert_int_equal(take(t, w), 0);
+	}
+	assert_int_equal(t->lost[EV_RUN_END], 0);
+}
+
 /* Nobody drains and the tool's heartbeat is old: the agent switches itself off. */
 static void test_tool_gone(void **state)
 {
@@ -487,6 +539,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nested_event, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_fork_in_poll, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_roaming, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_tool_gone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_wake_running, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_instances, set_up, tear_down),
