@@ -135,6 +135,18 @@ void tell_task(struct model *m, const struct model_task *task)
 			m->sinks[i].ops->task(m->sinks[i].sink, task);
 }
 
+/*
+ * Whether events name the tasks of a type by address shows by its first run. If that was lost, a
+ * wake must not make a task of the address. Ids count tasks, so hardly one looks like an address.
+ */
+static bool may_be_addr(const struct model *m, const struct event *ev)
+{
+	enum { LOWEST = 4 << 20, ALIGN = 16 }; /* where programs and their heaps begin */
+	bool has_run = ev->type < m->types.nr && m->types.v[ev->type].places;
+
+	return !has_run && ev->task >= LOWEST && ev->task % ALIGN == 0;
+}
+
 static void feed_wake(struct model *m, const struct thread *thr, const struct event *ev)
 {
 	struct model_key key = key_of(m, ev);
@@ -150,7 +162,8 @@ static void feed_wake(struct model *m, const struct thread *thr, const struct ev
 		w.cause = MODEL_BY_WORKER;
 	if (!t) {
 		/* Such a wake is stamped late and may come when the task is over and forgotten. */
-		if (ev->flags & (EF_WAKE_RUNNING | EF_WAKE_TRIED) || is_by_addr)
+		if (ev->flags & (EF_WAKE_RUNNING | EF_WAKE_TRIED) || is_by_addr ||
+		    may_be_addr(m, ev))
 			return;
 		t = task_new(m, &key);
 		if (is_told(m, t))

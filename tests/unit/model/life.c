@@ -184,6 +184,19 @@ static void test_another_type(void **state)
 	told_release(&told);
 }
 
+/* The first run was lost: an abort tells of no task yet, and no address becomes an id. */
+static void test_woken_before_any_run(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, LOST(10, 0, RUN_START, 1), USE(20, 0, 0x5555000010, EF_WAKE_ABORT),
+	     WAKE(25, 0, 7, 0), RUN(30, 0, 0x5555000010, EF_RUN_DROP), END(40, 0, COMPLETE));
+	assert_int_equal(told.tasks.nr, 2);
+	assert_int_equal(end_of(&told, 1), MODEL_CANCELLED);
+	assert_int_equal(end_of(&told, 7), MODEL_ALIVE);
+	told_release(&told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +209,7 @@ int main(void)
 		cmocka_unit_test(test_queued_again_by_itself),
 		cmocka_unit_test(test_dropped_memory_is_used_at_once),
 		cmocka_unit_test(test_another_type),
+		cmocka_unit_test(test_woken_before_any_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
