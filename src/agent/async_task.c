@@ -153,16 +153,20 @@ static bool holds_panic(const struct async_run *r)
 
 /*
  * Did a panic leave the future of a run that returned? Only tasks that propagate panics have a
- * catch of their own. The output, while nobody has taken it, has the last word.
+ * catch of their own. The output, while nobody has taken it, has the last word. Small metadata of
+ * the program's may lie where the flag is looked for: what is no bool tells nothing, and then the
+ * output alone can prove a panic.
  */
 static bool has_panicked(const struct async_run *r, uint64_t state)
 {
-	bool propagates =
-		r->table->id_off > PROPAGATE_PANIC && *(uint8_t *)(r->run.header + PROPAGATE_PANIC);
+	bool is_output_there = (state & (TASK | CLOSED)) == TASK;
+	uint8_t propagates = r->table->id_off > PROPAGATE_PANIC
+				     ? *(uint8_t *)(r->run.header + PROPAGATE_PANIC)
+				     : 0;
 
 	if (!propagates || !(r->run.bits & CORE_ESCAPED))
 		return false;
-	return (state & (TASK | CLOSED)) != TASK || holds_panic(r);
+	return is_output_there ? holds_panic(r) : propagates == 1;
 }
 
 static unsigned wanted_flag(uint64_t state)
@@ -195,7 +199,9 @@ static unsigned end_flags_of(const struct async_run *r, uint64_t state)
  * Gives our reference back, seen: the state right after the run. Whoever gives the last one back
  * has duties. A run that ends destroys its task at once if nobody else knows it; but a waker or a
  * Task that goes when it is the last one has a task that is not over queued once more, so that its
- * future is dropped. If that happened while we held ours, the duty is ours.
+ * future is dropped. If that happened while we held ours, the duty is ours. If the last one went
+ * after the run gave its own reference back and before we saw the state, it looks as if the run had
+ * been the last: the future is not dropped then. Only a hook on every waker's drop could tell.
  */
 static enum async_last release(uint64_t state_addr, uint64_t seen)
 {

@@ -116,8 +116,8 @@ static unsigned take(unsigned *flags, uint64_t *task)
 	if (mine->tail == mine->head)
 		return 0;
 	*flags = at[0] >> EVENT_KIND_BITS & 31;
-	*task = kind == EV_RUN_END ? 0 : at[1];
-	mine->tail += kind == EV_RUN_END ? 1 : kind == EV_WAKE ? 2 : 3;
+	*task = kind == EV_RUN_END || kind == EV_PANIC ? 0 : at[1];
+	mine->tail += kind == EV_RUN_END || kind == EV_PANIC ? 1 : kind == EV_WAKE ? 2 : 3;
 	return kind;
 }
 
@@ -241,6 +241,40 @@ static void test_panic(void **state)
 	assert_event(RUN_END, EF_END_COMPLETE | EF_END_PANICKED, 0);
 }
 
+static unsigned flags_of_panic(uint8_t propagate, uint64_t after, bool is_output)
+{
+	struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, false);
+	uint64_t *output = &t.words[48 / 8], task;
+	struct async_run r;
+	unsigned flags = 0;
+
+	memcpy((char *)t.words + 32, &propagate, 1);
+	async_enter(&r, (uint64_t)&t, false);
+	core_panic(0x111, 0x222, true);
+	output[0] = is_output ? 0x111 : 0;
+	output[1] = is_output ? 0x222 : 0;
+	*state_of(&t) = COMPLETED | after | 3 * REF;
+	r.has_returned = true;
+	async_leave(&r);
+	assert_int_equal(take(&flags, &task), EV_RUN_START);
+	assert_int_equal(take(&flags, &task), EV_PANIC);
+	assert_int_equal(take(&flags, &task), EV_RUN_END);
+	return flags & EF_END_PANICKED;
+}
+
+/* A panic that the task keeps is its output, or was; a flag that is none proves nothing. */
+static void test_kept_panic(void **state)
+{
+	assert_true(flags_of_panic(1, TASK, true));
+	assert_true(flags_of_panic(1, CLOSED, false));
+	assert_false(flags_of_panic(1, TASK, false));
+	assert_false(flags_of_panic(0, TASK, true));
+	assert_false(flags_of_panic(0, CLOSED, false));
+	assert_true(flags_of_panic(77, TASK, true));
+	assert_false(flags_of_panic(77, TASK, false));
+	assert_false(flags_of_panic(77, CLOSED, false));
+}
+
 /*
  * Nobody else knows a task that waits: async-task destroys it at once, and so do we, since our
  * reference kept it from that.
@@ -307,6 +341,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_drop, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_panic, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_kept_panic, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_unreachable, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_schedule, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_wake, set_up, tear_down),
