@@ -159,6 +159,14 @@ static void fill_places(struct walk *w, struct dwarf_point *to, const struct poi
 	}
 }
 
+static bool has_hits(const struct walk *w)
+{
+	for (size_t i = 0; i < w->nr; i++)
+		if (w->found[i].is_found)
+			return true;
+	return false;
+}
+
 /* The unit is read: puts together what is known of its points. */
 static void finish_unit(struct walk *w)
 {
@@ -196,7 +204,8 @@ void dwarf_find_places(struct dwarf *d, struct dwarf_point *points, size_t nr)
 		if (has_aranges && !wanted[i])
 			continue;
 		walk_unit(&w);
-		finish_unit(&w);
+		if (has_hits(&w)) /* its line table is read for them alone */
+			finish_unit(&w);
 	}
 	free(found);
 	free(wanted);
