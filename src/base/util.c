@@ -76,3 +76,19 @@ bool str_has_suffix(const char *s, const char *suffix)
 
 	return n >= k && memcmp(s + n - k, suffix, k) == 0;
 }
+
+bool str_has_item(const char *list, const char *item, const char *separator)
+{
+	size_t n = strlen(item);
+
+	for (;;) {
+		const char *end = strstr(list, separator);
+		size_t len = end ? (size_t)(end - list) : strlen(list);
+
+		if (len == n && memcmp(list, item, n) == 0)
+			return true;
+		if (!end)
+			return false;
+		list = end + strlen(separator);
+	}
+}

@@ -29,5 +29,7 @@ char *xvasprintf(const char *fmt, va_list ap) PRINTF(1, 0);
 
 bool str_has_prefix(const char *s, const char *prefix);
 bool str_has_suffix(const char *s, const char *suffix);
+/* Is it one of the items that separators stand between? */
+bool str_has_item(const char *list, const char *item, const char *separator);
 
 #endif

@@ -77,7 +77,7 @@ static void scan_text(const char *p, const char *end, const char *crate, struct 
 		p += name;
 		n = version_at(p, end - p);
 		snprintf(version, sizeof(version), "%.*s", (int)n, p);
-		if (n && !is_other && !strstr(versions->s, version))
+		if (n && !is_other && !str_has_item(versions->s, version, " + "))
 			strbuf_addf(versions, "%s%s", versions->len ? " + " : "", version);
 	}
 	free(mark);

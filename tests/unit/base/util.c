@@ -40,6 +40,12 @@ static void test_affixes(void **state)
 	assert_false(str_has_prefix("abc", "b"));
 	assert_true(str_has_suffix("abc", "bc"));
 	assert_true(str_has_suffix("abc", ""));
+	assert_true(str_has_item("1.2.10 + 1.2.1", "1.2.1", " + "));
+	assert_true(str_has_item("1.2.1 + 1.3.0", "1.2.1", " + "));
+	assert_true(str_has_item("1.2.1", "1.2.1", " + "));
+	assert_false(str_has_item("1.2.10 + 11.2.1", "1.2.1", " + "));
+	assert_false(str_has_item("1.2.10 + 1.2.1", "1.2.10 + 1.2.1", " + "));
+	assert_false(str_has_item("", "1.2.1", " + "));
 	assert_true(str_has_suffix("abc", "abc"));
 	assert_false(str_has_suffix("abc", "zabc"));
 	assert_false(str_has_suffix("abc", "b"));
