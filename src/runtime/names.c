@@ -167,7 +167,9 @@ static void name_by_v0(struct finding *f, const struct naming *n, struct found_t
 		    type_args(holder, strlen(holder), args, NAMES_MAX_ARGS) == n->nr_args) {
 			n->set(f, t, args);
 			if (before[0] && strcmp(before, t->name) != 0) {
-				char *both = xasprintf("%s | %s", before, t->name);
+				char *both = str_has_item(before, t->name, " | ")
+						     ? xstrdup(before)
+						     : xasprintf("%s | %s", before, t->name);
 
 				t->name = finding_string(f, both);
 				t->nr_candidates = i + 1;
