@@ -347,40 +347,41 @@ static void finish(bool is_again)
 		go_live(r);
 }
 
-/* Returns when every dlopen that other threads were in is done. */
-static void wait_for_loader(void)
+/*
+ * Returns when every dlopen that other threads were in is done; how many had begun. Not with our
+ * lock held: a constructor that dlopen runs may resolve symbols, and would wait for that.
+ */
+static uint64_t wait_for_loader(void)
 {
-	void *self = agent_real_dlopen ? ((void *(*)(const char *, int))agent_real_dlopen)(
-						 NULL, RTLD_LAZY | RTLD_NOLOAD)
-				       : NULL;
+	uint64_t begun = __atomic_load_n(&nr_begun, __ATOMIC_ACQUIRE);
+	void *self = begun && agent_real_dlopen ? ((void *(*)(const char *, int))agent_real_dlopen)(
+							  NULL, RTLD_LAZY | RTLD_NOLOAD)
+						: NULL;
 
 	if (self)
 		agent_real_dlclose(self);
+	return begun;
 }
 
-/* All objects of all dlopens that are done. False: others kept coming, some may be half loaded. */
-static bool note_all(void)
+/* All objects of the dlopens that are done. False: others have begun, some may be half loaded. */
+static bool note_all(uint64_t begun)
 {
-	for (int i = 0; i < MAX_TRIES; i++) {
-		uint64_t begun = __atomic_load_n(&nr_begun, __ATOMIC_ACQUIRE);
-
-		if (begun)
-			wait_for_loader();
-		dl_iterate_phdr(note_object, NULL);
-		forget_unloaded();
-		if (__atomic_load_n(&nr_begun, __ATOMIC_ACQUIRE) == begun) {
-			__atomic_store_n(&nr_looked, begun, __ATOMIC_RELAXED);
-			return true;
-		}
-	}
-	return false;
+	dl_iterate_phdr(note_object, NULL);
+	forget_unloaded();
+	if (__atomic_load_n(&nr_begun, __ATOMIC_ACQUIRE) != begun)
+		return false;
+	__atomic_store_n(&nr_looked, begun, __ATOMIC_RELAXED);
+	return true;
 }
 
 void objects_announce(struct wire_lobby *l)
 {
 	lobby = l;
-	if (note_all())
-		finish(false);
+	for (int i = 0; i < MAX_TRIES; i++)
+		if (note_all(wait_for_loader())) {
+			finish(false);
+			return;
+		}
 }
 
 void objects_announce_again(struct wire_lobby *l)
@@ -398,22 +399,43 @@ void objects_dlopen_begins(void)
 	__atomic_fetch_add(&nr_begun, 1, __ATOMIC_RELEASE);
 }
 
-void objects_look(void)
+static bool is_heard(void)
+{
+	struct wire_region *r = core_page.region;
+
+	return r && r->state != WIRE_REGION_STOP && tool_is_alive();
+}
+
+/* False: there is nobody to look for. */
+static bool take_lock(void)
 {
 	struct timespec pause = { .tv_nsec = 50000 };
 
-	if (__builtin_expect(__atomic_load_n(&nr_begun, __ATOMIC_RELAXED) == nr_looked, 1))
-		return;
-	/* Whoever resolves a symbol is about to call into what was loaded: not before it is hooked.
-	 */
 	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) {
-		if (!core_page.region || !tool_is_alive())
-			return;
+		if (!is_heard())
+			return false;
 		agent_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0);
 	}
-	if (core_page.region && core_page.region->state != WIRE_REGION_STOP && tool_is_alive() &&
-	    note_all())
-		finish(false);
-	__atomic_store_n(&lock, 0, __ATOMIC_SEQ_CST);
-	show_loaded();
+	return true;
+}
+
+static bool has_looked(void)
+{
+	return __atomic_load_n(&nr_begun, __ATOMIC_RELAXED) ==
+	       __atomic_load_n(&nr_looked, __ATOMIC_RELAXED);
+}
+
+/* Whoever resolves a symbol is about to call into what was loaded: not before it is hooked. */
+void objects_look(void)
+{
+	for (int i = 0; __builtin_expect(!has_looked(), 0) && i < MAX_TRIES && is_heard(); i++) {
+		uint64_t begun = wait_for_loader();
+
+		if (!take_lock())
+			return;
+		if (!has_looked() && is_heard() && note_all(begun))
+			finish(false);
+		__atomic_store_n(&lock, 0, __ATOMIC_SEQ_CST);
+		show_loaded();
+	}
 }

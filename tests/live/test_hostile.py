@@ -274,6 +274,13 @@ def to_the_same_place(t, other, follow):
 
 
 @test()
+def constructor_resolves(t):
+    """A constructor that resolves a symbol while another thread does so, too, waits for nobody who waits for it."""
+    compile_c(t, "constructs", "-shared", "-fPIC", out="constructs.so")
+    compare_plugin(t, [compile_c(t, "loads", "-pthread", "-ldl"), plugin(t), "constructs"])
+
+
+@test()
 def code_where_a_library_was(t):
     """Code that the program makes where a hooked library was unloaded allocates: nobody looks it up in the library. A
     library that dlclose leaves where it is keeps its places."""

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * loads PLUGIN busy | each NR | all NR | truncate | again [OTHER] | relative | gone: does something
- * hostile, then loads PLUGIN, runs its tasks and prints their truth.
+ * loads PLUGIN busy | each NR | all NR | truncate | again [OTHER] | relative | gone | constructs:
+ * does something hostile, then loads PLUGIN, runs its tasks and prints their truth.
  *
  * busy: another thread allocates blocks aligned as Tokio's tasks are, all the time. each, all: the
  * libraries ./many/0.so and so on are loaded and let go, one after the other or all at once.
@@ -10,7 +10,8 @@
  * child is forked in between. relative: the path is relative to a folder that is left before
  * anybody looks into the library. gone: PLUGIN is loaded, looked into and let go, and code that was
  * made where it had been allocates blocks of all sizes that tasks may have; when it is there again,
- * it is loaded and let go once more, which unloads nothing.
+ * it is loaded and let go once more, which unloads nothing. constructs: while another thread
+ * resolves a symbol, ./constructs.so is loaded, whose constructor does so too.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -49,6 +50,21 @@ static void *allocate(void *arg)
 		__atomic_fetch_add(&nr_blocks, 1, __ATOMIC_RELAXED);
 	}
 	return arg;
+}
+
+static void *resolve(void *arg)
+{
+	usleep(100000);
+	return dlsym(RTLD_DEFAULT, "free") ? arg : NULL;
+}
+
+static void construct(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, resolve, NULL);
+	load("./constructs.so");
+	pthread_join(thread, NULL);
 }
 
 static void load_many(int nr, int all)
@@ -165,6 +181,8 @@ int main(int argc, char **argv)
 	} else if (strcmp(how, "again") == 0) {
 		before = load_once(argc > 3 ? argv[3] : argv[1]);
 		fork_child();
+	} else if (strcmp(how, "constructs") == 0) {
+		construct();
 	} else if (strcmp(how, "gone") == 0) {
 		allocate_from(load_once(argv[1]));
 	} else if (strcmp(how, "relative") != 0) {
