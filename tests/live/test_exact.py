@@ -70,7 +70,7 @@ def check_runtimes(rep, mode, stripped=False):
     for x in user_tasks(rep):
         same(f"runtime of {x}", x["runtime"], "tokio")
         # whose pool a closure is on shows by who spawned it: if that was the root, it is not known
-        is_of_root = x["kind"] == "blocking" and x["parent"] is None and len(by_id) > 1
+        is_of_root = x["kind"] == "blocking" and x.get("parent") is None and len(by_id) > 1
         check(x["runtime_id"] in by_id or is_of_root, f"runtime of {x}")
         if x["kind"] == "task" and not stripped:
             same(f"flavour of {x}", by_id[x["runtime_id"]]["flavour"], flavour)
