@@ -29,10 +29,11 @@ static const struct {
 	const char *what, *advice;
 } texts[NR_SLEEP_KINDS] = {
 	[SLEEP_LOCK] = { "waiting for a lock, a channel or a thread of std",
-			 "hold the lock for a shorter time, or use the locks and channels of "
-			 "tokio::sync" },
+			 "hold the lock for a shorter time, or use async locks and channels "
+			 "(as in tokio::sync)" },
 	[SLEEP_TIMED] = { "in thread::sleep or the like",
-			  "use tokio::time::sleep, or move the call to spawn_blocking" },
+			  "await a timer (such as tokio::time::sleep), or move the call to "
+			  "spawn_blocking" },
 	[SLEEP_IO] = { "waiting for I/O", "use the async form of the call, or move it to "
 					  "spawn_blocking" },
 };
