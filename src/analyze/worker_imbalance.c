@@ -3,8 +3,7 @@
  * One worker has more than it can do while the others of its runtime sleep. A worker that is merely
  * busy is none: something must have waited while it ran others, for long and often; a task that
  * gives way keeps nobody waiting, and what waits for a worker that the kernel does not run waits
- * for a CPU. Only workers of multi-threaded runtimes can help each other. (Those of two runtimes of
- * one copy of Tokio are not told apart.)
+ * for a CPU. Only workers of one multi-threaded runtime can help each other.
  */
 #include "analyze/analyses.h"
 #include "base/format.h"
