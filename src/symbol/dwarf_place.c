@@ -146,17 +146,14 @@ static void fill_places(struct walk *w, struct dwarf_point *to, const struct poi
 	to->places = xcalloc(to->nr_places, sizeof(*to->places));
 	to->places[0].file = dwarf_file_name(w->d, w->unit, row->file);
 	to->places[0].line = row->line;
-	for (size_t k = 0; k < to->nr_places; k++) {
+	for (size_t k = 0; k < from->nr_calls; k++) {
 		const struct call *call = &from->calls[from->nr_calls - k - 1];
 
-		if (k == from->nr_calls) {
-			to->places[k].function = function_name(w->d, from->function_off);
-			break;
-		}
 		to->places[k].function = function_name(w->d, call->function_off);
 		to->places[k + 1].file = dwarf_file_name(w->d, w->unit, call->file);
 		to->places[k + 1].line = call->line;
 	}
+	to->places[from->nr_calls].function = function_name(w->d, from->function_off);
 }
 
 static bool has_hits(const struct walk *w)
