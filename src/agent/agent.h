@@ -97,6 +97,13 @@ bool unwind_escapes(struct _Unwind_Exception *exception, const struct core_run *
 /* stack.c: on which stack is a task spawned? Its number, or WIRE_NO_STACK. frame is the frame
  * address of a function of ours that the program called. */
 uint32_t stack_take(const uint64_t *frame) HIDDEN;
+#define TASK_ALIGN 128 /* of a task of Tokio 1.29 and later, or more if its future wants more */
+/* Memory with this alignment was taken; frame: as above. */
+static inline void agent_spawned(void *task, size_t size, const uint64_t *frame)
+{
+	if (core_is_task_size(size))
+		core_spawn((uint64_t)task, size, stack_take(frame));
+}
 /* The same of a place that the program knows itself: the address of a core::panic::Location. */
 uint32_t stack_take_place(uint64_t location) HIDDEN;
 /* Does the address lie on the stack of this thread, above sp? */

@@ -22,8 +22,7 @@
 #include <time.h>
 #include <unwind.h>
 
-#define EXPORT	   __attribute__((visibility("default")))
-#define TASK_ALIGN 128 /* of a task of Tokio 1.29 and later, or more if its future wants more */
+#define EXPORT __attribute__((visibility("default")))
 /* "MOZ\0RUST": std has had it as a number and as bytes in memory order */
 #define RUST_CLASS	 UINT64_C(0x4d4f5a0052555354)
 #define RUST_CLASS_BYTES UINT64_C(0x54535552005a4f4d)
@@ -102,13 +101,6 @@ void interpose_init(void)
 
 /* ---- spawn ---- */
 
-/* Always inlined: the stack begins at the frame of the function that the program called. */
-static inline __attribute__((always_inline)) void spawned(void *task, size_t size)
-{
-	if (core_is_task_size(size))
-		core_spawn((uint64_t)task, size, stack_take(__builtin_frame_address(0)));
-}
-
 EXPORT int posix_memalign(void **out, size_t align, size_t size)
 {
 	int rc;
@@ -116,7 +108,7 @@ EXPORT int posix_memalign(void **out, size_t align, size_t size)
 	NEXT(real_posix_memalign, "posix_memalign");
 	rc = real_posix_memalign(out, align, size);
 	if (align >= TASK_ALIGN && rc == 0)
-		spawned(*out, size);
+		agent_spawned(*out, size, __builtin_frame_address(0));
 	return rc;
 }
 
@@ -127,7 +119,7 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 	NEXT(real_aligned_alloc, "aligned_alloc");
 	p = real_aligned_alloc(align, size);
 	if (align >= TASK_ALIGN && p)
-		spawned(p, size);
+		agent_spawned(p, size, __builtin_frame_address(0));
 	return p;
 }
 

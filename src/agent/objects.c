@@ -269,6 +269,17 @@ void objects_dlclose_ends(void)
 
 /* ---- what the tool answers ---- */
 
+/* What roots need and what spawns need: each all or not at all. */
+static uint32_t redirect_each(const struct patch_object *o, const struct wire_redirect *plan,
+			      uint32_t nr)
+{
+	uint32_t nr_roots = 0;
+
+	while (nr_roots < nr && !wire_is_alloc(plan[nr_roots].kind))
+		nr_roots++;
+	return redirect_all(o, plan, nr_roots) + redirect_all(o, plan + nr_roots, nr - nr_roots);
+}
+
 /* After the start other threads may be running the code: then it stays as it is. */
 static void redirect_answered(uint32_t i, bool is_again)
 {
@@ -283,7 +294,7 @@ static void redirect_answered(uint32_t i, bool is_again)
 	if (is_again)
 		o->nr_redirected = redirect_again(known[i].told.base, plan, o->nr_redirects);
 	else if (!nr_begun)
-		o->nr_redirected = redirect_all(&known[i].object, plan, o->nr_redirects);
+		o->nr_redirected = redirect_each(&known[i].object, plan, o->nr_redirects);
 }
 
 static void hook_answered(uint32_t i, bool is_again)

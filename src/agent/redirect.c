@@ -12,15 +12,43 @@
 #define STEP	  (UINT64_C(1) << 20)
 #define JUMP	  5
 
-/* What lies in our page for each: a way to the hook, and the instructions that were moved. */
+/*
+ * What lies in our page for each: a way to the hook, and the instructions that were moved. A guard,
+ * if there is one, ends where they begin, and decides.
+ */
 struct thunk {
 	uint8_t jump[6]; /* jmp *hook(%rip) */
 	uint8_t pad[2];
 	uint64_t hook;
+	uint8_t guard[16];
 	uint8_t moved[WIRE_MOVED_BYTES + JUMP + 11];
 };
-_Static_assert(sizeof(struct thunk) == 48, "thunk");
+_Static_assert(sizeof(struct thunk) == 64, "thunk");
 _Static_assert(sizeof(struct thunk) * WIRE_MAX_REDIRECTS <= WIRE_PAGE, "all in one page");
+
+/*
+ * All of a program's memory may come from an allocator's function, so what is not aligned like a
+ * task stays here. When a function begins, nobody needs the flags, or rax.
+ */
+#define TO_HOOK ((uint8_t)-offsetof(struct thunk, moved)) /* from the end of the guard */
+static const struct guard {
+	uint8_t nr_bytes;
+	uint8_t bytes[sizeof(((struct thunk *)0)->guard)];
+} guards[NR_ALLOC_KINDS] = {
+	[ALLOC_INDEX(WIRE_ALLOC_MALLOCX)] = {
+		10,
+		{ 0x89, 0xf0,	    /* mov %esi, %eax */
+		  0x83, 0xe0, 0x3f, /* and $63, %eax: the alignment's logarithm */
+		  0x83, 0xf8, 0x06, /* cmp $6, %eax */
+		  0x77, TO_HOOK }, /* ja */
+	},
+	[ALLOC_INDEX(WIRE_ALLOC_ALIGNED)] = {
+		6,
+		{ 0x48, 0x83, 0xfe, 0x7f, /* cmp $127, %rsi */
+		  0x77, TO_HOOK }, /* ja */
+	},
+};
+_Static_assert(TASK_ALIGN == 128, "as in the guards");
 
 struct redirect redirects[WIRE_MAX_REDIRECTS];
 static uint32_t nr_used;
@@ -71,13 +99,30 @@ static void put_jump(uint8_t *at, uint64_t from, uint64_t to)
 	memcpy(at + 1, &distance, sizeof(distance));
 }
 
+static const struct guard *guard_of(const struct wire_redirect *r)
+{
+	static const struct guard none;
+
+	return wire_is_alloc(r->kind) ? &guards[ALLOC_INDEX(r->kind)] : &none;
+}
+
+/* Where calls of the function are to come in. */
+static const uint8_t *entry_of(const struct thunk *t, const struct wire_redirect *r)
+{
+	const struct guard *g = guard_of(r);
+
+	return g->nr_bytes ? t->moved - g->nr_bytes : t->jump;
+}
+
 static void fill_thunk(struct thunk *t, const struct wire_redirect *r, uint64_t addr,
 		       const void *hook)
 {
 	static const uint8_t jump[6] = { 0xff, 0x25, 0x02, 0x00, 0x00, 0x00 };
+	const struct guard *g = guard_of(r);
 
 	memcpy(t->jump, jump, sizeof(jump));
 	t->hook = (uint64_t)hook;
+	memcpy(t->guard + sizeof(t->guard) - g->nr_bytes, g->bytes, g->nr_bytes);
 	memcpy(t->moved, r->bytes, r->nr_bytes);
 	put_jump(t->moved + r->nr_bytes, (uint64_t)t->moved + r->nr_bytes, addr + r->nr_bytes);
 }
@@ -97,11 +142,11 @@ static bool write_code(uint64_t addr, const uint8_t bytes[JUMP])
 	return done;
 }
 
-static bool write_jump(uint64_t addr, const struct thunk *t)
+static bool write_jump(uint64_t addr, const uint8_t *entry)
 {
 	uint8_t jump[JUMP];
 
-	put_jump(jump, addr, (uint64_t)t);
+	put_jump(jump, addr, (uint64_t)entry);
 	return write_code(addr, jump);
 }
 
@@ -111,6 +156,21 @@ static void take_back(uint64_t base, const struct wire_redirect *plan, uint32_t 
 		write_code(base + r->va, r->bytes);
 }
 
+/* There is one hook for each kind of allocator. */
+static bool is_taken(const struct wire_redirect *r)
+{
+	return wire_is_alloc(r->kind) && alloc_moved[ALLOC_INDEX(r->kind)];
+}
+
+/* The function's hook, which is told where its instructions were moved to. */
+static const void *give_hook(uint32_t slot, uint8_t kind, uint8_t *moved)
+{
+	if (!wire_is_alloc(kind))
+		return root_hooks[slot];
+	alloc_moved[ALLOC_INDEX(kind)] = (alloc_fn)moved;
+	return alloc_hooks[ALLOC_INDEX(kind)];
+}
+
 uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *plan, uint32_t nr)
 {
 	struct thunk *page;
@@ -118,7 +178,7 @@ uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *
 	if (!nr || nr > WIRE_MAX_REDIRECTS - nr_used || !is_single_thread())
 		return 0;
 	for (const struct wire_redirect *r = plan; r < plan + nr; r++)
-		if (!agrees(o, r))
+		if (is_taken(r) || !agrees(o, r))
 			return 0;
 	page = map_near(o->base + plan[0].va);
 	if (!page)
@@ -127,7 +187,8 @@ uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *
 		struct redirect *to = &redirects[nr_used + i];
 		uint64_t addr = o->base + plan[i].va;
 
-		fill_thunk(&page[i], &plan[i], addr, root_hooks[nr_used + i]);
+		fill_thunk(&page[i], &plan[i], addr,
+			   give_hook(nr_used + i, plan[i].kind, page[i].moved));
 		*to = (struct redirect){ (hook_fn)page[i].moved, plan[i].flag_off, plan[i].type,
 					 plan[i].kind, addr };
 	}
@@ -136,7 +197,7 @@ uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *
 		return 0;
 	}
 	for (uint32_t i = 0; i < nr; i++)
-		if (!write_jump(o->base + plan[i].va, &page[i])) {
+		if (!write_jump(o->base + plan[i].va, entry_of(&page[i], &plan[i]))) {
 			take_back(o->base, plan, i + 1);
 			return 0;
 		}

@@ -21,6 +21,16 @@ struct redirect {
 extern struct redirect redirects[WIRE_MAX_REDIRECTS] HIDDEN;
 extern const void *const root_hooks[WIRE_MAX_REDIRECTS] HIDDEN; /* hooks_roots.c: one for each */
 
+/*
+ * hooks_alloc.c: one for each kind of allocator, as a process has one. A second of the same kind,
+ * in a library, stays as it is.
+ */
+#define ALLOC_INDEX(kind) ((kind)-WIRE_ALLOC_MALLOCX)
+#define NR_ALLOC_KINDS	  2
+typedef void *(*alloc_fn)(uint64_t, uint64_t);
+extern alloc_fn alloc_moved[NR_ALLOC_KINDS] HIDDEN; /* the function; NULL: none is redirected */
+extern const void *const alloc_hooks[NR_ALLOC_KINDS] HIDDEN;
+
 /* A waker's table whose data is what Tokio keeps in an Arc; its hooks stand in its slots. */
 struct root_waker {
 	uint64_t addr;

@@ -109,7 +109,7 @@ struct wire_object {
 	uint64_t first_table, nr_tables;
 	uint32_t nr_hooked, nr_refused; /* refused: memory did not agree with the plan */
 	uint32_t first_redirect, nr_redirects;
-	uint32_t nr_redirected; /* all of them, or none */
+	uint32_t nr_redirected; /* of roots all or none, and of allocators */
 	uint32_t pad;
 	uint8_t build_id[WIRE_BUILD_ID];
 	char path[WIRE_PATH_MAX]; /* "" for the executable: see /proc/PID/exe */
@@ -163,8 +163,9 @@ static inline int wire_has_place(const struct wire_table *t)
 	return t->kind == WIRE_TABLE_TOKIO && t->id_off && t->stage_off == t->id_off + 16;
 }
 
-/* Functions of Tokio that a root future passes through; see docs/INTERNALS.md. */
+/* See docs/INTERNALS.md. */
 enum wire_redirect_kind {
+	/* functions of Tokio that a root future passes through */
 	WIRE_ROOT_BEGIN = 1, /* RngSeedGenerator::next_seed: a thread enters a runtime, or a runtime
 				is built */
 	WIRE_ROOT_END,	     /* a guard of a thread that entered is dropped */
@@ -174,7 +175,15 @@ enum wire_redirect_kind {
 	/* polling and async-io, which make their system calls themselves: a thread waits for I/O
 	 * and timers; flag_off is the number of the argument that has the timeout */
 	WIRE_DRIVER_WAIT,
+	/* an allocator's function for aligned memory, from which tasks come */
+	WIRE_ALLOC_MALLOCX, /* (size, flags): jemalloc's */
+	WIRE_ALLOC_ALIGNED, /* (size, alignment): mimalloc's */
 };
+
+static inline int wire_is_alloc(unsigned kind)
+{
+	return kind == WIRE_ALLOC_MALLOCX || kind == WIRE_ALLOC_ALIGNED;
+}
 
 /*
  * A function whose first instructions give way to a jump to our hook. They are whole, do not depend

@@ -34,6 +34,33 @@ HOOK(3)
 
 const void *const root_hooks[WIRE_MAX_REDIRECTS] = { hook_0, hook_1, hook_2, hook_3 };
 
+/* lea (%rdi,%rsi),%rax; nop; ret: an allocator that gives size + how */
+static const uint8_t alloc_code[] = { 0x48, 0x8d, 0x04, 0x37, 0x90, 0xc3 };
+enum { ALLOC_MOVED = 5, TASK_SIZE = 384, NOT_A_TASK = 100 };
+
+static struct {
+	uint64_t addr, size, return_address;
+	unsigned nr;
+} spawned;
+
+bool core_is_task_size(uint64_t size)
+{
+	return size == TASK_SIZE || size > UINT64_MAX / 2;
+}
+
+uint32_t stack_take(const uint64_t *frame)
+{
+	spawned.return_address = frame[1];
+	return WIRE_NO_STACK;
+}
+
+void core_spawn(uint64_t addr, uint64_t size, uint32_t stack)
+{
+	spawned.addr = addr;
+	spawned.size = size;
+	spawned.nr++;
+}
+
 static const ElfW(Phdr) phdr = { .p_type = PT_LOAD,
 				 .p_flags = PF_R | PF_X,
 				 .p_filesz = 3 * WIRE_PAGE };
@@ -144,12 +171,60 @@ static void test_redirected(void **state)
 	assert_int_equal(redirect_again(o.base + 1, plan, 2), 0);
 }
 
+/* The hook is to find this function's frame above it. */
+static __attribute__((noinline)) uint64_t allocate(const struct patch_object *o, uint64_t size,
+						   uint64_t how)
+{
+	volatile uint64_t p = (uint64_t)((alloc_fn)o->base)(size, how);
+
+	return p;
+}
+
+/* The parts of an allocator's function that matter: what is told of which call. */
+static void check_alloc(uint8_t kind, uint64_t task_how, uint64_t other_how)
+{
+	struct patch_object o = make(), more = make();
+	struct wire_redirect plan = { .nr_bytes = ALLOC_MOVED, .kind = kind };
+	unsigned nr = spawned.nr;
+
+	memcpy(plan.bytes, alloc_code, ALLOC_MOVED);
+	for (int i = 0; i < 2; i++) {
+		void *text = (void *)(i ? more : o).base;
+
+		assert_int_equal(mprotect(text, WIRE_PAGE, PROT_READ | PROT_WRITE), 0);
+		memcpy(text, alloc_code, sizeof(alloc_code));
+		assert_int_equal(mprotect(text, WIRE_PAGE, PROT_READ | PROT_EXEC), 0);
+	}
+	assert_int_equal(redirect_all(&o, &plan, 1), 1);
+	assert_int_equal(allocate(&o, TASK_SIZE, other_how), TASK_SIZE + other_how);
+	assert_int_equal(allocate(&o, NOT_A_TASK, task_how), NOT_A_TASK + task_how);
+	assert_int_equal(allocate(&o, -task_how, task_how), 0); /* no memory left */
+	assert_int_equal(spawned.nr, nr);
+	assert_int_equal(allocate(&o, TASK_SIZE, task_how), TASK_SIZE + task_how);
+	assert_int_equal(spawned.nr, nr + 1);
+	assert_int_equal(spawned.addr, TASK_SIZE + task_how);
+	assert_int_equal(spawned.size, TASK_SIZE);
+	assert_in_range(spawned.return_address, (uint64_t)allocate, (uint64_t)allocate + 64);
+	/* one of each kind, in a process */
+	assert_int_equal(redirect_all(&more, &plan, 1), 0);
+	assert_memory_equal((void *)more.base, alloc_code, sizeof(alloc_code));
+}
+
+static void test_allocators(void **state)
+{
+	/* MALLOCX_ZERO is 64: no part of the alignment; above an int's bits a register has anything
+	 */
+	check_alloc(WIRE_ALLOC_MALLOCX, 64 | 7, UINT64_C(7) << 32 | 64 | 6);
+	check_alloc(WIRE_ALLOC_ALIGNED, 128, 64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_redirected),
+		cmocka_unit_test(test_allocators),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
