@@ -135,23 +135,37 @@ static uint32_t define_root_type(struct process *p, const struct process_object 
 	return trace_writer_type(p->writer, &type);
 }
 
-static void plan_redirects(struct process *p, const struct process_object *o, struct wire_object *w)
+static void plan_redirect(struct process *p, const struct wire_redirect *r, uint32_t type)
+{
+	struct wire_redirect *to = &p->region->redirects[p->nr_redirects++];
+
+	*to = *r;
+	to->type = type;
+}
+
+static void plan_roots(struct process *p, const struct process_object *o)
 {
 	const struct found_roots *roots = &o->d->roots;
-	uint32_t first = p->nr_redirects, type;
+	uint32_t type;
 
-	w->first_redirect = first;
-	w->nr_redirects = 0;
-	if (p->lobby->no_roots || !roots->nr_redirects ||
-	    roots->nr_redirects > WIRE_MAX_REDIRECTS - first)
+	if (!roots->nr_redirects || roots->nr_redirects > WIRE_MAX_REDIRECTS - p->nr_redirects)
 		return;
 	type = roots->nr_redirects > roots->nr_waits ? define_root_type(p, o) : EVENT_TYPE_NONE;
-	for (uint32_t i = 0; i < roots->nr_redirects; i++) {
-		p->region->redirects[first + i] = roots->redirects[i];
-		p->region->redirects[first + i].type = type;
+	for (uint32_t i = 0; i < roots->nr_redirects; i++)
+		plan_redirect(p, &roots->redirects[i], type);
+}
+
+static void plan_redirects(struct process *p, const struct process_object *o, struct wire_object *w)
+{
+	w->first_redirect = p->nr_redirects;
+	if (!p->lobby->no_roots) {
+		plan_roots(p, o);
+		/* behind the roots': the agent takes each part by itself */
+		for (uint32_t i = 0; i < o->d->nr_allocs; i++)
+			if (p->nr_redirects < WIRE_MAX_REDIRECTS)
+				plan_redirect(p, &o->d->allocs[i].redirect, EVENT_TYPE_NONE);
 	}
-	p->nr_redirects += roots->nr_redirects;
-	w->nr_redirects = roots->nr_redirects;
+	w->nr_redirects = p->nr_redirects - w->first_redirect;
 }
 
 static void answer(struct process *p, struct catalog *c, uint32_t index)

@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Which allocator a file brings with it. A task's memory is seen to be taken only where libc gives
- * it. Symbols may be stripped, but these libraries complain in a text of their own.
+ * Which allocator a file brings with it. A task's memory is seen to be taken where libc gives it,
+ * or a function that symbols name and that can be redirected: the one that Rust's crate for the
+ * allocator calls for aligned memory. It is C code, and no build inlines it. Symbols may be
+ * stripped, but these libraries complain in a text of their own.
  */
 #include <string.h>
 
 #include "runtime/runtime.h"
+#include "symbol/code.h"
+
+static const struct {
+	const char *name, *mark, *function;
+	uint8_t kind; /* enum wire_redirect_kind */
+} known[] = {
+	{ "jemalloc", "<jemalloc>: ", "_rjem_mallocx", WIRE_ALLOC_MALLOCX },
+	{ "mimalloc", "mimalloc: warning: ", "mi_malloc_aligned", WIRE_ALLOC_ALIGNED },
+};
+
+struct match {
+	struct symbol symbol;
+	unsigned nr; /* functions of this name, and others there */
+};
 
 const char *allocator_in(const struct image *img)
 {
-	static const struct {
-		const char *name, *mark;
-	} known[] = {
-		{ "jemalloc", "<jemalloc>: " },
-		{ "mimalloc", "mimalloc: warning: " },
-	};
 	const struct image_section *rodata = image_section(img, ".rodata");
 	const void *data = image_section_data(img, rodata);
 
@@ -22,4 +32,46 @@ const char *allocator_in(const struct image *img)
 		if (memmem(data, rodata->size_bytes, known[i].mark, strlen(known[i].mark)))
 			return known[i].name;
 	return "";
+}
+
+static void look_at(void *arg, const struct symbol *s)
+{
+	struct match *matches = arg;
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (strcmp(s->name, known[i].function) == 0) {
+			matches[i].symbol = *s;
+			matches[i].nr++;
+		}
+}
+
+static void look_for_merged(void *arg, const struct symbol *s)
+{
+	struct match *matches = arg;
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		matches[i].nr += matches[i].nr && s->va == matches[i].symbol.va &&
+				 strcmp(s->name, known[i].function) != 0;
+}
+
+void allocator_find_functions(struct finding *f)
+{
+	struct match matches[ARRAY_SIZE(known)] = { 0 };
+
+	_Static_assert(ARRAY_SIZE(known) == ARRAY_SIZE(f->allocs), "room for each");
+	symtab_each_function(f->img, look_at, matches);
+	if (matches[0].nr || matches[1].nr)
+		symtab_each_function(f->img, look_for_merged, matches);
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		const struct symbol *s = &matches[i].symbol;
+		const uint8_t *code = image_at(f->img, s->va, s->size_bytes);
+		struct wire_redirect r = { .va = s->va, .kind = known[i].kind };
+
+		if (matches[i].nr != 1 || !code)
+			continue;
+		r.nr_bytes = code_movable(code, s->size_bytes, WIRE_MOVED_BYTES);
+		memcpy(r.bytes, code, r.nr_bytes);
+		if (r.nr_bytes)
+			f->allocs[f->nr_allocs++] = (struct found_alloc){ known[i].name, r };
+	}
 }

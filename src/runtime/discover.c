@@ -183,6 +183,8 @@ static void fill(struct discovery *d, struct finding *f, const struct files *fs,
 	d->tables = f->tables.v;
 	d->nr_tables = f->tables.nr;
 	d->roots = f->roots;
+	memcpy(d->allocs, f->allocs, sizeof(d->allocs));
+	d->nr_allocs = f->nr_allocs;
 	climb(d, f, fs);
 }
 

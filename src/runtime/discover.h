@@ -57,6 +57,12 @@ struct found_roots {
 	const char *note;  /* why roots are not seen, or "" */
 };
 
+/* A function of an allocator in the file that gives tasks their memory, and can be redirected. */
+struct found_alloc {
+	const char *allocator; /* as in struct discovery */
+	struct wire_redirect redirect;
+};
+
 struct discovery {
 	const char *path;
 	const char *build_id;	/* hex, "" when there is none */
@@ -74,6 +80,8 @@ struct discovery {
 	struct found_table *tables;
 	uint32_t nr_runtimes, nr_tables;
 	struct found_roots roots;
+	struct found_alloc allocs[2]; /* of jemalloc, of mimalloc */
+	uint32_t nr_allocs;
 };
 
 struct discover_opts {

@@ -25,6 +25,8 @@ struct finding {
 	VEC(struct found_runtime) runtimes;
 	VEC(struct found_table) tables;
 	struct found_roots roots;
+	struct found_alloc allocs[2];
+	uint32_t nr_allocs;
 	const char *mangling; /* of the tables' functions; "" unknown */
 	bool was_named;	      /* there are tables, and names were looked for */
 	bool has_functions;   /* debug info told the name of a table's function */
@@ -47,6 +49,8 @@ extern const struct runtime runtime_tokio, runtime_async_task;
 const struct symtab *finding_symbols(struct finding *f);
 
 const char *allocator_in(const struct image *img);
+/* For a runtime whose tasks are known by their memory. */
+void allocator_find_functions(struct finding *f);
 
 /* A copy of the string that lives as long as the discovery; control bytes are made harmless. */
 const char *finding_string(struct finding *f, const char *s);

@@ -44,17 +44,27 @@ static bool is_old(const struct wire_table *w)
 	return w && w->slot_schedule == WIRE_NO_SLOT;
 }
 
+/* Can the function be redirected by which the allocator in the file gives tasks their memory? */
+static bool is_alloc_seen(const struct discovery *d)
+{
+	for (uint32_t i = 0; i < d->nr_allocs; i++)
+		if (strcmp(d->allocs[i].allocator, d->allocator) == 0)
+			return true;
+	return false;
+}
+
 static struct found_fact spawns(struct finding *f, const struct discovery *d,
 				const struct wire_table *w, unsigned oldest)
 {
 	char *why;
 	struct found_fact fact = { HOW_EXACT, "with parent" };
 
-	if (*d->allocator) {
+	if (*d->allocator && !is_alloc_seen(d)) {
 		why = xasprintf("no parent: %s is inside, and what it gives is not seen",
 				d->allocator);
 		fact = (struct found_fact){ HOW_FIRST_SEEN, finding_string(f, why),
-					    "build it with the system's allocator" };
+					    "build with `strip = false`, or with the "
+					    "system's allocator" };
 		free(why);
 	} else if (is_old(w)) {
 		fact = (struct found_fact){ HOW_FIRST_SEEN,
@@ -66,6 +76,10 @@ static struct found_fact spawns(struct finding *f, const struct discovery *d,
 					    "most tasks begin when first seen, as before Tokio "
 					    "1.29 their memory looks like any other",
 					    "use Tokio 1.29 or later" };
+	} else if (*d->allocator) {
+		why = xasprintf("with parent, by a redirected function of %s", d->allocator);
+		fact.text = finding_string(f, why);
+		free(why);
 	}
 	return fact;
 }

@@ -276,6 +276,7 @@ void tokio_find_roots(struct finding *f)
 		i++;
 	if (i == f->runtimes.nr || !f->runtimes.v[i].nr_tables)
 		return;
+	allocator_find_functions(f);
 	f->roots.runtime = i;
 	symtab_each_function(f->img, look_at, &s);
 	if (s.matches.nr)

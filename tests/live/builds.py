@@ -44,7 +44,9 @@ VARIANTS_SLOW = {
     "prefer-dynamic": ("-C prefer-dynamic -C link-arg=-Wl,-rpath,$ORIGIN", None),
 }
 # What only some of them are needed for.
-MORE = {"unstable": ["--bin", "places"]}
+PLACES = ["--bin", "places"]
+WITH_LINES = ["--config", 'profile.release.debug="line-tables-only"']
+MORE = {"unstable": PLACES, "jemalloc": PLACES + WITH_LINES, "mimalloc": PLACES + WITH_LINES}
 # The programs of async-task: profile and RUSTFLAGS of each build.
 ASYNC_TASK = {
     "async-task-dev": ("dev", None),

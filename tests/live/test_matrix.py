@@ -15,7 +15,6 @@ from live import Failed, check, nr_lost, same, test, total, truth, user_tasks
 BOTH = ("ct", "mt 2")
 BUILDS = ("dev", "release", "lto", "stripped", "relr-v0", "unstable", "jemalloc")
 BUILDS_SLOW = (*PROFILES_SLOW, *VARIANTS_SLOW, RUSTS_SLOW[1])
-NO_SPAWN = ("jemalloc", "mimalloc")  # they do not get a task's memory from libc
 NO_SYMBOLS = ("stripped",)
 NR_RACES = 300
 FIRST_WITH_IDS = 23  # minor version of Tokio
@@ -180,18 +179,32 @@ def build(t, name, mode):
     """However Tokio 1.54.1 was built: tasks, polls, ends and kinds are exact, runs balance, nothing is lost."""
     r = t.record(t.program("exact", name), *mode.split()).ok()
     rep = t.report()
-    if name in NO_SPAWN:
-        same("lost", nr_lost(rep), 0)
-        compare(rep, truth(r.out, "task"), ("polls", "end", "kind"))
-        check(any(x["spawn"] == "first_seen" for x in user_tasks(rep)), "no task is said to be first seen")
-    else:
-        test_exact.check_report(rep, r.out)
+    test_exact.check_report(rep, r.out)
     test_exact.check_runtimes(rep, mode, name in NO_SYMBOLS)
     check_balance(t, rep)
 
 
 test(cases=[(b, m) for b in BUILDS for m in BOTH])(build)
 test(cases=[(b, m) for b in BUILDS_SLOW for m in BOTH], slow=True)(build)
+
+
+def unseen_allocator(t, name, how):
+    """An allocator whose function is not redirected: polls, ends and kinds are exact, of spawns and parents nothing is said."""
+    prog, opts = t.program("exact", name), ["--no-roots"] if how == "unwanted" else []
+    if how == "stripped":
+        t.run("strip", "-o", t.path("exact"), prog).ok()
+        prog = t.path("exact")
+    r = t.record(prog, "mt", "2", opts=opts).ok()
+    rep = t.report()
+    same("lost", nr_lost(rep), 0)
+    compare(rep, truth(r.out, "task"), ("polls", "end", "kind"))
+    same("how spawns are seen", {x["spawn"] for x in user_tasks(rep)}, {"first_seen"})
+    check(not any("parent" in x for x in user_tasks(rep)), "a parent was made up")
+    check_balance(t, rep)
+
+
+test(cases=[("jemalloc", how) for how in ("stripped", "unwanted")])(unseen_allocator)
+test(cases=[("mimalloc", how) for how in ("stripped", "unwanted")], slow=True)(unseen_allocator)
 
 
 def wakes(t, name, mode):
@@ -262,7 +275,7 @@ def two_tokios(t, name, mode):
 DOCTOR = {
     # program, build: allocator, spawns, schedulers, what the text says
     ("exact", "release"): (None, "exact", ["multi_thread", "current_thread"], "block_on exact"),
-    ("exact", "jemalloc"): ("jemalloc", "first_seen", ["multi_thread", "current_thread"], "jemalloc is inside"),
+    ("exact", "jemalloc"): ("jemalloc", "exact", ["multi_thread", "current_thread"], "a redirected function of jemalloc"),
     ("exact", "unstable"): (None, "exact", ["multi_thread", "current_thread"], "tokio_unstable"),
     ("exact", "stripped"): (None, "exact", [], "which tasks are a LocalSet's"),
     ("flavours", "release"): (None, "exact", ["multi_thread", "current_thread", "local"], "local tasks"),
@@ -287,7 +300,7 @@ def doctor(t, program, name):
 
 DOCTOR_SLOW = {
     ("count", "old-1.0.3"): (None, "first_seen", ["multi_thread", "current_thread", "local"], "show as dropped"),
-    ("exact", "mimalloc"): ("mimalloc", "first_seen", ["multi_thread", "current_thread"], "mimalloc is inside"),
+    ("exact", "mimalloc"): ("mimalloc", "exact", ["multi_thread", "current_thread"], "a redirected function of mimalloc"),
     ("exact", "unstable-tracing"): (None, "exact", ["multi_thread", "current_thread"], "1 of the runtime itself"),
     ("exact", "strip-debuginfo"): (None, "exact", ["multi_thread", "current_thread"], "symbols (2 of 4)"),
     ("exact", "non-pie"): (None, "exact", ["multi_thread", "current_thread"], "not PIE"),

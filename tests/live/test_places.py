@@ -27,7 +27,6 @@ def spawned(t, profile, runtime, *options):
     return truth, rep
 
 
-@test(cases=[(p, r) for p in WITH_LINES for r in RUNTIMES])
 def line_of_each(t, profile, runtime):
     """Every task has the line of its own spawn: through JoinSet, helpers, awaits, libraries, odd threads, panics."""
     truth, rep = spawned(t, profile, runtime)
@@ -40,6 +39,10 @@ def line_of_each(t, profile, runtime):
     want = collections.Counter(x["place"] for x in truth.values())
     want.update(x["spawned_at"].split("/tests/programs/")[-1] for x in rep["tasks"] if x["kind"] == "block_on")
     same("tasks by place", rows, dict(want))
+
+
+test(cases=[(p, r) for p in (*WITH_LINES, "jemalloc") for r in RUNTIMES])(line_of_each)
+test(cases=[("mimalloc", r) for r in RUNTIMES], slow=True)(line_of_each)
 
 
 @test(cases=[("release",), ("stripped",)])
@@ -82,6 +85,6 @@ def not_wanted(t):
 
 @test()
 def other_allocator(t):
-    """A program with an allocator of its own: the spawn is not seen, so its place is not known."""
+    """A program with an allocator that nobody knows: the spawn is not seen, so its place is not known."""
     t.record(t.program("ownalloc", "dev"), "ct").ok()
     same("places", {x["spawned_at"] for x in user_tasks(t.report())}, {None})
