@@ -54,6 +54,20 @@ static void look_for_merged(void *arg, const struct symbol *s)
 				 strcmp(s->name, known[i].function) != 0;
 }
 
+static bool plan(const struct image *img, const struct symbol *s, struct wire_redirect *r)
+{
+	const uint8_t *code = image_at(img, s->va, s->size_bytes);
+	unsigned skip;
+
+	if (!code)
+		return false;
+	skip = code_landing(code, s->size_bytes);
+	r->va = s->va + skip;
+	r->nr_bytes = code_movable(code + skip, s->size_bytes - skip, WIRE_MOVED_BYTES);
+	memcpy(r->bytes, code + skip, r->nr_bytes);
+	return r->nr_bytes > 0;
+}
+
 void allocator_find_functions(struct finding *f)
 {
 	struct match matches[ARRAY_SIZE(known)] = { 0 };
@@ -63,15 +77,9 @@ void allocator_find_functions(struct finding *f)
 	if (matches[0].nr || matches[1].nr)
 		symtab_each_function(f->img, look_for_merged, matches);
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		const struct symbol *s = &matches[i].symbol;
-		const uint8_t *code = image_at(f->img, s->va, s->size_bytes);
-		struct wire_redirect r = { .va = s->va, .kind = known[i].kind };
+		struct wire_redirect r = { .kind = known[i].kind };
 
-		if (matches[i].nr != 1 || !code)
-			continue;
-		r.nr_bytes = code_movable(code, s->size_bytes, WIRE_MOVED_BYTES);
-		memcpy(r.bytes, code, r.nr_bytes);
-		if (r.nr_bytes)
+		if (matches[i].nr == 1 && plan(f->img, &matches[i].symbol, &r))
 			f->allocs[f->nr_allocs++] = (struct found_alloc){ known[i].name, r };
 	}
 }

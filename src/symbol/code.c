@@ -56,6 +56,14 @@ static bool jump_target(const struct instruction *i, uint64_t at, uint64_t *targ
 	return true;
 }
 
+unsigned code_landing(const uint8_t *code, size_t nr_bytes)
+{
+	struct instruction i;
+
+	return decode(code, nr_bytes, &i) && i.in.mnemonic == ZYDIS_MNEMONIC_ENDBR64 ? i.in.length
+										     : 0;
+}
+
 unsigned code_movable(const uint8_t *code, size_t nr_bytes, unsigned max)
 {
 	struct instruction i;

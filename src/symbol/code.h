@@ -11,6 +11,12 @@
 #define CODE_JUMP_BYTES 5 /* of a near jump */
 
 /*
+ * How many bytes a function begins with that must stay where pointers to it lead: an endbr64, as C
+ * compilers of some systems put it there. What can be redirected is the code behind it.
+ */
+unsigned code_landing(const uint8_t *code, size_t nr_bytes);
+
+/*
  * How many bytes the first instructions of a function have that can give way to a jump: the fewest
  * whole ones, at least CODE_JUMP_BYTES and at most `max`, none of which depends on where it lies or
  * leaves the straight line, and into whose middle nothing in the function jumps. 0: there are none.

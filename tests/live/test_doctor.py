@@ -34,7 +34,7 @@ def all_rows(t, program, build, nr_runtimes):
     same("wide lines", [line for line in lines if len(line) > WIDTH], [])
 
 
-@test(cases=[("dev",), ("release",), ("profiling",), ("stripped",), ("lto-lines",)])
+@test(cases=[("dev",), ("release",), ("profiling",), ("stripped",), ("lto-lines",), ("jemalloc",)])
 def places_as_said(t, build):
     """It says that places of spawns are seen where a recording has them, and only there."""
     path = t.program("places", build)

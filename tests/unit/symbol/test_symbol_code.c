@@ -93,6 +93,20 @@ static void test_limit(void)
 	check_true(code_movable(p->bytes, p->nr_bytes, 6) == 0);
 }
 
+/* mi_malloc_aligned where the C compiler is told to mark what pointers lead to: the mark stays. */
+static void test_landing(void)
+{
+	static const uint8_t code[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0xc7, 0xc0, 0x60,
+					0xff, 0xff, 0xff, 0x48, 0x89, 0xf2, 0xc3 };
+	unsigned landing = code_landing(code, sizeof(code));
+
+	check_num(landing, 4);
+	check_num(code_movable(code + landing, sizeof(code) - landing, MAX_MOVED), 7);
+	check_num(code_landing(code + landing, sizeof(code) - landing), 0);
+	check_num(code_landing(code, 3), 0);
+	check_num(code_landing(code, 0), 0);
+}
+
 /* Whatever bytes there are: no read behind them, and never more than was asked for. */
 static void test_random(void)
 {
@@ -165,6 +179,7 @@ int main(void)
 {
 	test_prologues();
 	test_limit();
+	test_landing();
 	test_random();
 	test_flags();
 	return check_result();
