@@ -128,6 +128,21 @@ static void test_threads(void **state)
 	told_release(&told);
 }
 
+/* A worker that has not run a task is not of the runtime that its maker works for: that makes
+ * another one just now. One that a task makes, as block_in_place does, is of the task's. */
+static void test_new_worker(void **state)
+{
+	struct told told;
+
+	PLAY_RUNTIMES(&told, 6, OWNED(1, 0, 3), DONE(1, 0, 1, CURRENT), SPAWN(3, 0, 0x2000),
+		      DONE(5, 1, 2, WORKER), OWNED(7, 2, 2), START(7, 2, 3, MULTI, 0),
+		      SPAWN(8, 2, 0x4000), END(9, 2, COMPLETE), DONE(10, 3, 4, WORKER));
+	assert_int_equal(told.threads.v[0].runtime, CURRENT);
+	assert_int_equal(told.threads.v[1].runtime, MODEL_NO_RUNTIME);
+	assert_int_equal(told.threads.v[3].runtime, MULTI);
+	told_release(&told);
+}
+
 /* Where there is one runtime, everything is its; but a LocalSet has no pool. */
 static void test_only_one(void **state)
 {
@@ -147,9 +162,8 @@ static void test_only_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_tasks),
-		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_order),	 cmocka_unit_test(test_tasks),
+		cmocka_unit_test(test_threads),	 cmocka_unit_test(test_new_worker),
 		cmocka_unit_test(test_only_one),
 	};
 
