@@ -32,8 +32,11 @@ void async_task_judge(struct finding *f, const struct discovery *d, const struct
 	facts[FACT_BLOCK_ON] = (struct found_fact){ HOW_NOT, "its future is no task",
 						    "spawn what it does as a task" };
 	facts[FACT_BLOCKING] =
-		(struct found_fact){ HOW_EXACT, "each call; first seen where spawning was "
-						"inlined" };
+		d->rung == RUNG_NOTHING
+			? (struct found_fact){ HOW_SOME, "calls look like any other task",
+					       "build with `strip = false`" }
+			: (struct found_fact){ HOW_EXACT, "each call; first seen where spawning "
+							  "was inlined" };
 	facts[FACT_ENDS] = (struct found_fact){ HOW_EXACT };
 	facts[FACT_PANICS] =
 		(struct found_fact){ HOW_EXACT, "told from those that the program catches" };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * A runtime that futrace knows: one file with one `const struct runtime`, and one line in the array
- * of discover.c. `recognise` adds what it is sure of by structure alone; `name` may then look at
- * symbols and debug info.
+ * of discover.c. `recognise` adds what it is sure of by structure alone; `give_names` may then
+ * look at symbols and debug info.
  */
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H

@@ -8,6 +8,7 @@
 
 /* Tasks have a cache line of their own since this release: that tells their memory from other. */
 #define FIRST_ALIGNED_MINOR	  29
+#define FIRST_ROOTS_MINOR	  29 /* functions that root futures pass through have their names */
 #define FIRST_LOCAL_RUNTIME_MINOR 41
 
 /* Minor versions of the oldest and the newest copy; one that is not known is taken for recent. */
@@ -113,14 +114,41 @@ static struct found_fact kinds(const struct discovery *d, const struct wire_tabl
 	return (struct found_fact){ HOW_EXACT };
 }
 
-static struct found_fact block_on(const struct discovery *d, const struct found_runtime *r)
+static struct found_fact block_on(struct finding *f, const struct discovery *d,
+				  const struct found_runtime *r, unsigned newest)
 {
+	struct found_fact fact = { HOW_EXACT };
+	char *text;
+
+	if (newest < FIRST_ROOTS_MINOR)
+		return (struct found_fact){ HOW_NOT, "before Tokio 1.29 other functions lead to it",
+					    "use Tokio 1.29 or later" };
 	if (d->roots.nr_redirects == d->roots.nr_waits)
 		return (struct found_fact){ HOW_NOT, d->roots.note };
 	if (d->roots.runtime != r - d->runtimes)
 		return (struct found_fact){ HOW_NOT, "only those of the other Tokio are" };
-	return (struct found_fact){ HOW_EXACT,
-				    "by functions that are redirected when the program starts" };
+	if (d->link == ELF_SHARED_OBJECT)
+		return (struct found_fact){ HOW_SOME, "where the program begins with this library, "
+						      "not where it is loaded later" };
+	text = xasprintf("by %u functions that are redirected when the program starts",
+			 d->roots.nr_redirects - d->roots.nr_waits);
+	fact.text = finding_string(f, text);
+	free(text);
+	return fact;
+}
+
+/* When a closure was queued its spawn tells. */
+static struct found_fact blocking(const struct discovery *d, const struct found_fact *spawns)
+{
+	if (d->rung == RUNG_NOTHING)
+		return (struct found_fact){ HOW_SOME, "a worker without tasks looks like a call",
+					    "build with `strip = false`" };
+	if (spawns->how != HOW_EXACT)
+		return (struct found_fact){ HOW_EXACT,
+					    "each call, but how long it waited only where its "
+					    "spawn is seen",
+					    spawns->remedy };
+	return (struct found_fact){ HOW_EXACT, "each call, with the time it waited" };
 }
 
 void tokio_judge(struct finding *f, const struct discovery *d, const struct found_runtime *r,
@@ -140,12 +168,8 @@ void tokio_judge(struct finding *f, const struct discovery *d, const struct foun
 			: (struct found_fact){ HOW_EXACT, "with cause, but for wakes while a task "
 							  "runs: they count as its own" };
 	facts[FACT_PARKS] = (struct found_fact){ HOW_EXACT, "sleeps by futex and epoll" };
-	facts[FACT_BLOCK_ON] = block_on(d, r);
-	facts[FACT_BLOCKING] =
-		d->rung == RUNG_NOTHING
-			? (struct found_fact){ HOW_SOME, "a worker without tasks looks like a call",
-					       "build with `strip = false`" }
-			: (struct found_fact){ HOW_EXACT, "each call, with the time it waited" };
+	facts[FACT_BLOCK_ON] = block_on(f, d, r, newest);
+	facts[FACT_BLOCKING] = blocking(d, &facts[FACT_SPAWNS]);
 	/* Up to some patch releases of 1.8 an abort is a call of shutdown. */
 	facts[FACT_ENDS] =
 		is_old(w) && w->slot_abort == WIRE_NO_SLOT

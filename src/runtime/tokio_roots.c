@@ -208,6 +208,21 @@ static bool is_needed(const struct search *s, unsigned place)
 	return place != DRIVE_INNER || has_inner;
 }
 
+/* Every copy of Tokio has each function. */
+static bool has_copies(const struct search *s)
+{
+	const struct match *first = NULL;
+
+	vec_each (m, &s->matches) {
+		if (m->place != &places[BEGIN])
+			continue;
+		if (first && first->symbol.va != m->symbol.va)
+			return true;
+		first = m;
+	}
+	return false;
+}
+
 static const char *plan(struct finding *f, const struct search *s)
 {
 	static const unsigned needed[] = { BEGIN, PARK, UNPARK, DRIVE, YIELD, DRIVE_INNER };
@@ -215,6 +230,8 @@ static const char *plan(struct finding *f, const struct search *s)
 
 	if (!s->matches.nr)
 		return "it has no symbols: build with `strip = false`, or strip = \"debuginfo\"";
+	if (has_copies(s))
+		return "several copies of Tokio are inside, and which one's they are is not known";
 	if (!find_flag(s, &flag_off))
 		return "how this build of Tokio marks that a root future was woken is not known";
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
