@@ -43,7 +43,7 @@ static const struct opt options[] = {
 	OPT(0, "thresholds", OPT_FLAG, struct report_opts, thresholds, NULL,
 	    "list all analyses and their thresholds"),
 	OPT(0, "task", OPT_STR, struct report_opts, task, "ID",
-	    "the story of one task; RUNTIME:ID where ids repeat"),
+	    "the story of one task; RUNTIME:ID, root:ID where ids repeat"),
 	OPT(0, "json", OPT_FLAG, struct report_opts, json, NULL,
 	    "findings, totals and every task as JSON (schema 1)"),
 	VIEW_OPTIONS(struct report_opts, view),

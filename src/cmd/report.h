@@ -30,6 +30,7 @@ struct report {
 struct report_totals {
 	struct by_type_row all;	     /* of all types */
 	struct by_type_row blocking; /* of closures of the blocking pool */
+	struct by_type_row roots;    /* of root futures */
 	uint64_t wakes;
 	uint64_t nr_threads[3];	  /* by enum model_thread_kind */
 	uint64_t workers_busy_ns; /* of all workers */

@@ -19,6 +19,7 @@
 struct wanted {
 	uint64_t id;
 	uint32_t runtime; /* MODEL_NO_RUNTIME: any */
+	bool is_root;	  /* a root future's: these are counted by themselves */
 };
 
 struct search {
@@ -36,9 +37,14 @@ struct telling {
 	uint64_t nr_skipped;
 };
 
-static bool is_wanted(const struct wanted *w, const struct model_key *key)
+static bool is_wanted(const struct wanted *w, const struct model_task *t)
 {
-	return key->id == w->id && (w->runtime == MODEL_NO_RUNTIME || w->runtime == key->runtime);
+	if (t->key.id != w->id)
+		return false;
+	if (w->is_root)
+		return t->kind == TRACE_BLOCK_ON;
+	return w->runtime == MODEL_NO_RUNTIME ||
+	       (w->runtime == t->key.runtime && t->kind != TRACE_BLOCK_ON);
 }
 
 static struct story *find_story(struct search *s, const struct model_task *t)
@@ -57,7 +63,7 @@ static void search_run(void *sink, const struct model_run *run)
 	struct search *s = sink;
 	struct story *story;
 
-	if (likely(!is_wanted(&s->wanted, &run->task->key)))
+	if (likely(!is_wanted(&s->wanted, run->task)))
 		return;
 	story = find_story(s, run->task);
 	if (story)
@@ -69,7 +75,7 @@ static void search_task(void *sink, const struct model_task *t)
 	struct search *s = sink;
 	struct story *story;
 
-	if (!is_wanted(&s->wanted, &t->key))
+	if (!is_wanted(&s->wanted, t))
 		return;
 	story = find_story(s, t);
 	if (story)
@@ -239,7 +245,8 @@ static int parse_wanted(const char *text, struct wanted *w, struct err *e)
 	char *end;
 
 	errno = 0;
-	if (colon) {
+	w->is_root = str_has_prefix(text, "root:");
+	if (colon && !w->is_root) {
 		runtime = strtoull(text, &end, 10);
 		if (end != colon || *text < '0' || *text > '9')
 			errno = EINVAL;
@@ -247,7 +254,8 @@ static int parse_wanted(const char *text, struct wanted *w, struct err *e)
 	w->id = strtoull(id, &end, 10);
 	w->runtime = MIN(runtime, MODEL_NO_RUNTIME);
 	if (errno || *id < '0' || *id > '9' || *end)
-		return err_set(e, ERR_USAGE, "--task takes ID or RUNTIME:ID, not '%s'", text);
+		return err_set(e, ERR_USAGE, "--task takes ID, RUNTIME:ID or root:ID, not '%s'",
+			       text);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * `futrace report --task=ID`: the story of one task, event by event. Ids repeat across the copies
- * of a runtime, so several tasks may answer; RUNTIME:ID names one.
+ * of a runtime, so several tasks may answer; RUNTIME:ID names one, root:ID a root future.
  */
 #ifndef CMD_REPORT_STORY_H
 #define CMD_REPORT_STORY_H

@@ -43,6 +43,7 @@ void report_totals_init(struct report_totals *t, const struct report *r)
 	*t = (struct report_totals){ 0 };
 	by_type_get_total(analyzer_get_types(r->analyzer), &t->all);
 	by_type_get_kind(analyzer_get_types(r->analyzer), TRACE_BLOCKING, &t->blocking);
+	by_type_get_kind(analyzer_get_types(r->analyzer), TRACE_BLOCK_ON, &t->roots);
 	t->wakes = model_sum_wakes(t->all.wakes);
 	count_threads(t, r);
 	t->lost_sum = recording_get_lost(&r->rec, r->model, t->lost);
@@ -59,6 +60,7 @@ void report_totals_release(struct report_totals *t)
 {
 	by_type_row_release(&t->all);
 	by_type_row_release(&t->blocking);
+	by_type_row_release(&t->roots);
 }
 
 static void add_program(const struct report *r, struct strbuf *out)
@@ -92,6 +94,12 @@ static void add_tasks(const struct report_totals *t, struct strbuf *out)
 		    format_grouped(t->all.polls, a), plural(t->all.polls),
 		    format_grouped(t->wakes, b), plural(t->wakes),
 		    format_grouped(t->all.wakes[MODEL_BY_SELF], c));
+}
+
+static void add_threads(const struct report_totals *t, struct strbuf *out)
+{
+	char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
+
 	strbuf_addf(out, "threads     %s worker%s", format_grouped(t->nr_threads[MODEL_WORKER], a),
 		    plural(t->nr_threads[MODEL_WORKER]));
 	if (t->nr_threads[MODEL_WORKER])
@@ -127,6 +135,19 @@ static void add_blocking(const struct report_totals *t, struct strbuf *out)
 	add_spread(&row->sched, ": queued", out);
 	add_spread(&row->poll, row->sched.nr ? "; ran" : ": ran", out);
 	strbuf_addch(out, '\n');
+}
+
+/* They are no tasks, but are listed and summed up with them. */
+static void add_roots(const struct report_totals *t, struct strbuf *out)
+{
+	uint64_t nr = t->roots.nr_tasks;
+	char a[FORMAT_SIZE], b[FORMAT_SIZE];
+
+	if (nr)
+		strbuf_addf(out, "block_on    %s of these %s, with %s poll%s\n",
+			    format_grouped(nr, a),
+			    nr == 1 ? "is a root future" : "are root futures",
+			    format_grouped(t->roots.polls, b), plural(t->roots.polls));
 }
 
 #define MAX_RUNTIMES 8 /* lines for them */
@@ -336,6 +357,8 @@ void report_totals_text(const struct report *r, const struct report_totals *t, s
 
 	add_program(r, &text);
 	add_tasks(t, &text);
+	add_roots(t, &text);
+	add_threads(t, &text);
 	add_blocking(t, &text);
 	add_runtimes(r, &text);
 	add_lost(r, t, &text);
@@ -401,6 +424,10 @@ void report_totals_json(const struct report *r, const struct report_totals *t, s
 	json_uint(j, "idle_ns", t->all.ns[MODEL_IDLE]);
 	json_uint(j, "unknown_ns", t->all.ns[MODEL_UNKNOWN]);
 	json_blocking(t, j);
+	json_open_object(j, "block_on");
+	json_uint(j, "tasks", t->roots.nr_tasks);
+	json_uint(j, "polls", t->roots.polls);
+	json_close_object(j);
 	json_uint(j, "workers", t->nr_threads[MODEL_WORKER]);
 	json_uint(j, "blocking_threads", t->nr_threads[MODEL_BLOCKING]);
 	json_uint(j, "other_threads", t->nr_threads[MODEL_OTHER]);

@@ -49,7 +49,11 @@ static void add_type(struct story_writer *w, uint16_t type)
 
 static void add_other(struct story_writer *w, const struct model_key *key)
 {
-	strbuf_addf(&w->out->buf, "task %llu ", (unsigned long long)key->id);
+	const struct recording *rec = &w->r->rec;
+	bool is_root = key->type < rec->nr_types && rec->types[key->type].kind == TRACE_BLOCK_ON;
+
+	strbuf_addf(&w->out->buf, "%s %llu ", is_root ? "root" : "task",
+		    (unsigned long long)key->id);
 	add_type(w, key->type);
 }
 
@@ -77,8 +81,9 @@ static void write_head(struct story_writer *w, const struct model_task *t)
 	uint64_t wakes = model_sum_wakes(t->wakes);
 	uint32_t place = recording_place_of(rec, t);
 
-	strbuf_addf(out, "%s%stask %llu", w->is_first ? "" : "\n",
-		    style_on(&w->r->styles, STYLE_NAME), (unsigned long long)t->key.id);
+	strbuf_addf(out, "%s%s%s %llu", w->is_first ? "" : "\n",
+		    style_on(&w->r->styles, STYLE_NAME),
+		    t->kind == TRACE_BLOCK_ON ? "root" : "task", (unsigned long long)t->key.id);
 	if (rec->nr_runtimes > 1 && t->key.runtime < rec->nr_runtimes) {
 		char *name = recording_runtime_name(rec, t->key.runtime);
 
@@ -127,7 +132,7 @@ static void write_spawn(struct story_writer *w, const struct story_event *ev)
 		strbuf_addstr(&w->out->buf, "first seen; its spawn was not recorded");
 		return;
 	}
-	strbuf_addstr(&w->out->buf, "spawned by ");
+	strbuf_addstr(&w->out->buf, w->is_root ? "block_on called by " : "spawned by ");
 	if (ev->has_other)
 		add_other(w, &ev->other);
 	else
@@ -186,9 +191,10 @@ static void write_end(struct story_writer *w, const struct story_event *ev)
 	if (ev->end == MODEL_ALIVE)
 		strbuf_addstr(&w->out->buf, "alive when the recording ended");
 	else
-		strbuf_addf(&w->out->buf, "%s; %s", model_end_name(ev->end),
-			    ev->is_known ? "somebody held its JoinHandle"
-					 : "nobody held its JoinHandle");
+		strbuf_addf(&w->out->buf, "%s%s", model_end_name(ev->end),
+			    w->is_root	   ? ""
+			    : ev->is_known ? "; somebody held its JoinHandle"
+					   : "; nobody held its JoinHandle");
 }
 
 static void write_event(struct story_writer *w, const struct story_event *ev)
@@ -303,6 +309,7 @@ static void put_event(struct story_writer *w, const struct story_event *ev)
 
 void story_write_head(struct story_writer *w, const struct story *s)
 {
+	w->is_root = s->task.kind == TRACE_BLOCK_ON;
 	if (w->is_json) {
 		json_open_object(&w->json, NULL);
 		report_put_task(&w->r->rec, &s->task, &w->json);

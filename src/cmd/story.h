@@ -44,6 +44,7 @@ struct story_writer {
 	struct json json;
 	bool is_json;
 	bool is_first;
+	bool is_root; /* the story is of a root future, which nobody spawned and nobody joins */
 };
 
 void story_writer_init(struct story_writer *w, const struct report *r, struct out *out,

@@ -57,6 +57,21 @@ def each_poll(t, profile, mode):
         check(w["busy_ns"] + w["asleep_ns"] <= rep["duration_ns"] * 1.001, f"a thread is busier than time goes by: {w}")
 
 
+@test(cases=[("mt",), ("ct",)])
+def told_from_tasks(t, mode):
+    """Roots and tasks are numbered apart: each has a story of its own, and the totals say how many are roots."""
+    truth, rep = recorded(t, "release", mode)
+    same("roots in the totals", rep["totals"]["block_on"], {"tasks": len(truth), "polls": sum(x["polls"] for x in truth)})
+    twice = {x["id"] for x in roots_of(rep)} & {x["id"] for x in user_tasks(rep) if x["kind"] != "block_on"}
+    check(twice, "no id is a root's and a task's: nothing is proved")
+    for number in twice:
+        for name, is_root in ((f"root:{number}", True), (f"0:{number}", False)):
+            out = t.run(t.futrace, "report", f"--task={name}", t.path("t.data")).ok().out
+            same(f"stories of {name}", [x.split()[0] for x in out.splitlines() if x.startswith(("root ", "task "))],
+                 ["root" if is_root else "task"])
+            same(f"a JoinHandle in the story of {name}", "JoinHandle" in out, not is_root)
+
+
 @test(cases=[(p, m) for p in PROFILES for m in ("mt", "ct")])
 def waiting_is_no_poll(t, profile, mode):
     """A root that sleeps waits: that is idle, and no poll of it takes as long."""
