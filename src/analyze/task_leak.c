@@ -33,7 +33,7 @@ static const struct threshold thresholds[] = {
 #define FIRST_SHIFT 20 /* about a millisecond */
 /* The median of those that are left is so many times as old as 9 of 10 that ended became. */
 #define MUCH_OLDER  4
-#define PLACE_WIDTH 60
+#define PLACE_WIDTH 30
 
 enum fate { ENDED, DROPPED, LEFT, NR_FATES };
 
