@@ -257,7 +257,6 @@ static void recognise(struct finding *f)
 }
 
 const struct runtime runtime_async_task = {
-	.name = "async-task",
 	.recognise = recognise,
 	.give_names = async_task_give_names,
 	.find_roots = async_task_find_waits,

@@ -34,7 +34,6 @@ struct finding {
 };
 
 struct runtime {
-	const char *name;
 	void (*recognise)(struct finding *f);
 	void (*give_names)(struct finding *f);
 	void (*find_roots)(struct finding *f); /* NULL: they are not seen */

@@ -132,7 +132,6 @@ static void recognise(struct finding *f)
 }
 
 const struct runtime runtime_tokio = {
-	.name = "tokio",
 	.recognise = recognise,
 	.give_names = tokio_give_names,
 	.find_roots = tokio_find_roots,

@@ -38,6 +38,10 @@ static const struct place places[] = {
 	{ "13clone_arc_raw", "tokio::util::wake", "clone_arc_raw", 0 },
 	{ "12wake_arc_raw", "tokio::util::wake", "wake_arc_raw", 0 },
 	{ "12drop_arc_raw", "tokio::util::wake", "drop_arc_raw", 0 },
+	{ "4park5clone", "tokio::runtime::park", "clone", 0 },
+	{ "4park4wake", "tokio::runtime::park", "wake", 0 },
+	{ "4park11wake_by_ref", "tokio::runtime::park", "wake_by_ref", 0 },
+	{ "4park10drop_waker", "tokio::runtime::park", "drop_waker", 0 },
 };
 
 /* indices into places */
@@ -53,6 +57,10 @@ enum {
 	CLONE,
 	WAKE,
 	DROP,
+	PARKER_CLONE,
+	PARKER_WAKE,
+	PARKER_WAKE_BY_REF,
+	PARKER_DROP,
 	NR_PLACES
 };
 _Static_assert(ARRAY_SIZE(places) == NR_PLACES, "an index for each");
@@ -197,7 +205,9 @@ static unsigned add_ends(struct finding *f, const struct search *s)
 	return nr;
 }
 
-/* Newer releases have an inner one that the other two call, which are then inlined here and there.
+/*
+ * Newer releases have an inner one that the other two call, which are then inlined here and there.
+ * unpark may be inlined into the functions of the parker's waker, whose table then tells the same.
  */
 static bool is_needed(const struct search *s, unsigned place)
 {
@@ -205,7 +215,7 @@ static bool is_needed(const struct search *s, unsigned place)
 
 	if (place == DRIVE || place == YIELD)
 		return !has_inner;
-	return place != DRIVE_INNER || has_inner;
+	return (place != DRIVE_INNER || has_inner) && (place != UNPARK || only(s, UNPARK));
 }
 
 /* Every copy of Tokio has each function. */
@@ -255,33 +265,58 @@ static bool is_one_of(const struct search *s, unsigned place, uint64_t va)
 	return false;
 }
 
+#define NR_WAKER_SLOTS 4
+
+/* What stands in a waker's table. */
+struct waker_search {
+	const struct search *s;
+	unsigned slots[NR_WAKER_SLOTS]; /* indices into places */
+};
+
 /*
  * RawWakerVTable of an Arc: clone, wake, wake_by_ref, drop. Whose, the symbols may not tell; the
- * agent knows the scheduler's handles when it sees them.
+ * agent knows the scheduler's handles, and the parkers, when it sees them.
  */
 static bool add_waker(struct finding *f, void *arg, const struct scan_place *at)
 {
-	static const unsigned slots[] = { CLONE, WAKE, WAKE_BY_REF, DROP };
+	const struct waker_search *search = arg;
 	struct found_table t = {
 		.name = "", .scheduler = "", .file = "", .runtime = f->roots.runtime
 	};
 	struct wire_table *w = &t.plan;
 
-	for (unsigned i = 0; i < ARRAY_SIZE(slots); i++) {
+	for (unsigned i = 0; i < NR_WAKER_SLOTS; i++) {
 		w->words[i] = scan_load(at->p + 8 * i);
-		if (!scan_is_code(f, at, i) || !is_one_of(arg, slots[i], w->words[i]))
+		if (!scan_is_code(f, at, i) || !is_one_of(search->s, search->slots[i], w->words[i]))
 			return false;
 	}
 	w->va = at->va;
 	w->kind = WIRE_TABLE_TOKIO_ROOT_WAKER;
-	w->nr_words = ARRAY_SIZE(slots);
-	w->code_mask = (1 << ARRAY_SIZE(slots)) - 1;
+	w->nr_words = NR_WAKER_SLOTS;
+	w->code_mask = (1 << NR_WAKER_SLOTS) - 1;
 	w->type = EVENT_TYPE_NONE;
 	w->slot_wake = 1;
 	w->slot_wake_by_ref = 2;
 	w->slot_poll = w->slot_schedule = w->slot_dealloc = w->slot_shutdown = WIRE_NO_SLOT;
 	vec_push(&f->tables, t);
 	return true;
+}
+
+static const char *add_wakers(struct finding *f, const struct search *s)
+{
+	struct waker_search arc = { s, { CLONE, WAKE, WAKE_BY_REF, DROP } };
+	struct waker_search parker = {
+		s, { PARKER_CLONE, PARKER_WAKE, PARKER_WAKE_BY_REF, PARKER_DROP }
+	};
+	size_t nr = f->tables.nr;
+
+	if (!only(s, UNPARK)) {
+		scan_tables(f, NR_WAKER_SLOTS, add_waker, &parker);
+		if (f->tables.nr == nr)
+			return "who wakes them cannot be seen";
+	}
+	scan_tables(f, NR_WAKER_SLOTS, add_waker, &arc);
+	return "";
 }
 
 void tokio_find_roots(struct finding *f)
@@ -299,9 +334,9 @@ void tokio_find_roots(struct finding *f)
 	if (s.matches.nr)
 		symtab_each_function(f->img, look_for_merged, &s);
 	f->roots.note = plan(f, &s);
+	if (!*f->roots.note)
+		f->roots.note = add_wakers(f, &s);
 	if (*f->roots.note)
 		f->roots.nr_redirects = 0; /* ours are the first */
-	else
-		scan_tables(f, 4, add_waker, &s);
 	vec_release(&s.matches);
 }
