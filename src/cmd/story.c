@@ -105,7 +105,8 @@ static void write_head(struct story_writer *w, const struct model_task *t)
 		strbuf_addstr(out, style_off(&w->r->styles));
 	}
 	if (place != RECORDING_NO_PLACE) {
-		strbuf_addf(out, "\nspawned at %s", style_on(&w->r->styles, STYLE_DETAIL));
+		strbuf_addf(out, "\n%s at %s", t->kind == TRACE_BLOCK_ON ? "block_on" : "spawned",
+			    style_on(&w->r->styles, STYLE_DETAIL));
 		shorten_place(out, w->r->rec.places[place].file, w->r->rec.places[place].line, 60);
 		strbuf_addstr(out, style_off(&w->r->styles));
 	}
