@@ -57,8 +57,8 @@ static void pass_odd_run(void *sink, const struct model_run *run)
 	if (likely(run->end_ns - run->start_ns < a->odd_run_ns && run->sched_ns < a->odd_sched_ns &&
 		   !run->blocked_ns && run->task->kind != TRACE_BLOCKING))
 		return;
-	/* a root may block: it is its thread's own affair */
-	if (run->task->kind == TRACE_BLOCK_ON)
+	/* a root may block where that is its thread's own affair */
+	if (run->is_alone)
 		return;
 	for (size_t i = 0; i < a->nr_odd_sinks; i++)
 		a->odd_sinks[i].tell(a->odd_sinks[i].state, run);

@@ -111,11 +111,14 @@ static void add_severity(const struct report *r, enum severity s, struct strbuf 
 static void add_origin(const struct report *r, const struct finding *f, struct strbuf *out)
 {
 	uint32_t tid = recording_thread_tid(&r->rec, f->thread);
+	bool is_root =
+		f->task.type < r->rec.nr_types && r->rec.types[f->task.type].kind == TRACE_BLOCK_ON;
 	char a[FORMAT_SIZE];
 
 	strbuf_addf(out, "  [%s", f->analysis->name);
 	if (f->has_task)
-		strbuf_addf(out, ", task %llu", (unsigned long long)f->task.id);
+		strbuf_addf(out, ", %s %llu", is_root ? "root" : "task",
+			    (unsigned long long)f->task.id);
 	if (f->span_ns || f->time_ns)
 		strbuf_addf(out, " at %s", format_span(f->time_ns, a));
 	if (r->verbose && f->thread != MODEL_NO_THREAD)

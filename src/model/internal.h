@@ -122,6 +122,8 @@ struct thread {
 	bool is_asleep;
 	bool was_seen;
 	bool ran_worker, ran_blocking;
+	uint64_t task_ns; /* when a task last began to run here, outside of any other run; 0: never
+			   */
 	/*
 	 * Runs of root futures that are over although their ends are yet to come, by the depth of
 	 * the stack at which those will come: a worker's own, which is none, and one whose thread

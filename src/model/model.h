@@ -105,6 +105,7 @@ struct model_run {
 	bool is_gap_known;   /* idle_ns and sched_ns are all that came before it */
 	bool is_first;	     /* the task's first run, as far as is known */
 	bool is_off_worker;  /* block_in_place: another thread took its worker over meanwhile */
+	bool is_alone;	     /* a root's whose thread runs no tasks: nobody waits for its end */
 	bool is_open;	     /* the recording ended first */
 	bool is_panicked; /* a panic began in it, or ended it, and was perhaps printed meanwhile */
 	/* It was cut to fit its task's other runs, and no longer holds all that its thread did in

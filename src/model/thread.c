@@ -137,6 +137,8 @@ static void begin_run(struct model *m, struct thread *thr, const struct event *e
 	if (!thr->ran_worker || (run.depth == 1 && !is_helper(m, thr->stack.v[0].key.type)))
 		learn_kind(m, thr, f);
 	note_place(m, thr, f);
+	if (!run.depth && !ev->flags && kind_of(m, f->key.type) <= TRACE_LOCAL)
+		thr->task_ns = m->now;
 	if (unlikely(f->key.runtime != thr->pub.runtime || !thr->is_runtime_sure))
 		runtime_learn(m, thr, f);
 	if (run.depth)
@@ -189,6 +191,13 @@ static void place_run(const struct model *m, struct run_ref ref, struct model_ru
 	}
 }
 
+/* A root keeps tasks waiting if its thread has run any since it began: as current_thread does. */
+static bool is_alone(const struct model *m, const struct task *t)
+{
+	return is_root(m, t->pub.key.type) && t->run.thread < m->threads.nr &&
+	       m->threads.v[t->run.thread].task_ns <= t->pub.spawn_ns;
+}
+
 void thread_tell_run(struct model *m, struct task *t, uint64_t end, bool is_open)
 {
 	const struct turn *turn = run_turn(t);
@@ -206,6 +215,7 @@ void thread_tell_run(struct model *m, struct task *t, uint64_t end, bool is_open
 		.is_gap_known = !turn->is_unknown,
 		.is_first = t->is_first_run,
 		.is_off_worker = t->is_off_worker,
+		.is_alone = is_alone(m, t),
 		.is_open = is_open,
 		.is_panicked = t->over_flags & EF_END_PANICKED,
 	};

@@ -98,8 +98,9 @@ class Facts:
         return groups.items()
 
     def on_worker(self):
-        """Runs that hold a worker: no closures of the blocking pool, no root futures, and none in block_in_place."""
-        return [r for r in self.runs if r.life.kind not in OFF_WORKERS and not r.is_off_worker]
+        """Runs that hold a worker: no closures of the blocking pool, none in block_in_place, and root futures only where
+        their thread runs tasks, too."""
+        return [r for r in self.runs if r.life.kind != "blocking" and not r.is_alone and not r.is_off_worker]
 
     def is_costly(self, ns):
         """5 % of the time that all workers together have."""
@@ -268,7 +269,7 @@ def find_holders(f):
     harms = collections.defaultdict(Harm)
     past = collections.defaultdict(list)
     for run in f.runs:
-        if run.life.kind in OFF_WORKERS:
+        if run.life.kind == "blocking" or run.is_alone:
             continue
         if run.is_poll and run.is_known and wait_of(run) >= limit:
             latest = since(past[run.tid][-1024:], run.start - wait_of(run))

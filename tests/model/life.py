@@ -50,6 +50,8 @@ class Told:
         self.slept_in = set().union(*(what for _, what in slept))
         self.seq = life.s.now
         self.is_panicked = "panicked" in flags or run.has_panic
+        # a root whose thread runs no tasks keeps nobody waiting
+        self.is_alone = life.kind == "block_on" and run.task_time <= life.begin
 
     @property
     def is_poll(self):

@@ -22,6 +22,7 @@ class Thread:
         self.ran_blocking = False
         self.runtime, self.is_runtime_sure = None, False
         self.instance = None  # the runtime that owns what it runs now
+        self.task_time = 0  # when a task last began here, outside of any other run
 
 
 class Stream:
@@ -155,7 +156,8 @@ class Stream:
         if ev.addr in self.waiting:
             parent, tid = self.waiting[ev.addr]
             maker = parent.runtime if parent else None
-            maker = self.threads[tid].runtime if maker is None else maker
+            if maker is None and self.rec.type_of(ev.type)["kind"] != "helper":
+                maker = self.threads[tid].runtime  # who makes a worker makes its runtime, too
         return maker if fits(maker) and maker not in self.rec.sets else mine
 
     def learn_runtime(self, ev, thr, run):
@@ -223,6 +225,9 @@ class Stream:
         self.learn(ev, thr, type_)
         self.note_place(ev, thr, run)
         self.learn_runtime(ev, thr, run)
+        run.task_time = thr.task_time
+        if not thr.stack and not ev.flags and self.rec.type_of(type_)["kind"] in ("task", "local"):
+            thr.task_time = ev.time
         thr.stack.append(run)
         thr.runs.append(run)
         if "finished" in ev.flags:

@@ -12,7 +12,7 @@ static const struct trace_runtime copies[] = { { 0, "tokio", "1.54.1" }, { 1, "s
 static const struct trace_instance instances[] = {
 	{ 0 }, { SET, 9 }, { MULTI, 3 }, { CURRENT, 5 }, { 99, 1 }, { 0 },
 };
-enum { CLOSURE = OTHER + 1, WORKER };
+enum { CLOSURE = OTHER + 1, WORKER, ROOT };
 static const struct trace_type types[] = {
 	[MULTI] = { .runtime = 0, .name = "a", .scheduler = "multi_thread" },
 	[CURRENT] = { .runtime = 0, .name = "b", .scheduler = "current_thread" },
@@ -20,6 +20,7 @@ static const struct trace_type types[] = {
 	[OTHER] = { .runtime = 1, .name = "d", .scheduler = "" },
 	[CLOSURE] = { .runtime = 0, .kind = TRACE_BLOCKING, .name = "e", .scheduler = "blocking" },
 	[WORKER] = { .runtime = 0, .kind = TRACE_HELPER, .name = "f", .scheduler = "blocking" },
+	[ROOT] = { .runtime = 0, .kind = TRACE_BLOCK_ON, .name = "g", .scheduler = "" },
 };
 
 #define OWNED(t, th, nr)                                              \
@@ -143,6 +144,29 @@ static void test_new_worker(void **state)
 	told_release(&told);
 }
 
+/* A root keeps others waiting where its thread runs tasks as well, not where it did so before. */
+static void test_root_alone(void **state)
+{
+	static const bool want[] = { true, false, true, true };
+	struct told told;
+	size_t nr = 0;
+
+	PLAY_RUNTIMES(&told, 6, SPAWN(1, 0, 0x7f00), START_AT(1, 0, 0x7f00, ROOT, 0x7f00, 0),
+		      END(2, 0, 0), OWNED(3, 0, 3), DONE(3, 0, 1, CURRENT),
+		      START_AT(5, 0, 0x7f00, ROOT, 0x7f00, 0), END(6, 0, COMPLETE),
+		      SPAWN(7, 0, 0x7e00), START_AT(7, 0, 0x7e00, ROOT, 0x7e00, 0), END(8, 0, 0),
+		      OWNED(9, 1, 2), DONE(9, 1, 2, MULTI),
+		      START_AT(11, 0, 0x7e00, ROOT, 0x7e00, 0), END(12, 0, COMPLETE));
+	vec_each (r, &told.runs)
+		if (r->thread == 0 && r->start_ns != 3) {
+			assert_true(nr < ARRAY_SIZE(want));
+			assert_int_equal(r->is_alone, want[nr]);
+			nr++;
+		}
+	assert_int_equal(nr, ARRAY_SIZE(want));
+	told_release(&told);
+}
+
 /* Where there is one runtime, everything is its; but a LocalSet has no pool. */
 static void test_only_one(void **state)
 {
@@ -162,9 +186,9 @@ static void test_only_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),	 cmocka_unit_test(test_tasks),
-		cmocka_unit_test(test_threads),	 cmocka_unit_test(test_new_worker),
-		cmocka_unit_test(test_only_one),
+		cmocka_unit_test(test_order),	   cmocka_unit_test(test_tasks),
+		cmocka_unit_test(test_threads),	   cmocka_unit_test(test_new_worker),
+		cmocka_unit_test(test_root_alone), cmocka_unit_test(test_only_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
