@@ -9,7 +9,7 @@
  */
 #include "agent/redirect.h"
 
-#define MAX_NESTED 4
+#define MAX_NESTED 8
 #define NR_WAITING 256 /* a power of two */
 #define NR_TRIES   8
 #define HANDLE_MAX 4096 /* bytes of a scheduler's handle, at most */
@@ -27,7 +27,7 @@ struct root {
 /* Of each thread. Initial-exec, as my_slot in hooks.c. */
 static __thread struct {
 	struct root roots[MAX_NESTED];
-	unsigned nr, nr_drives;
+	unsigned nr, nr_drives, nr_builds;
 } mine __attribute__((tls_model("initial-exec")));
 
 /*
@@ -142,7 +142,7 @@ static void begin(uint64_t seed, const uint64_t *frame, const struct redirect *h
 	struct root *r;
 
 	/* who builds a runtime asks for a seed as well, and has the generator on the stack */
-	if (!core_page.threads || stack_holds((uint64_t)frame, seed))
+	if (!core_page.threads || mine.nr_builds || stack_holds((uint64_t)frame, seed))
 		return;
 	/* the end of one whose frame is gone was not seen */
 	while ((r = innermost()) && r->frame <= key)
@@ -160,13 +160,17 @@ static void begin(uint64_t seed, const uint64_t *frame, const struct redirect *h
 
 /*
  * A guard lies in the frame that entered the runtime, or above. One that lies below is of somebody
- * who entered another meanwhile.
+ * who entered another meanwhile, one that lies elsewhere was kept by Handle::enter's caller. So may
+ * be one that lies above, in the root future itself: but that is dropped by its poll, from further
+ * down the stack than the runtime was entered.
  */
-static void end(uint64_t guard, const uint64_t *frame)
+static void end(uint64_t guard, const uint64_t *frame, const struct redirect *how)
 {
 	struct root *r = innermost();
 
-	if (!r || (stack_holds((uint64_t)frame, guard) && guard < r->frame))
+	if (!r || guard < r->frame || !stack_holds((uint64_t)frame, guard))
+		return;
+	if (how->flag_off && (uint64_t)(frame + 2) < r->frame)
 		return;
 	finish(r);
 }
@@ -214,6 +218,8 @@ static struct root *drives(uint64_t handle)
 
 static void driven(struct root *r, uint64_t handle, const struct redirect *how, bool was_woken)
 {
+	if (!mine.nr_drives) /* forked meanwhile */
+		return;
 	mine.nr_drives--;
 	if (!r || !*(volatile uint8_t *)(handle + how->flag_off))
 		return;
@@ -241,6 +247,8 @@ static void after(struct call *c)
 		driven(c->root, c->handle, c->how, c->was_woken);
 	else if (c->how->kind == WIRE_DRIVER_WAIT)
 		core_awake(c->asleep);
+	else if (c->how->kind == WIRE_RUNTIME_BUILD)
+		mine.nr_builds -= mine.nr_builds > 0;
 	else if (c->root)
 		start(c->root);
 }
@@ -256,7 +264,7 @@ static inline __attribute__((always_inline)) void before(struct call *c, const u
 		begin(args[0], frame, c->how);
 		break;
 	case WIRE_ROOT_END:
-		end(args[0], frame);
+		end(args[0], frame, c->how);
 		break;
 	case WIRE_ROOT_PARK:
 		c->root = parks(args[0], frame);
@@ -268,6 +276,9 @@ static inline __attribute__((always_inline)) void before(struct call *c, const u
 		c->handle = args[2];
 		c->root = drives(c->handle);
 		c->was_woken = c->root && *(volatile uint8_t *)(c->handle + c->how->flag_off);
+		break;
+	case WIRE_RUNTIME_BUILD:
+		mine.nr_builds++;
 		break;
 	case WIRE_DRIVER_WAIT:
 		/* seconds and nanoseconds; without a timeout the latter are more than a second's */
@@ -361,5 +372,5 @@ bool root_waker_is_hook(uint64_t word)
 
 void roots_forget(void)
 {
-	mine.nr = mine.nr_drives = 0;
+	mine.nr = mine.nr_drives = mine.nr_builds = 0;
 }

@@ -32,6 +32,10 @@ static const struct place places[] = {
 	  WIRE_ROOT_END },
 	{ "SetCurrentGuard", "tokio::runtime::context::current::SetCurrentGuard", "drop",
 	  WIRE_ROOT_END },
+	/* a runtime is built: where this is inlined, the builder most likely lies on the stack */
+	{ "7Builder5build", "tokio::runtime::builder::Builder", "build", WIRE_RUNTIME_BUILD },
+	{ "7Builder11build_local", "tokio::runtime::builder::Builder", "build_local",
+	  WIRE_RUNTIME_BUILD },
 	/* where the flag is: unoptimised code has the first, all other the second */
 	{ "11reset_woken", "tokio::runtime::scheduler::current_thread::Handle", "reset_woken", 0 },
 	{ "19wake_by_ref_arc_raw", "tokio::util::wake", "wake_by_ref_arc_raw", 0 },
@@ -52,7 +56,11 @@ enum {
 	DRIVE,
 	YIELD,
 	DRIVE_INNER,
-	RESET_WOKEN = 8,
+	ENTERED_DROP,
+	CURRENT_DROP,
+	BUILD,
+	BUILD_LOCAL,
+	RESET_WOKEN,
 	WAKE_BY_REF,
 	CLONE,
 	WAKE,
@@ -201,8 +209,18 @@ static unsigned add_ends(struct finding *f, const struct search *s)
 
 	vec_each (m, &s->matches)
 		if (m->place->kind == WIRE_ROOT_END && !m->is_merged)
-			nr += add(f, m, 0);
+			nr += add(f, m, m->place == &places[CURRENT_DROP]);
 	return nr;
+}
+
+static void add_builds(struct finding *f, const struct search *s)
+{
+	for (unsigned place = BUILD; place <= BUILD_LOCAL; place++) {
+		const struct match *m = only(s, place);
+
+		if (m)
+			add(f, m, 0);
+	}
 }
 
 /*
@@ -254,7 +272,10 @@ static const char *plan(struct finding *f, const struct search *s)
 		if (!add(f, m, flag_off))
 			return "a function of Tokio that they pass through cannot be redirected";
 	}
-	return add_ends(f, s) ? "" : "that a thread leaves a runtime cannot be seen";
+	if (!add_ends(f, s))
+		return "that a thread leaves a runtime cannot be seen";
+	add_builds(f, s);
+	return "";
 }
 
 static bool is_one_of(const struct search *s, unsigned place, uint64_t va)

@@ -168,10 +168,12 @@ enum wire_redirect_kind {
 	/* functions of Tokio that a root future passes through */
 	WIRE_ROOT_BEGIN = 1, /* RngSeedGenerator::next_seed: a thread enters a runtime, or a runtime
 				is built */
-	WIRE_ROOT_END,	     /* a guard of a thread that entered is dropped */
+	WIRE_ROOT_END,	     /* a guard of a thread that entered is dropped; flag_off: not 0 if it
+				may be Handle::enter's as well */
 	WIRE_ROOT_PARK,	     /* park::Inner::park: the thread waits for its waker */
 	WIRE_ROOT_UNPARK,    /* park::Inner::unpark */
 	WIRE_ROOT_DRIVE,     /* current_thread::Context::park and park_yield */
+	WIRE_RUNTIME_BUILD,  /* Builder::build: no thread enters a runtime meanwhile */
 	/* polling and async-io, which make their system calls themselves: a thread waits for I/O
 	 * and timers; flag_off is the number of the argument that has the timeout */
 	WIRE_DRIVER_WAIT,

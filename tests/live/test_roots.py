@@ -5,7 +5,7 @@ import json
 from live import check, nr_lost, same, test, user_tasks
 
 PROFILES = ("dev", "release", "lto")
-MODES = ("mt", "ct", "local", "mixed")
+MODES = ("mt", "ct", "local", "mixed", "guards", "builders", "deep")
 VARIANTS = ("relr-v0", "unstable", "jemalloc")
 CAUSES = {
     # by what each root of `all` is woken; None: it depends on who is faster

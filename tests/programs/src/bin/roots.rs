@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Root futures of block_on, each with the number of times that it was polled. `roots mt | ct | local | mixed | panics-mt | panics-ct | blocks`
+//! Root futures of block_on, each with the number of times that it was polled. `roots mt | ct | local | mixed | guards | builders | deep | panics-mt | panics-ct | blocks`
 //!
 //! One JSON object a root, when it is over; `root` counts them in the order in which they begin.
 
@@ -245,6 +245,77 @@ fn mixed() {
 	last.block_on(root("last", yield_now()));
 }
 
+/// Guards of Handle::enter that are dropped while a root lasts: from the heap, from the root future
+/// where it lies on the stack, from a task.
+fn guards() {
+	let other = mt();
+	for rt in [ct(), mt()] {
+		rt.block_on(root("heap", async {
+			{
+				let _guard = other.enter();
+				sleep(Duration::from_millis(1)).await;
+			}
+			yield_now().await;
+			sleep(Duration::from_millis(1)).await;
+		}));
+		let mut told = root("stack", async {});
+		rt.block_on(async {
+			let mut inner = std::pin::pin!(async {
+				{
+					let _guard = other.enter();
+					yield_now().await;
+				}
+				yield_now().await;
+			});
+			poll_fn(|cx| {
+				told.polls += 1;
+				inner.as_mut().poll(cx)
+			})
+			.await
+		});
+		drop(told);
+		rt.block_on(root("task", async {
+			let handle = other.handle().clone();
+			let task = tokio::spawn(async move {
+				drop(std::hint::black_box(Box::new(handle.enter())));
+				yield_now().await;
+			});
+			task.await.unwrap();
+			yield_now().await;
+		}));
+	}
+}
+
+/// A builder that does not lie on the stack builds all the same.
+fn builders() {
+	let mut multi = Box::new(Builder::new_multi_thread());
+	let mut current = Box::new(Builder::new_current_thread());
+	multi.worker_threads(2).enable_all();
+	current.enable_all();
+	for _ in 0..3 {
+		multi.build().unwrap().block_on(root("multi", yield_now()));
+		current.build()
+			.unwrap()
+			.block_on(root("current", yield_now()));
+	}
+}
+
+fn nest(depth: u32) -> Pin<Box<dyn Future<Output = ()>>> {
+	Box::pin(async move {
+		yield_now().await;
+		if depth > 1 {
+			tokio::task::block_in_place(|| {
+				Handle::current().block_on(root("nested", nest(depth - 1)))
+			});
+		}
+		sleep(Duration::from_millis(1)).await;
+	})
+}
+
+fn deep() {
+	mt().block_on(root("outermost", nest(7)));
+}
+
 /// The first leaves block_on by a panic, the second catches one in its poll, the third is as any.
 fn panics(rt: &Runtime) {
 	let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -275,6 +346,9 @@ fn main() {
 		Some("ct") => all(&ct()),
 		Some("local") => local(),
 		Some("mixed") => mixed(),
+		Some("guards") => guards(),
+		Some("builders") => builders(),
+		Some("deep") => deep(),
 		Some("panics-mt") => panics(&mt()),
 		Some("panics-ct") => panics(&ct()),
 		Some("blocks") => {
@@ -282,7 +356,7 @@ fn main() {
 			blocks(&ct());
 		}
 		_ => {
-			eprintln!("usage: roots mt | ct | local | mixed | panics-mt | panics-ct | blocks");
+			eprintln!("usage: roots mt | ct | local | mixed | guards | builders | deep | panics-mt | panics-ct | blocks");
 			std::process::exit(2);
 		}
 	}
