@@ -35,9 +35,8 @@ static uint32_t of_maker(const struct model *m, const struct type *type, uint64_
 
 	if (!spawn_get_parent(m, addr, &parent, &thread))
 		return MODEL_NO_RUNTIME;
-	/* who makes a worker is making its runtime, which is another than the one it is in */
-	if (parent.runtime == MODEL_NO_RUNTIME && thread < m->threads.nr &&
-	    type->kind != TRACE_HELPER)
+	/* a thread that builds a runtime, and so launches its workers, has no part in it yet */
+	if (parent.runtime == MODEL_NO_RUNTIME && thread < m->threads.nr && !type->is_helper)
 		parent.runtime = m->threads.v[thread].pub.runtime;
 	/* a LocalSet has no pool; whose it was made in is not known */
 	if (is_of_copy(m, parent.runtime, type->copy) && !is_set(m, parent.runtime))

@@ -49,6 +49,19 @@ def check_threads(rep, want, by_id):
 test(cases=[(p,) for p in ("dev", "release", "lto", "stripped")])(runtimes)
 
 
+@test(cases=[("dev",), ("release",), ("lto",)])
+def idle_workers(t, profile):
+    """A worker that runs no task is not of the runtime that whoever launched it has run."""
+    t.record(t.program("instances", profile), "idle").ok()
+    rep = t.report()
+    flavours = {x["id"]: x["flavour"] for x in rep["runtimes"]}
+    same("runtimes", sorted(flavours.values()), ["current_thread", "multi_thread", "multi_thread"])
+    workers = [w for w in rep["workers"] if w["name"] == "tokio-rt-worker" and w["kind"] == "worker"]
+    wrong = [w for w in workers if flavours.get(w["runtime_id"]) == "current_thread"]
+    same("workers of current_thread", wrong, [])
+    check(all(x["workers"] <= 6 for x in rep["runtimes"]), f"too many workers: {rep['runtimes']}")
+
+
 @test()
 def runtime_filter(t):
     """A filter by runtime leaves its tasks, and the text of a report has a line for each."""

@@ -156,8 +156,8 @@ class Stream:
         if ev.addr in self.waiting:
             parent, tid = self.waiting[ev.addr]
             maker = parent.runtime if parent else None
-            if maker is None and self.rec.type_of(ev.type)["kind"] != "helper":
-                maker = self.threads[tid].runtime  # who makes a worker makes its runtime, too
+            if maker is None and not self.is_helper(ev.type, ev.seq):
+                maker = self.threads[tid].runtime
         return maker if fits(maker) and maker not in self.rec.sets else mine
 
     def learn_runtime(self, ev, thr, run):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several runtimes and LocalSets in one process, at the same time and one after the other. Each task and
 //! closure says which one it belongs to, by Tokio's own number, and on which thread it ran. `instances driver`: one
-//! thread that has nearly always something to do, looks at its timers and sockets meanwhile, and seldom parks.
+//! thread that has nearly always something to do, looks at its timers and sockets meanwhile, and seldom parks. `instances idle`: more workers than work.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -156,9 +156,21 @@ fn driver() {
 	);
 }
 
+/// Most workers of the second have nothing to do; who made them has run tasks of the first.
+fn idle() {
+	let (first, second) = (current(), multi(6));
+	first.block_on(some("task", 10));
+	let third = multi(6);
+	second.block_on(some("task", 1));
+	third.block_on(some("task", 1));
+}
+
 fn main() {
 	if std::env::args().nth(1).as_deref() == Some("driver") {
 		return driver();
+	}
+	if std::env::args().nth(1).as_deref() == Some("idle") {
+		return idle();
 	}
 	let (a, b) = (multi(2), multi(1));
 	a.block_on(some("task", 20));
