@@ -34,8 +34,8 @@ static const struct place places[] = {
 	  WIRE_ROOT_END },
 	/* a runtime is built: where this is inlined, the builder most likely lies on the stack */
 	{ "7Builder5build", "tokio::runtime::builder::Builder", "build", WIRE_RUNTIME_BUILD },
-	{ "7Builder11build_local", "tokio::runtime::builder::Builder", "build_local",
-	  WIRE_RUNTIME_BUILD },
+	{ "build_current_thread_runtime_components", "tokio::runtime::builder::Builder",
+	  "build_current_thread_runtime_components", WIRE_RUNTIME_BUILD },
 	/* where the flag is: unoptimised code has the first, all other the second */
 	{ "11reset_woken", "tokio::runtime::scheduler::current_thread::Handle", "reset_woken", 0 },
 	{ "19wake_by_ref_arc_raw", "tokio::util::wake", "wake_by_ref_arc_raw", 0 },
@@ -59,7 +59,7 @@ enum {
 	ENTERED_DROP,
 	CURRENT_DROP,
 	BUILD,
-	BUILD_LOCAL,
+	BUILD_CURRENT,
 	RESET_WOKEN,
 	WAKE_BY_REF,
 	CLONE,
@@ -215,7 +215,7 @@ static unsigned add_ends(struct finding *f, const struct search *s)
 
 static void add_builds(struct finding *f, const struct search *s)
 {
-	for (unsigned place = BUILD; place <= BUILD_LOCAL; place++) {
+	for (unsigned place = BUILD; place <= BUILD_CURRENT; place++) {
 		const struct match *m = only(s, place);
 
 		if (m)

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Handle, LocalOptions, Runtime};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{yield_now, LocalSet};
 use tokio::time::sleep;
@@ -297,6 +297,8 @@ fn builders() {
 		current.build()
 			.unwrap()
 			.block_on(root("current", yield_now()));
+		let local = current.build_local(LocalOptions::default());
+		local.unwrap().block_on(root("local", yield_now()));
 	}
 }
 
