@@ -137,8 +137,17 @@ static void add_blocking(const struct report_totals *t, struct strbuf *out)
 	strbuf_addch(out, '\n');
 }
 
+/* Were functions of block_on to be redirected? Then there is a type for its futures. */
+static bool are_roots_looked_for(const struct report *r)
+{
+	for (uint32_t i = 0; i < r->rec.nr_types; i++)
+		if (r->rec.types[i].kind == TRACE_BLOCK_ON)
+			return true;
+	return false;
+}
+
 /* They are no tasks, but are listed and summed up with them. */
-static void add_roots(const struct report_totals *t, struct strbuf *out)
+static void add_roots(const struct report *r, const struct report_totals *t, struct strbuf *out)
 {
 	uint64_t nr = t->roots.nr_tasks;
 	char a[FORMAT_SIZE], b[FORMAT_SIZE];
@@ -148,6 +157,10 @@ static void add_roots(const struct report_totals *t, struct strbuf *out)
 			    format_grouped(nr, a),
 			    nr == 1 ? "is a root future" : "are root futures",
 			    format_grouped(t->roots.polls, b), plural(t->roots.polls));
+	else if (t->all.nr_tasks && !are_roots_looked_for(r))
+		strbuf_addstr(
+			out,
+			"block_on    not recorded ('futrace doctor' tells why, if not --no-roots)\n");
 }
 
 #define MAX_RUNTIMES 8 /* lines for them */
@@ -286,24 +299,6 @@ static void add_file(const struct report *r, struct strbuf *out)
 			    totals->nr_stray == 1 ? " fits" : "s fit");
 }
 
-/* Without symbols root futures are not seen: nothing of Tokio's has a name then. */
-static bool are_roots_unseen(const struct report *r)
-{
-	bool has_unnamed = false;
-
-	for (uint32_t i = 0; i < r->rec.nr_types; i++) {
-		const struct trace_type *type = &r->rec.types[i];
-		const char *library = recording_type_library(&r->rec, i);
-
-		if (!library || strcmp(library, "tokio") != 0)
-			continue;
-		if (type->kind == TRACE_BLOCK_ON || type->name[0])
-			return false;
-		has_unnamed = true;
-	}
-	return has_unnamed;
-}
-
 static void add_unresolved(const struct report *r, const struct report_totals *t,
 			   struct strbuf *out)
 {
@@ -313,8 +308,6 @@ static void add_unresolved(const struct report *r, const struct report_totals *t
 	if (t->nr_unnamed)
 		strbuf_addf(out, "%s%s type%s without a name", sep,
 			    format_grouped(t->nr_unnamed, a), plural(t->nr_unnamed));
-	if (t->nr_unnamed && are_roots_unseen(r))
-		strbuf_addstr(out, "; no futures of block_on, which symbols lead to");
 	sep = t->nr_unnamed ? "; " : sep;
 	if (t->nr_ambiguous)
 		strbuf_addf(out, "%s%s type%s with several possible names", sep,
@@ -357,7 +350,7 @@ void report_totals_text(const struct report *r, const struct report_totals *t, s
 
 	add_program(r, &text);
 	add_tasks(t, &text);
-	add_roots(t, &text);
+	add_roots(r, t, &text);
 	add_threads(t, &text);
 	add_blocking(t, &text);
 	add_runtimes(r, &text);
