@@ -183,7 +183,7 @@ def hard(env):
     """Names are whole, of whatever characters; a cut run, a sleep, runtimes and a run that does not nest are told."""
     r = read(env, env.trace('hard'))
     names = {s.event['name'] for s in r.runs()}
-    want = {'[u8; 3];c"d\'\\,\n\t<&>', 'bad\ufffd\ufffd utf8 \x1b[31m \u2028 \U0001f980', 'a::one | a::two #1', 'a::one | a::two #2',
+    want = {'[u8; 3];c"d\'\\,\n\t<&>', 'bad\ufffd\ufffd utf8 \x1b[31m \u2028 \U0001f980', 'a::one or 1 other #1', 'a::one or 1 other #2',
             'b::twin #3', 'b::twin #5', 'type#6'}
     same('names that are missing', want - names, set())
     same('torn runs', [(s.start, s.end) for s in r.torn], [(50000, 50100)])

@@ -58,6 +58,12 @@ def rows(env, trace):
              f'AND {column} NOT IN (SELECT id FROM "{to}")'), [])
 
 
+def all_names(type_):
+    """Of merged types all that are known, and a question mark for the others."""
+    names = type_.get('candidate_types')
+    return ' | '.join(names + ['?'] * (len(names) < type_['candidates'])) if names else type_['name']
+
+
 @test_each
 def others(env, trace):
     """Threads, types and findings are the report's, and the views add up to it."""
@@ -69,7 +75,7 @@ def others(env, trace):
     same('findings', sql(env, path, 'SELECT rule, severity, advice FROM v_finding'),
          [{k: f[k] for k in ('rule', 'severity', 'advice')} for f in report['findings']])
     same('types', sql(env, path, 'SELECT id, name, kind, candidates FROM type ORDER BY id'),
-         [{k: t[k] for k in ('id', 'name', 'kind', 'candidates')} for t in report['types']])
+         [dict({k: t[k] for k in ('id', 'kind', 'candidates')}, name=all_names(t)) for t in report['types']])
     for key in ('busy_ns', 'polls', 'wakes'):
         got = sql(env, path, f'SELECT sum({key}) AS n FROM v_type')
         same(key, got[0]['n'] or 0, sum(t[key] for t in report['tasks']))
