@@ -74,7 +74,8 @@ class Variant:
         return self.sample("wakes", ["1", "wakes", "50", str(self.yields), str(self.reps)])
 
     def root(self):
-        return self.sample("root", ["1", "root", "1000000", str(self.reps)])
+        """Once: all repetitions would be one root."""
+        return self.sample("root", ["1", "root", "4000000", "1"])
 
     def sample(self, work, args):
         ended = run(self.place, [self.tools[self.program], *args], self.env)
