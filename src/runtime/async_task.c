@@ -33,7 +33,6 @@ enum { LAYOUT_ALIGN, LAYOUT_SIZE, LAYOUT_S, LAYOUT_F, LAYOUT_R, LAYOUT_WORDS };
 #define MAX_METADATA 4096
 #define MAX_ALIGN    4096
 #define MAX_BYTES    (1u << 26)
-#define WAKER_WORDS  4
 #define HOOKED_WORDS 3 /* clone, wake, wake_by_ref */
 
 struct search {
@@ -119,25 +118,12 @@ static bool add_table(struct finding *f, void *arg, const struct scan_place *at)
 static bool add_waker(struct finding *f, void *arg, const struct scan_place *at)
 {
 	uint64_t *index, clone = scan_load(at->p);
-	struct found_table t = { .name = "", .scheduler = "", .file = "" };
+	struct found_table t = scan_waker(at->va, WIRE_TABLE_ASYNC_TASK_WAKER);
 	struct search *s = arg;
 
 	index = map_get(&s->wakers, clone);
 	if (!index || scan_is_got(f, at->va))
 		return false;
-	t.plan = (struct wire_table){
-		.va = at->va,
-		.nr_words = WAKER_WORDS,
-		.code_mask = (1 << WAKER_WORDS) - 1,
-		.type = EVENT_TYPE_NONE,
-		.kind = WIRE_TABLE_ASYNC_TASK_WAKER,
-		.slot_poll = WIRE_NO_SLOT,
-		.slot_schedule = WIRE_NO_SLOT,
-		.slot_dealloc = WIRE_NO_SLOT,
-		.slot_shutdown = WIRE_NO_SLOT,
-		.slot_wake = 1,
-		.slot_wake_by_ref = 2,
-	};
 	for (unsigned i = 0; i < WAKER_WORDS; i++) {
 		if (!scan_is_code(f, at,
 				  i)) /* the clone_waker of a task table: the layout follows */

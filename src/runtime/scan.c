@@ -48,6 +48,27 @@ void scan_tables(struct finding *f, unsigned nr_words, scan_fn *fn, void *arg)
 	}
 }
 
+struct found_table scan_waker(uint64_t va, enum wire_table_kind kind)
+{
+	return (struct found_table){
+		.plan = { .va = va,
+			  .nr_words = WAKER_WORDS,
+			  .code_mask = (1 << WAKER_WORDS) - 1,
+			  .type = EVENT_TYPE_NONE,
+			  .kind = kind,
+			  .slot_poll = WIRE_NO_SLOT,
+			  .slot_schedule = WIRE_NO_SLOT,
+			  .slot_dealloc = WIRE_NO_SLOT,
+			  .slot_shutdown = WIRE_NO_SLOT,
+			  .slot_abort = WIRE_NO_SLOT,
+			  .slot_wake = 1,
+			  .slot_wake_by_ref = 2 },
+		.name = "",
+		.scheduler = "",
+		.file = "",
+	};
+}
+
 /* "1.54.1/src/": returns the length of the version, 0 when there is none. */
 static size_t version_at(const char *s, size_t len)
 {

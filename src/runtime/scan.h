@@ -35,6 +35,10 @@ void scan_tables(struct finding *f, unsigned nr_words, scan_fn *fn, void *arg);
 /* Is word i of the place an address of code? In a relocatable file it must be relocated. */
 bool scan_is_code(const struct finding *f, const struct scan_place *at, unsigned i);
 
+/* A RawWakerVTable: clone, wake, wake_by_ref, drop. Its words are to be filled in. */
+#define WAKER_WORDS 4
+struct found_table scan_waker(uint64_t va, enum wire_table_kind kind);
+
 /*
  * Panic messages name their source file, and cargo's folders are named after the version: adds all
  * "1.54.1" of "/tokio-1.54.1/src/" to versions, joined by " + ". crate: "tokio-1".

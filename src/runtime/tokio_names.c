@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/names.h"
+#include "runtime/scan.h"
 #include "runtime/tokio.h"
 
 /* Slots whose function may depend on T, the most telling first. */
@@ -216,22 +217,9 @@ static void spread_schedulers(struct finding *f)
  */
 static bool read_waker(struct finding *f, const struct symbol *s, struct found_table *t)
 {
-	*t = (struct found_table){ .name = "", .scheduler = "", .file = "" };
-	t->plan = (struct wire_table){
-		.va = s->va,
-		.nr_words = 4,
-		.code_mask = 0xf,
-		.type = EVENT_TYPE_NONE,
-		.kind = WIRE_TABLE_TOKIO_WAKER,
-		.slot_poll = WIRE_NO_SLOT,
-		.slot_schedule = WIRE_NO_SLOT,
-		.slot_dealloc = WIRE_NO_SLOT,
-		.slot_shutdown = WIRE_NO_SLOT,
-		.slot_wake = 1,
-		.slot_wake_by_ref = 2,
-		.vtable_off = 16,
-	};
-	for (unsigned i = 0; i < 4; i++)
+	*t = scan_waker(s->va, WIRE_TABLE_TOKIO_WAKER);
+	t->plan.vtable_off = 16;
+	for (unsigned i = 0; i < WAKER_WORDS; i++)
 		if (!image_word(f->img, s->va + 8 * i, &t->plan.words[i]) ||
 		    !image_is_code(f->img, t->plan.words[i]))
 			return false;

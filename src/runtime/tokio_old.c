@@ -20,7 +20,6 @@
 
 #define FIRST_NEW_MINOR 23
 #define MAX_SLOTS	8
-#define WAKER_WORDS	4
 #define MAX_BYTES	(1u << 26)
 
 /* What a function is, by its name. Compiler and linker merge equal ones: then it is several. */
@@ -227,23 +226,9 @@ static bool add_waker_table(struct finding *f, void *arg, const struct scan_plac
 {
 	static const uint16_t roles[WAKER_WORDS] = { CLONE_WAKER, WAKE, WAKE_BY_REF,
 						     DROP_REFERENCE };
-	struct found_table t = { .name = "", .scheduler = "", .file = "" };
+	struct found_table t = scan_waker(at->va, WIRE_TABLE_TOKIO_TYPE_WAKER);
 	struct search *s = arg;
 
-	t.plan = (struct wire_table){
-		.va = at->va,
-		.nr_words = WAKER_WORDS,
-		.code_mask = (1 << WAKER_WORDS) - 1,
-		.type = EVENT_TYPE_NONE,
-		.kind = WIRE_TABLE_TOKIO_TYPE_WAKER,
-		.slot_poll = WIRE_NO_SLOT,
-		.slot_schedule = WIRE_NO_SLOT,
-		.slot_dealloc = WIRE_NO_SLOT,
-		.slot_shutdown = WIRE_NO_SLOT,
-		.slot_wake = 1,
-		.slot_wake_by_ref = 2,
-		.slot_abort = WIRE_NO_SLOT,
-	};
 	if (!read_words(f, s, at, roles, WAKER_WORDS, t.plan.words))
 		return false;
 	vec_push(&f->tables, t);

@@ -286,12 +286,10 @@ static bool is_one_of(const struct search *s, unsigned place, uint64_t va)
 	return false;
 }
 
-#define NR_WAKER_SLOTS 4
-
 /* What stands in a waker's table. */
 struct waker_search {
 	const struct search *s;
-	unsigned slots[NR_WAKER_SLOTS]; /* indices into places */
+	unsigned slots[WAKER_WORDS]; /* indices into places */
 };
 
 /*
@@ -301,24 +299,15 @@ struct waker_search {
 static bool add_waker(struct finding *f, void *arg, const struct scan_place *at)
 {
 	const struct waker_search *search = arg;
-	struct found_table t = {
-		.name = "", .scheduler = "", .file = "", .runtime = f->roots.runtime
-	};
-	struct wire_table *w = &t.plan;
+	struct found_table t = scan_waker(at->va, WIRE_TABLE_TOKIO_ROOT_WAKER);
+	uint64_t *words = t.plan.words;
 
-	for (unsigned i = 0; i < NR_WAKER_SLOTS; i++) {
-		w->words[i] = scan_load(at->p + 8 * i);
-		if (!scan_is_code(f, at, i) || !is_one_of(search->s, search->slots[i], w->words[i]))
+	for (unsigned i = 0; i < WAKER_WORDS; i++) {
+		words[i] = scan_load(at->p + 8 * i);
+		if (!scan_is_code(f, at, i) || !is_one_of(search->s, search->slots[i], words[i]))
 			return false;
 	}
-	w->va = at->va;
-	w->kind = WIRE_TABLE_TOKIO_ROOT_WAKER;
-	w->nr_words = NR_WAKER_SLOTS;
-	w->code_mask = (1 << NR_WAKER_SLOTS) - 1;
-	w->type = EVENT_TYPE_NONE;
-	w->slot_wake = 1;
-	w->slot_wake_by_ref = 2;
-	w->slot_poll = w->slot_schedule = w->slot_dealloc = w->slot_shutdown = WIRE_NO_SLOT;
+	t.runtime = f->roots.runtime;
 	vec_push(&f->tables, t);
 	return true;
 }
@@ -332,11 +321,11 @@ static const char *add_wakers(struct finding *f, const struct search *s)
 	size_t nr = f->tables.nr;
 
 	if (!only(s, UNPARK)) {
-		scan_tables(f, NR_WAKER_SLOTS, add_waker, &parker);
+		scan_tables(f, WAKER_WORDS, add_waker, &parker);
 		if (f->tables.nr == nr)
 			return "who wakes them cannot be seen";
 	}
-	scan_tables(f, NR_WAKER_SLOTS, add_waker, &arc);
+	scan_tables(f, WAKER_WORDS, add_waker, &arc);
 	return "";
 }
 
