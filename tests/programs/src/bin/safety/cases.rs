@@ -54,6 +54,23 @@ impl<F: FnOnce() + Unpin> Future for Once<F> {
 	}
 }
 
+/// How many threads have all they need of the system: a worker that is late would take its memory out of what a case left.
+#[derive(Clone, Default)]
+pub struct Started(Arc<AtomicU64>);
+
+impl Started {
+	pub fn arrive(&self) {
+		std::hint::black_box(Box::new(0)); // glibc gives a thread its arena with the first of its memory
+		self.0.fetch_add(1, SeqCst);
+	}
+
+	pub fn wait_for(&self, threads: usize) {
+		while self.0.load(SeqCst) < threads as u64 {
+			std::thread::yield_now();
+		}
+	}
+}
+
 /// What was so far, to a file or stdout. Nothing may be running at this moment.
 fn say_to(out: &mut impl Write, who: &str) {
 	let (tasks, polls) = (TASKS.load(SeqCst), POLLS.load(SeqCst));

@@ -5,7 +5,7 @@ mod cases;
 mod sandbox;
 mod state;
 
-use cases::yields;
+use cases::{yields, Started};
 use std::future::Future;
 use tokio::runtime::{Builder, Runtime};
 
@@ -18,8 +18,13 @@ impl Alive {
 			0 => Builder::new_current_thread(),
 			_ => Builder::new_multi_thread(),
 		};
+		let started = Started::default();
+		let thread = started.clone();
 		b.worker_threads(workers.max(1));
-		Alive(b.build().expect("runtime"))
+		b.on_thread_start(move || thread.arrive());
+		let runtime = b.build().expect("runtime");
+		started.wait_for(workers);
+		Alive(runtime)
 	}
 
 	/// So many tasks, which are over when this returns.

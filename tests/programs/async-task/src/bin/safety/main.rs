@@ -8,7 +8,7 @@ mod sandbox;
 #[path = "../../../../src/bin/safety/state.rs"]
 mod state;
 
-use cases::yields;
+use cases::{yields, Started};
 use smol::channel::{unbounded, Receiver, Sender};
 use smol::future::block_on;
 use smol::Executor;
@@ -27,15 +27,19 @@ impl Alive {
 	pub fn new(workers: usize) -> Alive {
 		let executor = Arc::new(Executor::new());
 		let (over, is_over): (_, Receiver<()>) = unbounded();
+		let started = Started::default();
 		let threads = (0..workers)
 			.map(|_| {
 				let (executor, is_over) = (executor.clone(), is_over.clone());
+				let started = started.clone();
 				std::thread::spawn(move || {
+					started.arrive();
 					// Ends when the sender is gone.
 					let _ = block_on(executor.run(is_over.recv()));
 				})
 			})
 			.collect();
+		started.wait_for(workers);
 		Alive {
 			executor,
 			threads,
