@@ -4,59 +4,36 @@
  * a table that differs is refused. Tables lie in RELRO pages: these are made writable for the
  * moment, and read-only again.
  */
-#include "agent/agent.h"
-#include "agent/async_task.h"
-#include "agent/redirect.h"
+#include "agent/patch.h"
 
 #include <sys/mman.h>
 
-#define ASYNC_CLONE_WAKER 6 /* slot of a task table of async-task */
+#define PAGE_MASK     (~(uint64_t)(WIRE_PAGE - 1))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-#define PAGE_MASK	  (~(uint64_t)(WIRE_PAGE - 1))
+static const struct table_kind *const kinds[] = {
+	[WIRE_TABLE_TOKIO] = &table_tokio,
+	[WIRE_TABLE_TOKIO_WAKER] = &table_tokio_waker,
+	[WIRE_TABLE_ASYNC_TASK] = &table_async_task,
+	[WIRE_TABLE_ASYNC_TASK_WAKER] = &table_async_task_waker,
+	[WIRE_TABLE_TOKIO_TYPE_WAKER] = &table_tokio_type_waker,
+	[WIRE_TABLE_TOKIO_ROOT_WAKER] = &table_tokio_root_waker,
+};
 
-static bool slot_is_sane(const struct wire_table *t, unsigned slot)
+/* NULL: the plan asks for something that we do not know, or cannot be right. */
+static const struct table_kind *kind_of(const struct wire_table *t)
 {
-	return slot < t->nr_words && t->code_mask & 1u << slot;
-}
+	const struct table_kind *kind = t->kind < ARRAY_SIZE(kinds) ? kinds[t->kind] : NULL;
 
-/* Of Tokio before 1.23: no ids, no slot for all wakes, the pointer to the table at several places.
- */
-static bool is_old(const struct wire_table *t)
-{
-	return t->kind == WIRE_TABLE_TOKIO && !t->id_off;
-}
-
-/* Under which its entry is found. */
-static uint64_t key_of(const struct wire_table *t, uint64_t base)
-{
-	return base + t->va + (is_old(t) ? CORE_OLD : 0);
-}
-
-static bool is_sane(const struct wire_table *t)
-{
-	if (t->nr_words > WIRE_TABLE_WORDS || t->va % 8)
-		return false;
-	if (!wire_is_task_table(t->kind))
-		return slot_is_sane(t, t->slot_wake) && slot_is_sane(t, t->slot_wake_by_ref);
-	if (is_old(t))
-		return slot_is_sane(t, t->slot_poll) && slot_is_sane(t, t->slot_dealloc) &&
-		       slot_is_sane(t, t->slot_shutdown) &&
-		       (t->slot_abort == WIRE_NO_SLOT || slot_is_sane(t, t->slot_abort));
-	return (t->kind != WIRE_TABLE_TOKIO || (t->vtable_off == 16 && t->scheduler_off >= 24)) &&
-	       (t->kind != WIRE_TABLE_ASYNC_TASK || t->nr_words > ASYNC_CLONE_WAKER) &&
-	       slot_is_sane(t, t->slot_poll) && slot_is_sane(t, t->slot_schedule) &&
-	       slot_is_sane(t, t->slot_dealloc) && slot_is_sane(t, t->slot_shutdown);
-}
-
-static uint64_t planned(const struct wire_table *t, unsigned i, uint64_t base)
-{
-	return t->words[i] + (t->code_mask & 1u << i ? base : 0);
+	if (t->nr_words > WIRE_TABLE_WORDS || t->va % 8 || !kind || !kind->is_sane(t))
+		return NULL;
+	return kind;
 }
 
 static bool agrees(const struct wire_table *t, const uint64_t *words, uint64_t base)
 {
 	for (unsigned i = 0; i < t->nr_words; i++)
-		if (words[i] != planned(t, i, base))
+		if (words[i] != patch_planned(t, i, base))
 			return false;
 	return true;
 }
@@ -106,133 +83,49 @@ static void protect_again(const struct patch_object *o, const struct wire_table 
 		mprotect((void *)(o->base + va), WIRE_PAGE, protection(o, va));
 }
 
-static void write_slot(uint64_t *slot, const void *hook)
+static bool is_run_hook_of(const struct table_kind *kind, uint64_t word)
 {
-	__atomic_store_n(slot, (uint64_t)hook, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < ARRAY_SIZE(kind->run_hooks); i++)
+		if (kind->run_hooks[i] && word == (uint64_t)kind->run_hooks[i])
+			return true;
+	return false;
 }
-
-/* What stands in the slots of task tables of each kind. */
-static const struct task_hooks {
-	const void *run, *schedule, *shutdown;
-} task_hooks[] = {
-	[WIRE_TABLE_TOKIO] = { futrace_hook_poll, futrace_hook_schedule, futrace_hook_shutdown },
-	[WIRE_TABLE_ASYNC_TASK] = { futrace_hook_run, futrace_hook_schedule_task,
-				    futrace_hook_drop_future },
-};
 
 bool patch_is_run_hook(uint64_t word)
 {
-	return word == (uint64_t)futrace_hook_poll || word == (uint64_t)futrace_hook_poll_placed ||
-	       word == (uint64_t)futrace_hook_run;
+	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (kinds[i] && is_run_hook_of(kinds[i], word))
+			return true;
+	return false;
 }
 
-static bool patch_task_table(const struct wire_table *t, uint64_t *words, uint64_t base)
+/* Under which its entry is found. */
+static uint64_t key_of(const struct wire_table *t, uint64_t base)
+{
+	const struct table_kind *kind = kinds[t->kind];
+
+	return base + t->va + (kind->mark ? kind->mark(t) : 0);
+}
+
+struct core_table *patch_entry(const struct wire_table *t, uint64_t base)
 {
 	struct core_table *entry = core_table_find(key_of(t, base), true);
-	const struct task_hooks *hooks = &task_hooks[t->kind];
-	unsigned wakes = is_old(t) ? t->slot_abort : t->slot_schedule;
 
 	if (!entry)
-		return false;
-	if (is_old(t))
-		core_bar_zero();
-	entry->poll = planned(t, t->slot_poll, base);
-	if (wakes != WIRE_NO_SLOT)
-		entry->schedule = planned(t, wakes, base);
-	entry->dealloc = planned(t, t->slot_dealloc, base);
-	entry->shutdown = planned(t, t->slot_shutdown, base);
+		return NULL;
+	entry->poll = patch_planned(t, t->slot_poll, base);
+	entry->dealloc = patch_planned(t, t->slot_dealloc, base);
+	entry->shutdown = patch_planned(t, t->slot_shutdown, base);
 	entry->id_off = t->id_off;
 	entry->stage_off = t->stage_off;
 	entry->trailer_off = t->trailer_off;
 	entry->type_word = EVENT_WORD1(0, t->type);
-	entry->scheduler_off = t->kind == WIRE_TABLE_TOKIO ? t->scheduler_off : 0;
+	return entry;
+}
+
+void patch_publish(struct core_table *entry, const struct wire_table *t, uint64_t base)
+{
 	__atomic_store_n(&entry->addr, key_of(t, base), __ATOMIC_RELEASE);
-	write_slot(words + t->slot_poll, wire_has_place(t) ? futrace_hook_poll_placed : hooks->run);
-	if (wakes != WIRE_NO_SLOT)
-		write_slot(words + wakes, is_old(t) ? futrace_hook_abort : hooks->schedule);
-	write_slot(words + t->slot_shutdown, hooks->shutdown);
-	return true;
-}
-
-static bool patch_waker_table(const struct wire_table *t, uint64_t *words, uint64_t base)
-{
-	for (unsigned i = 0; i < CORE_MAX_WAKERS; i++) {
-		struct core_waker *w = &core_wakers[i];
-
-		if (w->addr && w->addr != (uint64_t)words)
-			continue;
-		w->addr = (uint64_t)words;
-		w->wake = planned(t, t->slot_wake, base);
-		w->wake_by_ref = planned(t, t->slot_wake_by_ref, base);
-		__atomic_thread_fence(__ATOMIC_RELEASE);
-		write_slot(words + t->slot_wake, hook_wake[i]);
-		write_slot(words + t->slot_wake_by_ref, hook_wake_by_ref[i]);
-		return true;
-	}
-	return false;
-}
-
-static bool is_type_waker_hook(uint64_t word)
-{
-	return word - (uint64_t)hook_type_wakers < sizeof(hook_type_wakers);
-}
-
-static bool patch_type_waker_table(const struct wire_table *t, uint64_t *words, uint64_t base)
-{
-	static uint32_t nr; /* objects are hooked one at a time */
-	struct core_waker *w = &core_type_wakers[nr];
-	const char *hooks = hook_type_wakers + 2 * nr * HOOK_THUNK_BYTES;
-
-	if (nr == CORE_MAX_TYPE_WAKERS)
-		return false;
-	nr++;
-	w->addr = (uint64_t)words;
-	w->wake = planned(t, t->slot_wake, base);
-	w->wake_by_ref = planned(t, t->slot_wake_by_ref, base);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	write_slot(words + t->slot_wake, hooks);
-	write_slot(words + t->slot_wake_by_ref, hooks + HOOK_THUNK_BYTES);
-	return true;
-}
-
-static bool patch_async_waker_table(const struct wire_table *t, uint64_t *words, uint64_t base)
-{
-	struct async_waker *w = async_waker_find(words[0], true);
-
-	if (!w || w->is_broken)
-		return false;
-	w->wake = planned(t, t->slot_wake, base);
-	w->wake_by_ref = planned(t, t->slot_wake_by_ref, base);
-	__atomic_store_n(&w->clone, words[0], __ATOMIC_RELEASE);
-	write_slot(words + t->slot_wake, futrace_hook_wake);
-	write_slot(words + t->slot_wake_by_ref, futrace_hook_wake_by_ref);
-	return true;
-}
-
-static bool patch_root_waker_table(const struct wire_table *t, uint64_t *words, uint64_t base)
-{
-	struct root_waker *w = root_waker_take((uint64_t)words);
-
-	if (!w)
-		return false;
-	w->wake = (hook_fn)planned(t, t->slot_wake, base);
-	w->wake_by_ref = (hook_fn)planned(t, t->slot_wake_by_ref, base);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	write_slot(words + t->slot_wake, w->wake_hook);
-	write_slot(words + t->slot_wake_by_ref, w->wake_by_ref_hook);
-	return true;
-}
-
-/* Its tasks would not be found by the hooks of their wakers. */
-static void leave_wakers_alone(const struct wire_table *t, uint64_t base)
-{
-	uint64_t clone = planned(t, ASYNC_CLONE_WAKER, base);
-	struct async_waker *w = async_waker_find(clone, true);
-
-	if (w) {
-		w->is_broken = true;
-		w->clone = clone;
-	}
 }
 
 /* The number of its type may be another in this recording. False: we never hooked it. */
@@ -240,47 +133,30 @@ static bool update_type(const struct wire_table *t, uint64_t base)
 {
 	struct core_table *entry = core_table_find(key_of(t, base), false);
 
-	if (!entry || entry->poll != planned(t, t->slot_poll, base))
+	if (!entry || entry->poll != patch_planned(t, t->slot_poll, base))
 		return false;
 	entry->type_word = EVENT_WORD1(0, t->type);
 	return true;
 }
 
 /* Is the table hooked already, as after a second announcement of the same object? */
-static bool is_hooked(const struct wire_table *t, const uint64_t *words, uint64_t base)
+static bool is_hooked(const struct table_kind *kind, const struct wire_table *t,
+		      const uint64_t *words, uint64_t base)
 {
-	if (t->kind == WIRE_TABLE_ASYNC_TASK_WAKER)
-		return words[t->slot_wake] == (uint64_t)futrace_hook_wake;
-	if (t->kind == WIRE_TABLE_TOKIO_TYPE_WAKER)
-		return is_type_waker_hook(words[t->slot_wake]);
-	if (t->kind == WIRE_TABLE_TOKIO_ROOT_WAKER)
-		return root_waker_is_hook(words[t->slot_wake]);
-	return wire_is_task_table(t->kind) && patch_is_run_hook(words[t->slot_poll]) &&
-	       update_type(t, base);
-}
-
-static void note_cell_size(const struct wire_table *t)
-{
-	/* others tell of a spawn by themselves; tasks of old releases are not aligned */
-	if (t->kind != WIRE_TABLE_TOKIO || is_old(t))
-		return;
-	/* A task is a Cell: trailer and all, rounded up to its alignment of 128. The trailer's size
-	 * differs between versions (about 32 to 64 bytes): both neighbours are let in. */
-	for (unsigned extra = 0; extra <= 1; extra++) {
-		uint64_t unit = (t->trailer_off / 128 + 1 + extra) % 1024;
-
-		core_page.cell_sizes[unit / 64] |= UINT64_C(1) << unit % 64;
-	}
+	if (wire_is_task_table(t->kind))
+		return is_run_hook_of(kind, words[t->slot_poll]) && update_type(t, base);
+	return kind->is_hooked && kind->is_hooked(t, words);
 }
 
 static bool patch(const struct patch_object *o, const struct wire_table *t, uint32_t *note)
 {
 	uint64_t *words = (uint64_t *)(o->base + t->va);
+	const struct table_kind *kind = kind_of(t);
 	bool done;
 
-	if (!is_sane(t) || !is_inside(o, t))
+	if (!kind || !is_inside(o, t))
 		return false;
-	if (is_hooked(t, words, o->base))
+	if (is_hooked(kind, t, words, o->base))
 		return true;
 	if (!agrees(t, words, o->base))
 		return false;
@@ -288,17 +164,7 @@ static bool patch(const struct patch_object *o, const struct wire_table *t, uint
 		*note = WIRE_NOTE_PROTECT;
 		return false;
 	}
-	if (wire_is_task_table(t->kind))
-		done = patch_task_table(t, words, o->base);
-	else if (t->kind == WIRE_TABLE_TOKIO_WAKER)
-		done = patch_waker_table(t, words, o->base);
-	else if (t->kind == WIRE_TABLE_TOKIO_TYPE_WAKER)
-		done = patch_type_waker_table(t, words, o->base);
-	else if (t->kind == WIRE_TABLE_TOKIO_ROOT_WAKER)
-		done = patch_root_waker_table(t, words, o->base);
-	else
-		done = t->kind == WIRE_TABLE_ASYNC_TASK_WAKER &&
-		       patch_async_waker_table(t, words, o->base);
+	done = kind->hook(t, words, o->base);
 	protect_again(o, t);
 	return done;
 }
@@ -308,13 +174,14 @@ void patch_tables(const struct patch_object *o, const struct wire_table *tables,
 {
 	for (const struct wire_table *t = tables; t < tables + nr; t++) {
 		bool done = patch(o, t, &result->note);
+		const struct table_kind *kind = t->kind < ARRAY_SIZE(kinds) ? kinds[t->kind] : NULL;
 
-		if (done && wire_is_task_table(t->kind)) {
-			note_cell_size(t);
+		if (done && kind->hooked)
+			kind->hooked(t);
+		else if (!done && kind && kind->refused)
+			kind->refused(t, o->base);
+		if (done && wire_is_task_table(t->kind))
 			result->hooked = (const uint64_t *)(o->base + t->va) + t->slot_poll;
-		} else if (t->kind == WIRE_TABLE_ASYNC_TASK) {
-			leave_wakers_alone(t, o->base);
-		}
 		result->nr_hooked += done;
 		result->nr_refused += !done;
 	}
@@ -324,10 +191,11 @@ void patch_tables_again(uint64_t base, const struct wire_table *tables, uint64_t
 			struct patch_result *result)
 {
 	for (const struct wire_table *t = tables; t < tables + nr; t++) {
-		bool done = is_sane(t) && (!wire_is_task_table(t->kind) || update_type(t, base));
+		const struct table_kind *kind = kind_of(t);
+		bool done = kind && (!wire_is_task_table(t->kind) || update_type(t, base));
 
-		if (done && wire_is_task_table(t->kind))
-			note_cell_size(t);
+		if (done && kind->hooked)
+			kind->hooked(t);
 		result->nr_hooked += done;
 		result->nr_refused += !done;
 	}

@@ -157,12 +157,6 @@ struct wire_table {
 	uint32_t scheduler_off;
 };
 
-/* tokio_unstable since 1.46: behind the id lies where the task was spawned. */
-static inline int wire_has_place(const struct wire_table *t)
-{
-	return t->kind == WIRE_TABLE_TOKIO && t->id_off && t->stage_off == t->id_off + 16;
-}
-
 /* See docs/INTERNALS.md. */
 enum wire_redirect_kind {
 	/* functions of Tokio that a root future passes through */
