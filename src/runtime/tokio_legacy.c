@@ -413,8 +413,7 @@ static void settle(struct finding *f, struct found_table *t, const struct reach 
 
 	for (size_t i = 0; i < r->types.nr; i++) {
 		const char *type = intern_get(f->strings, r->types.v[i]);
-		char *text = readable_type(type, strlen(type),
-					   str_has_prefix(type, tokio_blocking_task));
+		char *text = tokio_readable_type(type, strlen(type));
 
 		if (i < MAX_SHOWN)
 			strbuf_addf(&name, "%s%s", i ? " | " : "", text);

@@ -62,13 +62,22 @@ struct span tokio_without_span(struct span type)
 	return begins_with(&inner, tokio_blocking_task) ? inner : type;
 }
 
+char *tokio_readable_type(const char *type, size_t len)
+{
+	struct span t = { type, len };
+	bool is_blocking = begins_with(&t, tokio_blocking_task);
+
+	if (is_blocking)
+		type_args(type, len, &t, 1);
+	return readable_type(t.s, t.len, is_blocking);
+}
+
 void tokio_set_type(struct finding *f, struct found_table *t, const char *text, size_t len)
 {
 	struct span type = tokio_without_span((struct span){ text, len });
-	bool is_blocking = begins_with(&type, tokio_blocking_task);
-	char *name = readable_type(type.s, type.len, is_blocking);
+	char *name = tokio_readable_type(type.s, type.len);
 
-	if (is_blocking)
+	if (begins_with(&type, tokio_blocking_task))
 		t->kind = TRACE_BLOCKING;
 	if (t->kind == TRACE_BLOCKING && tokio_is_helper(name))
 		t->kind = TRACE_HELPER;

@@ -267,7 +267,6 @@ static void rewrite(struct rewrite *r, const char *p)
 static const char *const wrappers[] = {
 	"core::pin::Pin<alloc::boxed::Box<",
 	"alloc::boxed::Box<",
-	"tokio::runtime::blocking::task::BlockingTask<",
 	"core::future::from_generator::GenFuture<",
 };
 

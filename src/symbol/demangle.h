@@ -20,8 +20,8 @@ bool demangle_is_v0(const char *mangled);
 
 /*
  * A readable form of a type. is_closure: the type is known to be a closure (a blocking task's
- * function), so its last `{{closure}}` is not taken for an async fn. Sees through Pin<Box<F>>,
- * GenFuture<F>, BlockingTask<F>.
+ * function), so its last `{{closure}}` is not taken for an async fn. Sees through Pin<Box<F>> and
+ * GenFuture<F>; what a runtime wraps around is its own to take off.
  */
 char *readable_type(const char *type, size_t len, bool is_closure);
 

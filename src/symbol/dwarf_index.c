@@ -2,7 +2,7 @@
 /*
  * Walks units once, in file order, remembering namespaces, coroutine and closure types, and their
  * code; then finds for a type the coroutine that is inside of it. A task's type may wrap it:
- * Pin<Box<F>>, BlockingTask<F>, Instrumented<F>, and so on, hence the search through type
+ * Pin<Box<F>>, Instrumented<F>, what its runtime adds, and so on, hence the search through type
  * parameters.
  */
 #include <dwarf.h>

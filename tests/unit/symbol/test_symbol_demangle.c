@@ -3,6 +3,7 @@
  * Proves that the spellings of a future's type in debug info, v0 and legacy symbols become one
  * readable name.
  */
+#include "runtime/tokio.h"
 #include "symbol/demangle.h"
 
 #include "check.h"
@@ -38,12 +39,9 @@ static const struct type_case types[] = {
 	{ "core::pin::Pin<alloc::boxed::Box<dyn core::future::future::Future+Output = u32"
 	  "+core::marker::Send>>",
 	  "dyn core::future::future::Future<Output = u32> + core::marker::Send" },
-	{ "tokio::runtime::blocking::task::BlockingTask<app::main::{closure_env#2}>",
-	  "app::main::{closure#2}", true },
-	{ "tokio::runtime::blocking::task::BlockingTask<app::main::{{closure}}>",
-	  "app::main::{closure}", true },
-	{ "tokio::runtime::blocking::task::BlockingTask<app::main::{closure#0}>",
-	  "app::main::{closure#0}", true },
+	{ "app::main::{closure_env#2}", "app::main::{closure#2}", true },
+	{ "app::main::{{closure}}", "app::main::{closure}", true },
+	{ "app::main::{closure#0}", "app::main::{closure#0}", true },
 	{ "app::call<fn(u32) -> u32>", "app::call<fn(u32) -> u32>" },
 	{ "tokio::net::addr::<impl tokio::net::ToAddrs for (&str, u16)>::get::{{closure}}",
 	  "tokio::net::addr::<impl tokio::net::ToAddrs for (&str, u16)>::get" },
@@ -64,6 +62,32 @@ static void test_types(void)
 			readable_type(types[i].type, strlen(types[i].type), types[i].is_closure);
 
 		check_str(got, types[i].readable);
+		free(got);
+	}
+}
+
+/* What Tokio wraps around a closure, it takes off itself; of an async fn, too. */
+static void test_tokio_types(void)
+{
+	static const struct {
+		const char *type, *readable;
+	} cases[] = {
+		{ "tokio::runtime::blocking::task::BlockingTask<app::main::{closure_env#2}>",
+		  "app::main::{closure#2}" },
+		{ "tokio::runtime::blocking::task::BlockingTask<app::main::{{closure}}>",
+		  "app::main::{closure}" },
+		{ "tokio::runtime::blocking::task::BlockingTask<alloc::boxed::Box<app::f<u8, u16>::"
+		  "{closure_env#0}, alloc::alloc::Global>>",
+		  "app::f<u8, u16>::{closure#0}" },
+		{ "tokio::runtime::blocking::task::BlockingTask<app::f",
+		  "tokio::runtime::blocking::task::BlockingTask<app::f" },
+		{ "app::main::{{closure}}", "app::main" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *got = tokio_readable_type(cases[i].type, strlen(cases[i].type));
+
+		check_str(got, cases[i].readable);
 		free(got);
 	}
 }
@@ -152,6 +176,7 @@ static void test_impls(void)
 int main(void)
 {
 	test_types();
+	test_tokio_types();
 	test_prefixes();
 	test_args();
 	test_symbols();
