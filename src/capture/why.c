@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "runtime/known.h"
+
 static void note_runtimes(struct session_seen *seen, const struct discovery *d)
 {
 	for (uint32_t i = 0; i < d->nr_runtimes; i++) {
@@ -97,6 +99,16 @@ static void why_unreadable(const struct session *s, struct err *e)
 			s->look.path);
 }
 
+static void why_no_runtime(const struct session *s, struct err *e)
+{
+	struct strbuf known = STRBUF_INIT;
+
+	known_runtimes_text(&known);
+	err_set(e, ERR_NOT_ASYNC, "nothing was recorded: no async runtime (%s) in %s%s", known.s,
+		program(s), children(s));
+	strbuf_release(&known);
+}
+
 static void why_no_tables(const struct session *s, struct err *e)
 {
 	const struct session_seen *seen = &s->seen;
@@ -111,9 +123,7 @@ static void why_no_tables(const struct session *s, struct err *e)
 	else if (is_unreadable(s))
 		why_unreadable(s, e);
 	else
-		err_set(e, ERR_NOT_ASYNC,
-			"nothing was recorded: no async runtime (Tokio 1, async-std, smol) in %s%s",
-			program(s), children(s));
+		why_no_runtime(s, e);
 }
 
 static const char *what_keeps_out(enum err_tag tag)

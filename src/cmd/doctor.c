@@ -19,6 +19,7 @@
 #include "cmd/doctor.h"
 #include "model/shorten.h"
 #include "runtime/discover.h"
+#include "runtime/known.h"
 
 #define WIDTH	 80
 #define INDENT	 14
@@ -220,7 +221,7 @@ static void runtime_text(const struct discovery *d, uint32_t index, struct strbu
 		strbuf_addstr(out,
 			      r->waker_known ? "; waker table known" : "; waker table unknown");
 	if (r->unstable)
-		strbuf_addstr(out, "; tokio_unstable");
+		strbuf_addf(out, "; %s", known_runtime(r)->unstable);
 	if (r->nr_refused)
 		strbuf_addf(out, "; %u refused", r->nr_refused);
 	if (*r->note)

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "cmd/doctor.h"
+#include "runtime/known.h"
 
 static const struct {
 	const char *label, *key;
@@ -29,8 +30,6 @@ static const struct {
 	[HOW_NOT] = { "not seen", "no", ": " },
 };
 
-static const char *const schedulers[] = { "multi_thread", "current_thread", "local", "executor" };
-
 /* Has the file a table for this scheduler? */
 static bool has_scheduler(const struct discovery *d, uint32_t runtime, const char *name)
 {
@@ -42,9 +41,11 @@ static bool has_scheduler(const struct discovery *d, uint32_t runtime, const cha
 
 static void schedulers_text(const struct discovery *d, uint32_t runtime, struct strbuf *out)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(schedulers); i++)
-		if (has_scheduler(d, runtime, schedulers[i]))
-			strbuf_addf(out, "%s%s", out->len ? ", " : "", schedulers[i]);
+	const char *const *name = known_runtime(&d->runtimes[runtime])->schedulers;
+
+	for (; *name; name++)
+		if (has_scheduler(d, runtime, *name))
+			strbuf_addf(out, "%s%s", out->len ? ", " : "", *name);
 	if (!out->len)
 		strbuf_addstr(out, "not known without symbols");
 }
@@ -100,12 +101,13 @@ void seen_json(const struct discovery *d, struct json *j)
 
 void seen_json_runtime(const struct discovery *d, uint32_t runtime, struct json *j)
 {
+	const char *const *name = known_runtime(&d->runtimes[runtime])->schedulers;
 	const struct found_fact *facts = d->runtimes[runtime].facts;
 
 	json_open_array(j, "schedulers");
-	for (size_t i = 0; i < ARRAY_SIZE(schedulers); i++)
-		if (has_scheduler(d, runtime, schedulers[i]))
-			json_str(j, NULL, schedulers[i]);
+	for (; *name; name++)
+		if (has_scheduler(d, runtime, *name))
+			json_str(j, NULL, *name);
 	json_close_array(j);
 	json_open_object(j, "seen");
 	for (size_t i = 0; d->runtimes[runtime].nr_tables && i < NR_FACTS; i++) {

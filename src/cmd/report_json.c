@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "cmd/candidates.h"
 #include "cmd/report.h"
+#include "runtime/known.h"
 
 struct json_sink {
 	const struct report *r;
@@ -161,16 +162,16 @@ static void add_flavour(struct strbuf *text, const char *flavour)
 		strbuf_addf(text, "%s%s", text->len ? "+" : "", flavour);
 }
 
-/* Where no name tells: tasks of a multi-threaded runtime run in the main loop of a worker, all
- * others elsewhere. */
+/* Where no name tells, the place may where its tasks run. */
 static void infer_flavour(struct json_sink *s, uint32_t runtime, struct strbuf *text)
 {
+	const struct known_runtime *k = known_runtime_named(s->r->rec.runtimes[runtime].name);
 	unsigned places = model_runtime_get_places(s->r->model, runtime);
 
-	if (places & MODEL_IN_WORKER)
-		add_flavour(text, "multi_thread");
-	if (places & MODEL_OUTSIDE)
-		add_flavour(text, "current_thread");
+	if (k && k->worker_scheduler && places & MODEL_IN_WORKER)
+		add_flavour(text, k->worker_scheduler);
+	if (k && k->other_scheduler && places & MODEL_OUTSIDE)
+		add_flavour(text, k->other_scheduler);
 }
 
 /* The schedulers that its tasks were seen on. */
@@ -188,7 +189,7 @@ static void put_flavour(struct json_sink *s, uint32_t runtime)
 		if (s->is_type_used[i] && type->runtime == r->copy && type->kind != TRACE_BLOCKING)
 			add_flavour(&text, type->scheduler);
 	}
-	if (!text.len && !strcmp(r->name, "tokio"))
+	if (!text.len)
 		infer_flavour(s, runtime, &text);
 	json_str(&s->json, "flavour", text.len ? text.s : NULL);
 	strbuf_release(&text);

@@ -242,7 +242,20 @@ static void recognise(struct finding *f)
 	map_release(&s.broken);
 }
 
+static const char *const names[] = { "async-std", "smol", "async-task", NULL };
+static const char *const schedulers[] = { "local", "executor", NULL };
+static const char *const crates[] = {
+	"async-std", "async-task", "async-executor", "async-io", "async-global-executor", "smol",
+	"blocking",  NULL
+};
+
 const struct runtime runtime_async_task = {
+	.known = {
+		.text = "async-std, smol",
+		.names = names,
+		.schedulers = schedulers,
+	},
+	.crates = crates,
 	.recognise = recognise,
 	.give_names = async_task_give_names,
 	.find_roots = async_task_find_waits,

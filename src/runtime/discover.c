@@ -14,11 +14,6 @@
 #include "symbol/debug_file.h"
 #include "symbol/demangle.h"
 
-static const struct runtime *const runtimes[] = {
-	&runtime_tokio,
-	&runtime_async_task,
-};
-
 /* What discovery_free has to release besides the part that callers see. */
 struct owned {
 	struct discovery d;
@@ -32,24 +27,6 @@ struct files {
 	const char *path;
 	const char *dwarf_note; /* why debug info that is there cannot be read, or "" */
 };
-
-const char *finding_string(struct finding *f, const char *s)
-{
-	struct strbuf clean = STRBUF_INIT;
-	const char *kept;
-
-	strbuf_add_clean(&clean, s, strlen(s));
-	kept = intern_get(f->strings, intern_puts(f->strings, clean.s));
-	strbuf_release(&clean);
-	return kept;
-}
-
-const struct symtab *finding_symbols(struct finding *f)
-{
-	if (!f->syms)
-		f->syms = symtab_new(f->syms_img);
-	return f->syms;
-}
 
 static const struct image *image_with(const struct files *fs, const char *section)
 {
@@ -109,7 +86,7 @@ static void give_names(struct finding *f, struct files *fs)
 	if (with_dwarf)
 		f->dwarf = dwarf_open(with_dwarf == fs->img ? fs->path : fs->debug_path,
 				      &fs->dwarf_note);
-	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+	for (size_t i = 0; runtimes[i]; i++)
 		runtimes[i]->give_names(f);
 	f->mangling = mangling(f);
 	if (!f->has_functions && names_may_be_lost(f->syms))
@@ -123,7 +100,7 @@ static void give_names(struct finding *f, struct files *fs)
 static void find_roots(struct finding *f)
 {
 	f->roots.note = "";
-	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+	for (size_t i = 0; runtimes[i]; i++)
 		if (runtimes[i]->find_roots)
 			runtimes[i]->find_roots(f);
 }
@@ -156,7 +133,7 @@ static void climb(struct discovery *d, const struct finding *f, const struct fil
 
 static void recognise(struct finding *f)
 {
-	for (size_t i = 0, first = 0; i < ARRAY_SIZE(runtimes); i++, first = f->runtimes.nr) {
+	for (size_t i = 0, first = 0; runtimes[i]; i++, first = f->runtimes.nr) {
 		runtimes[i]->recognise(f);
 		for (size_t k = first; k < f->runtimes.nr; k++)
 			f->runtimes.v[k].descriptor = i;
@@ -166,7 +143,7 @@ static void recognise(struct finding *f)
 static void judge(struct finding *f, struct discovery *d)
 {
 	vec_each (r, &f->runtimes)
-		runtimes[MIN(r->descriptor, ARRAY_SIZE(runtimes) - 1)]->judge(f, d, r, r->facts);
+		runtime_descriptor(r)->judge(f, d, r, r->facts);
 }
 
 static void fill(struct discovery *d, struct finding *f, const struct files *fs, const char *shown)

@@ -135,6 +135,7 @@ static void get_runtime(struct reader *r, struct finding *to)
 	rt.nr_refused = get_number(r);
 	rt.unstable = get_number(r);
 	rt.waker_known = get_number(r);
+	r->broken |= !runtime_descriptor(&rt);
 	vec_push(&to->runtimes, rt);
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * A runtime that futrace knows: one file with one `const struct runtime`, and one line in the array
- * of discover.c. `recognise` adds what it is sure of by structure alone; `give_names` may then
- * look at symbols and debug info.
+ * of known.c. `recognise` adds what it is sure of by structure alone; `give_names` may then look at
+ * symbols and debug info.
  */
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
 
 #include "base/intern.h"
-#include "base/strbuf.h"
 #include "base/vec.h"
 #include "runtime/discover.h"
+#include "runtime/known.h"
 #include "symbol/dwarf.h"
 #include "symbol/image.h"
 #include "symbol/symtab.h"
@@ -34,6 +34,12 @@ struct finding {
 };
 
 struct runtime {
+	struct known_runtime known;
+	/* Crates that a spawn goes through inside of it, and parts of paths that show a copy of it
+	 * beside the program (a folder alone says nothing: programs have such names too). Both end
+	 * with NULL. */
+	const char *const *crates;
+	const char *const *copies; /* NULL: none */
 	void (*recognise)(struct finding *f);
 	void (*give_names)(struct finding *f);
 	void (*find_roots)(struct finding *f); /* NULL: they are not seen */
@@ -43,6 +49,10 @@ struct runtime {
 };
 
 extern const struct runtime runtime_tokio, runtime_async_task;
+
+extern const struct runtime *const runtimes[]; /* all; ends with NULL */
+const struct runtime *
+runtime_descriptor(const struct found_runtime *r); /* NULL: no such descriptor */
 
 /* Reads the symbols if that was not done yet. */
 const struct symtab *finding_symbols(struct finding *f);

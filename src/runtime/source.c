@@ -5,23 +5,17 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "runtime/runtime.h"
 
 /* Folders that hold what others wrote. */
-static const char *const of_rust[] = { "/rustc/", "/rustlib/src/rust/" };
+static const char *const of_rust[] = { "/rustc/", "/rustlib/src/rust/", NULL };
 static const char *const fetched[] = { "/registry/src/", "/cargo/registry/", "/git/checkouts/",
-				       "/vendor/" };
-/* A copy of a runtime beside the program. Its folder alone says nothing: programs have such names
- * too. */
-static const char *const copies[] = { "/tokio/src/runtime/", "/tokio/src/task/" };
-/* Crates that a spawn goes through inside of a runtime. */
-static const char *const runtimes[] = { "tokio",	  "async-std", "async-task",
-					"async-executor", "async-io",  "async-global-executor",
-					"smol",		  "blocking" };
+				       "/vendor/", NULL };
 
-static bool holds_one(const char *file, const char *const *parts, size_t nr)
+static bool holds_one(const char *file, const char *const *parts)
 {
-	for (size_t i = 0; i < nr; i++)
-		if (strstr(file, parts[i]))
+	for (; parts && *parts; parts++)
+		if (strstr(file, *parts))
 			return true;
 	return false;
 }
@@ -59,6 +53,14 @@ static bool is_of_crate(const char *file, const char *name, bool is_fetched)
 	return false;
 }
 
+static bool is_of_runtime(const char *file, const struct runtime *r, bool is_fetched)
+{
+	for (const char *const *crate = r->crates; *crate; crate++)
+		if (is_of_crate(file, *crate, is_fetched))
+			return true;
+	return holds_one(file, r->copies);
+}
+
 /* With trimmed paths a crate's files begin with its name and version. */
 static bool is_trimmed_crate(const char *file)
 {
@@ -74,13 +76,12 @@ static bool is_trimmed_crate(const char *file)
 
 enum source_owner source_owner(const char *file)
 {
-	bool is_fetched = holds_one(file, fetched, ARRAY_SIZE(fetched));
+	bool is_fetched = holds_one(file, fetched);
 
-	if (holds_one(file, of_rust, ARRAY_SIZE(of_rust)) ||
-	    holds_one(file, copies, ARRAY_SIZE(copies)))
+	if (holds_one(file, of_rust))
 		return SOURCE_OF_RUNTIME;
-	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
-		if (is_of_crate(file, runtimes[i], is_fetched))
+	for (size_t i = 0; runtimes[i]; i++)
+		if (is_of_runtime(file, runtimes[i], is_fetched))
 			return SOURCE_OF_RUNTIME;
 	return is_fetched || is_trimmed_crate(file) || str_has_prefix(file, "vendor/")
 		       ? SOURCE_OF_LIBRARY

@@ -131,7 +131,22 @@ static void recognise(struct finding *f)
 	strbuf_release(&versions);
 }
 
+static const char *const names[] = { "tokio", NULL };
+static const char *const schedulers[] = { "multi_thread", "current_thread", "local", NULL };
+static const char *const crates[] = { "tokio", NULL };
+static const char *const copies[] = { "/tokio/src/runtime/", "/tokio/src/task/", NULL };
+
 const struct runtime runtime_tokio = {
+	.known = {
+		.text = "Tokio 1",
+		.names = names,
+		.schedulers = schedulers,
+		.worker_scheduler = "multi_thread",
+		.other_scheduler = "current_thread",
+		.unstable = "tokio_unstable",
+	},
+	.crates = crates,
+	.copies = copies,
 	.recognise = recognise,
 	.give_names = tokio_give_names,
 	.find_roots = tokio_find_roots,
