@@ -26,12 +26,12 @@ def read(path):
         return f.read().decode('utf-8', 'replace')
 
 
-def code(path):
-    """The C text with comments and the insides of literals blanked; lines keep their numbers."""
+def code(path, strings=False):
+    """The C text with comments and (unless strings) the insides of literals blanked; lines keep their numbers."""
     def blank(m):
         s = m.group(0)
         if s[0] in '"\'':
-            return s[0] + ' ' * (len(s) - 2) + s[0]
+            return s if strings else s[0] + ' ' * (len(s) - 2) + s[0]
         return re.sub(r'[^\n]', ' ', s)
     return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, read(path), flags=re.S)
 
