@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import traceback
 
@@ -22,6 +23,7 @@ import builds  # noqa: E402
 import live  # noqa: E402
 
 ORDINARY_UID = 12345
+MAX_REASON = 400  # characters
 
 
 def stage_all(args, matrix):
@@ -65,6 +67,15 @@ def wanted(test, who, args):
     return not test.only_root
 
 
+def on_one_line(why):
+    """The reason for the line of a test; what it leaves out of a long one is shown below."""
+    lines = [line.strip() for line in why.splitlines() if line.strip()]
+    if why.startswith("Traceback"):
+        return lines[-1]
+    line = " | ".join(lines)
+    return line if len(line) <= MAX_REASON else line[:MAX_REASON] + "…"
+
+
 def run_one(test, who, settings):
     folder = tempfile.mkdtemp(prefix="t-", dir=settings.home)
     if os.geteuid() == 0:
@@ -85,7 +96,10 @@ def run_one(test, who, settings):
     if not kept:
         shutil.rmtree(folder, ignore_errors=True)
     seconds = time.monotonic() - began
-    print(f"{verdict:4} {test.name} ({who}, {seconds:.1f} s)" + (f": {why}" if why else ""), flush=True)
+    reason = on_one_line(why)
+    print(f"{verdict:4} {test.name} ({who}, {seconds:.1f} s)" + (f": {reason}" if reason else ""), flush=True)
+    if reason != why:
+        print(textwrap.indent(why.rstrip(), "     "), flush=True)
     if kept:
         print(f"     proves: {test.proves}\n     kept: {folder}", flush=True)
     return verdict
