@@ -271,20 +271,8 @@ static void names_by_glue(struct finding *f, const struct glue *glue)
 
 void async_task_give_names(struct finding *f)
 {
-	size_t nr = 0;
-
-	names_each(t, f, WIRE_TABLE_ASYNC_TASK)
-	{
-		t->size_bytes = room_bytes(t);
-		nr++;
-	}
-	if (!nr)
+	if (!names_by_rules(f, &naming) || !f->syms->nr)
 		return;
-	if (f->dwarf)
-		names_by_dwarf(f, &naming);
-	if (f->syms && f->syms->nr) {
-		names_by_v0(f, &naming);
-		for (size_t i = 0; i < ARRAY_SIZE(glues); i++)
-			names_by_glue(f, &glues[i]);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(glues); i++)
+		names_by_glue(f, &glues[i]);
 }

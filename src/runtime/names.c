@@ -122,7 +122,7 @@ static void collect(struct finding *f, const struct naming *n, struct functions 
 	fns->nr = kept;
 }
 
-void names_by_dwarf(struct finding *f, const struct naming *n)
+static void names_by_dwarf(struct finding *f, const struct naming *n)
 {
 	struct functions fns = { 0 };
 	unsigned first = n->slots[0];
@@ -180,7 +180,7 @@ static void name_by_v0(struct finding *f, const struct naming *n, struct found_t
 	}
 }
 
-void names_by_v0(struct finding *f, const struct naming *n)
+static void names_by_v0(struct finding *f, const struct naming *n)
 {
 	unsigned first = n->slots[0];
 	struct map users = MAP_INIT;
@@ -204,4 +204,20 @@ void names_by_v0(struct finding *f, const struct naming *n)
 		names_are_merged(f, n, t, *map_get(&users, t->plan.words[first]));
 	}
 	map_release(&users);
+}
+
+bool names_by_rules(struct finding *f, const struct naming *n)
+{
+	size_t nr = 0;
+
+	names_each(t, f, n->kind)
+	{
+		t->size_bytes = n->room(t);
+		nr++;
+	}
+	if (nr && f->dwarf)
+		names_by_dwarf(f, n);
+	if (nr && f->syms->nr)
+		names_by_v0(f, n);
+	return nr;
 }

@@ -42,8 +42,9 @@ struct naming {
 	void (*found)(struct finding *f, struct dwarf_function *fns, size_t nr);
 };
 
-void names_by_dwarf(struct finding *f, const struct naming *n);
-void names_by_v0(struct finding *f, const struct naming *n);
+/* All that is the same for every runtime: room, debug info, v0 symbols. False: there is no table to
+ * name. */
+bool names_by_rules(struct finding *f, const struct naming *n);
 
 /* A table whose functions all serve other tables too: every name that they have is possible. */
 void names_are_merged(struct finding *f, const struct naming *n, struct found_table *t,

@@ -258,22 +258,10 @@ static void add_wakers(struct finding *f)
 
 void tokio_give_names(struct finding *f)
 {
-	size_t nr = 0;
-
-	names_each(t, f, WIRE_TABLE_TOKIO)
-	{
-		t->size_bytes = room_bytes(t);
-		nr++;
-	}
-	if (!nr)
+	if (!names_by_rules(f, &naming))
 		return;
-	if (f->dwarf)
-		names_by_dwarf(f, &naming);
-	if (f->syms && f->syms->nr) {
-		names_by_v0(f, &naming);
+	if (f->syms->nr)
 		tokio_legacy_names(f);
-	}
 	spread_schedulers(f);
-	if (f->syms)
-		add_wakers(f); /* last: the others are about task tables */
+	add_wakers(f); /* last: the others are about task tables */
 }
