@@ -31,7 +31,7 @@ struct table_kind {
 	size_t nr_columns;
 	bool chooses_early;					   /* see struct table */
 	bool (*is_judged)(const struct table *t, const void *row); /* see struct table */
-	/* Makes t->state and adds its sinks. */
+	/* Makes t->state and adds its sinks. NULL, as is release: the analyzer has it all. */
 	void (*init)(struct report_table *t);
 	/* After the pass: adds the rows, which stay valid until release; may ask for a second. */
 	void (*finish)(struct report_table *t, struct analyzer *a);
@@ -85,6 +85,37 @@ bool may_not_block(enum trace_task_kind kind);
 /* From where on a poll, or the wait for one, is worth a look and is a fault. */
 #define SLOW_NS	     UINT64_C(1000000)
 #define VERY_SLOW_NS UINT64_C(10000000)
+
+/* Columns that several tables have. Their files say where a number lies in the row: AT(member). */
+#define COLUMN_DATA(KEY, member)       \
+	{                              \
+		.key = KEY, AT(member) \
+	}
+#define COLUMN_TIME(KEY, HEAD, member, RANK)                                                   \
+	{                                                                                      \
+		.key = KEY, .head = HEAD, .unit = COLUMN_NS, .rank = RANK, .hides_zero = true, \
+		AT(member)                                                                     \
+	}
+#define COLUMN_BLOCKED(RANK)                                                             \
+	{                                                                                \
+		.key = "blocked_ns", .head = "BLOCKED", .unit = COLUMN_NS, .rank = RANK, \
+		.hides_zero = true, .warn = 1, .bad = SLOW_NS, AT(blocked_ns)            \
+	}
+#define COLUMNS_OF_STATES(R_SCHED, R_IDLE, R_UNKNOWN)                           \
+	COLUMN_TIME("busy_ns", "BUSY", ns[MODEL_RUNNING], 0),                   \
+		COLUMN_TIME("sched_ns", "SCHED", ns[MODEL_SCHEDULED], R_SCHED), \
+		COLUMN_TIME("idle_ns", "IDLE", ns[MODEL_IDLE], R_IDLE),         \
+		COLUMN_TIME("unknown_ns", "UNKNOWN", ns[MODEL_UNKNOWN], R_UNKNOWN)
+#define COLUMNS_OF_ENDS                                          \
+	COLUMN_DATA("completed", ends[MODEL_COMPLETED]),         \
+		COLUMN_DATA("cancelled", ends[MODEL_CANCELLED]), \
+		COLUMN_DATA("panicked", ends[MODEL_PANICKED]),   \
+		COLUMN_DATA("dropped", ends[MODEL_DROPPED])
+#define COLUMNS_OF_WAKERS                                               \
+	COLUMN_DATA("wakes_by_task", wakes[MODEL_BY_TASK]),             \
+		COLUMN_DATA("wakes_by_worker", wakes[MODEL_BY_WORKER]), \
+		COLUMN_DATA("wakes_by_thread", wakes[MODEL_BY_THREAD]), \
+		COLUMN_DATA("wakes_by_abort", wakes[MODEL_BY_ABORT])
 
 /* Five columns of values: p50, p90, p99, the greatest, and a picture; each with its rank. */
 #define COLUMNS_OF_VALUES(NAME, GROUP, FN, R50, R90, R99, RMAX, RPICTURE, LATE, WARN, BAD)       \

@@ -102,35 +102,20 @@ static void draw(const struct table *t, const void *r, size_t width, struct strb
 }
 
 #define AT(member) .at = offsetof(struct row, member)
-#define NS(KEY, HEAD, member, RANK)                                                            \
-	{                                                                                      \
-		.key = KEY, .head = HEAD, .unit = COLUMN_NS, .rank = RANK, .hides_zero = true, \
-		AT(member)                                                                     \
-	}
-#define DATA(KEY, member)              \
-	{                              \
-		.key = KEY, AT(member) \
-	}
 
 static const struct column columns[] = {
 	{ .key = "spawned_at", .text = spawned_at },
-	{ .key = "types", AT(nr_types) },
+	COLUMN_DATA("types", nr_types),
 	{ .key = "type", .text = type },
 	{ .key = "tasks", .head = "TASKS", AT(nr) },
 	{ .key = "alive", .head = "ALIVE", .hides_zero = true, AT(ends[MODEL_ALIVE]) },
-	DATA("completed", ends[MODEL_COMPLETED]),
-	DATA("cancelled", ends[MODEL_CANCELLED]),
-	DATA("panicked", ends[MODEL_PANICKED]),
-	DATA("dropped", ends[MODEL_DROPPED]),
+	COLUMNS_OF_ENDS,
 	{ .key = "polls", .head = "POLLS", AT(polls) },
 	{ .key = "wakes", .head = "WAKES", .rank = 9, AT(wakes) },
 	{ .key = "self_wakes", .head = "SELF", .rank = 10, .hides_zero = true, AT(self_wakes) },
-	NS("busy_ns", "BUSY", ns[MODEL_RUNNING], 0),
-	NS("sched_ns", "SCHED", ns[MODEL_SCHEDULED], 7),
-	NS("idle_ns", "IDLE", ns[MODEL_IDLE], 8),
-	NS("unknown_ns", "UNKNOWN", ns[MODEL_UNKNOWN], 11),
-	NS("blocked_ns", "BLOCKED", blocked_ns, 4),
-	NS("max_poll_ns", "MAXPOLL", max_poll_ns, 3),
+	COLUMNS_OF_STATES(7, 8, 11),
+	COLUMN_TIME("blocked_ns", "BLOCKED", blocked_ns, 4),
+	COLUMN_TIME("max_poll_ns", "MAXPOLL", max_poll_ns, 3),
 	COLUMNS_OF_VALUES("life", "LIFE", life, 1, 6, 5, 1, 2, false, 0, 0),
 	{ .head = "SPAWNED AT", .draw = draw_place },
 	{ .head = "TYPE", .draw = draw },

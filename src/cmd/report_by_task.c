@@ -132,15 +132,6 @@ static bool is_judged(const struct table *t, const void *r)
 }
 
 #define AT(member) .at = offsetof(struct by_task_row, task.member)
-#define NS(KEY, HEAD, member, RANK)                                                            \
-	{                                                                                      \
-		.key = KEY, .head = HEAD, .unit = COLUMN_NS, .rank = RANK, .hides_zero = true, \
-		AT(member)                                                                     \
-	}
-#define WAKES(KEY, cause)                    \
-	{                                    \
-		.key = KEY, AT(wakes[cause]) \
-	}
 
 static const struct column columns[] = {
 	{ .key = "id", .head = "ID", .unit = COLUMN_NUMBER, .number = id },
@@ -165,22 +156,9 @@ static const struct column columns[] = {
 	  .rank = 7,
 	  .hides_zero = true,
 	  AT(wakes[MODEL_BY_SELF]) },
-	WAKES("wakes_by_task", MODEL_BY_TASK),
-	WAKES("wakes_by_worker", MODEL_BY_WORKER),
-	WAKES("wakes_by_thread", MODEL_BY_THREAD),
-	WAKES("wakes_by_abort", MODEL_BY_ABORT),
-	NS("busy_ns", "BUSY", ns[MODEL_RUNNING], 0),
-	NS("sched_ns", "SCHED", ns[MODEL_SCHEDULED], 3),
-	NS("idle_ns", "IDLE", ns[MODEL_IDLE], 4),
-	NS("unknown_ns", "UNKNOWN", ns[MODEL_UNKNOWN], 40),
-	{ .key = "blocked_ns",
-	  .head = "BLOCKED",
-	  .unit = COLUMN_NS,
-	  .rank = 5,
-	  .hides_zero = true,
-	  .warn = 1,
-	  .bad = SLOW_NS,
-	  AT(blocked_ns) },
+	COLUMNS_OF_WAKERS,
+	COLUMNS_OF_STATES(3, 4, 40),
+	COLUMN_BLOCKED(5),
 	{ .key = "max_poll_ns",
 	  .head = "MAXPOLL",
 	  .unit = COLUMN_NS,

@@ -89,15 +89,6 @@ static bool is_judged(const struct table *t, const void *r)
 }
 
 #define AT(member) .at = offsetof(struct by_type_row, member)
-#define NS(KEY, HEAD, member, RANK)                                                            \
-	{                                                                                      \
-		.key = KEY, .head = HEAD, .unit = COLUMN_NS, .rank = RANK, .hides_zero = true, \
-		AT(member)                                                                     \
-	}
-#define DATA(KEY, member)              \
-	{                              \
-		.key = KEY, AT(member) \
-	}
 
 static const struct column columns[] = {
 	{ .key = "type", .text = type },
@@ -107,12 +98,9 @@ static const struct column columns[] = {
 	{ .key = "tasks", .head = "TASKS", AT(nr_tasks) },
 	{ .key = "alive", .head = "ALIVE", .rank = 2, .hides_zero = true, AT(ends[MODEL_ALIVE]) },
 	{ .key = "peak", .head = "PEAK", .rank = 30, AT(peak) },
-	DATA("first_seen", nr_first_seen),
-	DATA("never_polled", nr_never_polled),
-	DATA("completed", ends[MODEL_COMPLETED]),
-	DATA("cancelled", ends[MODEL_CANCELLED]),
-	DATA("panicked", ends[MODEL_PANICKED]),
-	DATA("dropped", ends[MODEL_DROPPED]),
+	COLUMN_DATA("first_seen", nr_first_seen),
+	COLUMN_DATA("never_polled", nr_never_polled),
+	COLUMNS_OF_ENDS,
 	{ .key = "polls", .head = "POLLS", AT(polls) },
 	{ .key = "wakes", .head = "WAKES", .rank = 31, .number = wakes },
 	{ .key = "self_wakes",
@@ -120,24 +108,11 @@ static const struct column columns[] = {
 	  .rank = 29,
 	  .hides_zero = true,
 	  AT(wakes[MODEL_BY_SELF]) },
-	DATA("wakes_by_task", wakes[MODEL_BY_TASK]),
-	DATA("wakes_by_worker", wakes[MODEL_BY_WORKER]),
-	DATA("wakes_by_thread", wakes[MODEL_BY_THREAD]),
-	DATA("wakes_by_abort", wakes[MODEL_BY_ABORT]),
-	NS("busy_ns", "BUSY", ns[MODEL_RUNNING], 0),
-	NS("sched_ns", "SCHED", ns[MODEL_SCHEDULED], 25),
-	NS("idle_ns", "IDLE", ns[MODEL_IDLE], 26),
-	NS("unknown_ns", "UNKNOWN", ns[MODEL_UNKNOWN], 40),
-	{ .key = "blocked_ns",
-	  .head = "BLOCKED",
-	  .unit = COLUMN_NS,
-	  .rank = 3,
-	  .hides_zero = true,
-	  .warn = 1,
-	  .bad = SLOW_NS,
-	  AT(blocked_ns) },
-	DATA("blocked_polls", nr_blocked_polls),
-	DATA("max_blocked_ns", max_blocked_poll_ns),
+	COLUMNS_OF_WAKERS,
+	COLUMNS_OF_STATES(25, 26, 40),
+	COLUMN_BLOCKED(3),
+	COLUMN_DATA("blocked_polls", nr_blocked_polls),
+	COLUMN_DATA("max_blocked_ns", max_blocked_poll_ns),
 	COLUMNS_OF_VALUES("poll", "POLL", poll, 5, 20, 0, 0, 4, false, SLOW_NS, VERY_SLOW_NS),
 	COLUMNS_OF_VALUES("sched", "SCHED", sched, 21, 24, 0, 8, 36, false, SLOW_NS, VERY_SLOW_NS),
 	COLUMNS_OF_VALUES("idle", "IDLE", idle, 22, 33, 34, 35, 37, false, 0, 0),
@@ -244,10 +219,6 @@ static void tell(const struct report_table *t, const void *r, struct out *out)
 	out_spill(out);
 }
 
-static void init(struct report_table *t)
-{
-}
-
 static void finish(struct report_table *t, struct analyzer *a)
 {
 	const struct by_type_row *rows = by_type_get_rows(analyzer_get_types(a));
@@ -255,10 +226,6 @@ static void finish(struct report_table *t, struct analyzer *a)
 	for (uint32_t g = 0; g < t->rec->nr_groups; g++)
 		if (rows[g].nr_tasks)
 			vec_push(&t->table.rows, &rows[g]);
-}
-
-static void release(void *state)
-{
 }
 
 const struct table_kind table_by_type = {
@@ -271,8 +238,6 @@ const struct table_kind table_by_type = {
 	.columns = columns,
 	.nr_columns = ARRAY_SIZE(columns),
 	.is_judged = is_judged,
-	.init = init,
 	.finish = finish,
-	.release = release,
 	.tell = tell,
 };

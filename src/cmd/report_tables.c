@@ -72,7 +72,8 @@ struct report_table *report_table_new(const struct recording *rec,
 		free(t);
 		return NULL;
 	}
-	kind->init(t);
+	if (kind->init)
+		kind->init(t);
 	return t;
 }
 
@@ -80,7 +81,8 @@ void report_table_free(struct report_table *t)
 {
 	if (!t)
 		return;
-	t->kind->release(t->state);
+	if (t->kind->release)
+		t->kind->release(t->state);
 	vec_release(&t->table.rows);
 	vec_release(&t->sinks);
 	vec_release(&t->second);
