@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "cmd/command.h"
+#include "export/parts.h"
 #include "trace/reader.h"
 
 struct info_opts {
@@ -291,10 +292,7 @@ static void json_origin(struct json *j, const struct info *in)
 
 	json_str(j, "tool", m->tool);
 	json_str(j, "exe", m->exe);
-	json_open_array(j, "argv");
-	for (uint32_t i = 0; i < m->argc; i++)
-		json_str(j, NULL, m->argv[i]);
-	json_close_array(j);
+	json_argv(j, m);
 	json_str(j, "cwd", m->cwd);
 	json_uint(j, "pid", m->pid);
 	json_uint(j, "uid", m->uid);

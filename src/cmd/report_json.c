@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "cmd/candidates.h"
 #include "cmd/report.h"
+#include "export/parts.h"
 #include "runtime/known.h"
 
 struct json_sink {
@@ -101,10 +102,7 @@ void report_put_task(const struct recording *rec, const struct model_task *t, st
 	put_spawn(j, t);
 	put_end(j, t);
 	json_uint(j, "polls", t->polls);
-	json_uint(j, "busy_ns", t->ns[MODEL_RUNNING]);
-	json_uint(j, "sched_ns", t->ns[MODEL_SCHEDULED]);
-	json_uint(j, "idle_ns", t->ns[MODEL_IDLE]);
-	json_uint(j, "unknown_ns", t->ns[MODEL_UNKNOWN]);
+	json_states(j, t->ns);
 	json_uint(j, "max_poll_ns", t->max_poll_ns);
 	json_uint(j, "max_sched_ns", t->max_sched_ns);
 	json_uint(j, "blocked_ns", t->blocked_ns);
@@ -260,15 +258,8 @@ static void put_types(struct json_sink *s)
 static void put_lost(struct json_sink *s)
 {
 	struct json *j = &s->json;
-	uint64_t lost[EV_MAX];
 
-	json_uint(j, "lost", recording_get_lost(&s->r->rec, s->r->model, lost));
-	json_open_object(j, "lost_by_kind");
-	for (unsigned i = 0; i < EV_MAX; i++)
-		if (lost[i])
-			json_uint(j, event_descs[i].name ? event_descs[i].name : "unknown",
-				  lost[i]);
-	json_close_object(j);
+	json_lost(j, &s->r->rec, s->r->model);
 	json_uint(j, "threads_not_recorded", trace_get_end(s->r->rec.trace)->nr_unslotted);
 	json_uint(j, "children_not_followed", trace_get_end(s->r->rec.trace)->nr_unfollowed);
 	json_uint(j, "spawns_unmatched", model_get_totals(s->r->model)->nr_spawns_unmatched);

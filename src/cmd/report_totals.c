@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "cmd/report.h"
+#include "export/parts.h"
 
 /*
  * What an event costs the program, in tenths of a nanosecond: in a storm of polls, where the hooks
@@ -412,10 +413,7 @@ void report_totals_json(const struct report *r, const struct report_totals *t, s
 	json_uint(j, "polls", t->all.polls);
 	json_uint(j, "wakes", t->wakes);
 	json_uint(j, "self_wakes", t->all.wakes[MODEL_BY_SELF]);
-	json_uint(j, "busy_ns", t->all.ns[MODEL_RUNNING]);
-	json_uint(j, "sched_ns", t->all.ns[MODEL_SCHEDULED]);
-	json_uint(j, "idle_ns", t->all.ns[MODEL_IDLE]);
-	json_uint(j, "unknown_ns", t->all.ns[MODEL_UNKNOWN]);
+	json_states(j, t->all.ns);
 	json_blocking(t, j);
 	json_open_object(j, "block_on");
 	json_uint(j, "tasks", t->roots.nr_tasks);

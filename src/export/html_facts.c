@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "export/html.h"
+#include "export/parts.h"
 #include "model/shorten.h"
 
 #define SHORT_COLUMNS 64
@@ -13,10 +14,7 @@ static void put_program(const struct html_facts *f, struct json *j)
 
 	json_open_object(j, "program");
 	json_str(j, "exe", meta->exe);
-	json_open_array(j, "argv");
-	for (uint32_t i = 0; i < meta->argc; i++)
-		json_str(j, NULL, meta->argv[i]);
-	json_close_array(j);
+	json_argv(j, meta);
 	json_uint(j, "pid", meta->pid);
 	json_str(j, "cwd", meta->cwd);
 	json_str(j, "host", meta->host);
@@ -40,20 +38,13 @@ static void put_recording(const struct html_facts *f, struct json *j)
 {
 	const struct trace_damage *d = trace_get_damage(f->rec->trace);
 	const struct trace_end *end = trace_get_end(f->rec->trace);
-	uint64_t lost[EV_MAX];
 	char buf[RECORDING_OUTCOME_SIZE];
 
 	json_open_object(j, "recording");
 	json_str(j, "end", recording_get_outcome(f->rec, buf));
 	json_uint(j, "events", model_get_totals(f->model)->nr_events);
 	json_uint(j, "real_ns", trace_get_zero(f->rec->trace).real_ns);
-	json_uint(j, "lost", recording_get_lost(f->rec, f->model, lost));
-	json_open_object(j, "lost_by_kind");
-	for (unsigned i = 0; i < EV_MAX; i++)
-		if (lost[i])
-			json_uint(j, event_descs[i].name ? event_descs[i].name : "unknown",
-				  lost[i]);
-	json_close_object(j);
+	json_lost(j, f->rec, f->model);
 	json_uint(j, "threads_not_recorded", end->nr_unslotted);
 	json_bool(j, "cut", d->cut);
 	json_uint(j, "bad_blocks", d->bad_blocks);
@@ -112,10 +103,7 @@ static void put_sums(struct json *j, const struct by_type_row *row)
 	json_uint(j, "polls", row->polls);
 	json_uint(j, "wakes", model_sum_wakes(row->wakes));
 	json_uint(j, "self_wakes", row->wakes[MODEL_BY_SELF]);
-	json_uint(j, "busy_ns", row->ns[MODEL_RUNNING]);
-	json_uint(j, "sched_ns", row->ns[MODEL_SCHEDULED]);
-	json_uint(j, "idle_ns", row->ns[MODEL_IDLE]);
-	json_uint(j, "unknown_ns", row->ns[MODEL_UNKNOWN]);
+	json_states(j, row->ns);
 	json_uint(j, "blocked_ns", row->blocked_ns);
 	json_uint(j, "max_poll_ns", row->max_poll_ns);
 	put_histogram(j, "poll", &row->poll);

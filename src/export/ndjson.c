@@ -7,6 +7,7 @@
  */
 #include "base/json.h"
 #include "export/exporters.h"
+#include "export/parts.h"
 
 #define NDJSON_SCHEMA_VERSION 1
 
@@ -122,10 +123,7 @@ static void on_wake(void *sink, const struct model_wake *wake)
 static void put_sums(struct json *j, const struct model_task *t)
 {
 	json_uint(j, "polls", t->polls);
-	json_uint(j, "busy_ns", t->ns[MODEL_RUNNING]);
-	json_uint(j, "sched_ns", t->ns[MODEL_SCHEDULED]);
-	json_uint(j, "idle_ns", t->ns[MODEL_IDLE]);
-	json_uint(j, "unknown_ns", t->ns[MODEL_UNKNOWN]);
+	json_states(j, t->ns);
 	json_uint(j, "max_poll_ns", t->max_poll_ns);
 	json_uint(j, "max_sched_ns", t->max_sched_ns);
 	json_uint(j, "blocked_ns", t->blocked_ns);
