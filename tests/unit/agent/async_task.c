@@ -9,12 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "agent/async_task.h"
+#include "world.h"
 
 #define TYPE	  3
 #define SCHEDULED 1
@@ -23,13 +19,9 @@
 #define CLOSED	  8
 #define TASK	  16
 #define REF	  256
-#define NR_WORDS  512
 #define HEADER	  40
 #define SIZE	  96
 
-static struct wire_lobby lobby;
-static struct wire_region *region;
-static struct wire_thread *mine;
 static uint64_t fake_table[8];
 
 /* The header as today's compiler makes it, or in the order of the source (is_old). */
@@ -52,40 +44,12 @@ static struct fake_task make_task(uint64_t state, bool is_old)
 	return t;
 }
 
-static uint64_t find_tid_off(void)
-{
-	uint32_t tid = syscall(SYS_gettid);
-	uint64_t tp;
-
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
-	for (uint64_t off = 0; off < 2048; off += 4)
-		if (*(uint32_t *)(tp + off) == tid)
-			return off;
-	return 0;
-}
-
-static void claimed(struct wire_thread *t)
-{
-	mine = t;
-}
-
 static int set_up(void **state)
 {
 	struct core_table *table;
 	struct async_waker *w;
 
-	lobby = (struct wire_lobby){ .ring_words = NR_WORDS,
-				     .small_words = NR_WORDS,
-				     .stale_ticks = INT64_MAX };
-	region = mmap(NULL, wire_region_size(&lobby), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	core_page = (struct core_page){ .threads = region->threads,
-					.tid_off = find_tid_off(),
-					.clock = WIRE_CLOCK_TSC,
-					.claimed = claimed,
-					.region = region,
-					.lobby = &lobby };
-	memset(core_tables, 0, sizeof(core_tables));
+	world_init();
 	table = core_table_find((uint64_t)fake_table, true);
 	*table = (struct core_table){ .id_off = HEADER,
 				      .stage_off = 48,
@@ -97,13 +61,6 @@ static int set_up(void **state)
 	*w = (struct async_waker){ .clone = 0x4711, .wake = 1, .wake_by_ref = 2 };
 	core_awake(core_sleep(0));
 	mine->tail = mine->head;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	munmap(region, wire_region_size(&lobby));
-	core_page = (struct core_page){ 0 };
 	return 0;
 }
 

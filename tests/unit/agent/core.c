@@ -12,21 +12,15 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "agent/fast.h"
+#include "world.h"
 
-#define RING_WORDS    512
 #define SEGMENT_WORDS 64
 #define TYPE	      7
 #define INITIAL	      0xcc /* three references, wanted, notified */
 
-static struct wire_lobby lobby;
-static struct wire_region *region;
 static uint64_t *rings;
 static unsigned nr_deallocs;
 
@@ -46,26 +40,8 @@ struct fake_task {
 	uint64_t state, next, vtable, owner, scheduler, id, stage[8], trailer[4];
 };
 
-static uint64_t find_tid_off(void)
-{
-	uint32_t tid = syscall(SYS_gettid);
-	uint64_t tp;
-
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
-	for (uint64_t off = 0; off < 2048; off += 4)
-		if (*(uint32_t *)(tp + off) == tid)
-			return off;
-	return 0;
-}
-
 /* As the hooks do it. */
-static __thread struct wire_thread *mine;
 static struct core_entry entry;
-
-static void claimed(struct wire_thread *t)
-{
-	mine = t;
-}
 
 static void enter(struct core_run *run, struct fake_task *task)
 {
@@ -80,25 +56,11 @@ static bool leave(struct core_run *run)
 static int set_up(void **state)
 {
 	struct core_table *table;
-	size_t size;
 
-	lobby.ring_words = lobby.small_words = RING_WORDS;
-	lobby.nr_big = 0;
-	size = wire_region_size(&lobby);
-	region = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	world_init();
 	rings = (uint64_t *)((char *)region + WIRE_RINGS_OFF);
-	lobby.stale_ticks = INT64_MAX;
-	core_page = (struct core_page){ .threads = region->threads,
-					.fast_threads = region->threads,
-					.tid_off = find_tid_off(),
-					.clock = WIRE_CLOCK_TSC,
-					.claimed = claimed,
-					.region = region,
-					.lobby = &lobby };
 	memset(core_page.cell_sizes, 0xff, sizeof(core_page.cell_sizes));
 	assert_int_equal(madvise(&core_page, sizeof(core_page), MADV_WIPEONFORK), 0);
-	memset(core_tables, 0, sizeof(core_tables));
 	table = core_table_find((uint64_t)fake_table, true);
 	*table = (struct core_table){ .poll = (uint64_t)fake_poll,
 				      .dealloc = (uint64_t)fake_dealloc,
@@ -109,14 +71,6 @@ static int set_up(void **state)
 				      .type_word = EVENT_WORD1(0, TYPE),
 				      .addr = (uint64_t)fake_table };
 	nr_deallocs = 0;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	munmap(region, wire_region_size(&lobby));
-	core_page = (struct core_page){ 0 };
-	mine = NULL;
 	return 0;
 }
 

@@ -9,56 +9,21 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "agent/fast.h"
+#include "world.h"
 
-#define RING_WORDS 512
-#define TYPE	   7
-#define IDLE	   (2 * TOKIO_REF | TOKIO_JOIN_INTEREST)
+#define TYPE 7
+#define IDLE (2 * TOKIO_REF | TOKIO_JOIN_INTEREST)
 
-static struct wire_lobby lobby;
-static struct wire_region *region;
-static __thread struct wire_thread *mine;
 static uint64_t old_table[6], new_table[10], other_task[8];
 
 static void fake_abort(uint64_t header)
 {
 }
 
-static void claimed(struct wire_thread *t)
-{
-	mine = t;
-}
-
-static uint64_t find_tid_off(void)
-{
-	uint32_t tid = syscall(SYS_gettid);
-	uint64_t tp, off = 0;
-
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
-	while (*(uint32_t *)(tp + off) != tid)
-		off += 4;
-	return off;
-}
-
 static int set_up(void **state)
 {
-	lobby.ring_words = lobby.small_words = RING_WORDS;
-	lobby.stale_ticks = INT64_MAX;
-	region = mmap(NULL, wire_region_size(&lobby), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	core_page = (struct core_page){ .threads = region->threads,
-					.fast_threads = region->threads,
-					.tid_off = find_tid_off(),
-					.clock = WIRE_CLOCK_TSC,
-					.claimed = claimed,
-					.region = region,
-					.lobby = &lobby };
-	memset(core_tables, 0, sizeof(core_tables));
+	world_init();
 	*core_table_find((uint64_t)old_table | CORE_OLD, true) =
 		(struct core_table){ .abort = (uint64_t)fake_abort,
 				     .type_word = EVENT_WORD1(0, TYPE),
@@ -66,14 +31,6 @@ static int set_up(void **state)
 	*core_table_find((uint64_t)new_table, true) =
 		(struct core_table){ .id_off = 40, .addr = (uint64_t)new_table };
 	core_bar_zero();
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	munmap(region, wire_region_size(&lobby));
-	core_page = (struct core_page){ 0 };
-	mine = NULL;
 	return 0;
 }
 
