@@ -79,6 +79,8 @@ extern const char hook_type_wakers[2 * CORE_MAX_TYPE_WAKERS * HOOK_THUNK_BYTES] 
 /* hooks_async_task.c */
 uint64_t futrace_hook_run(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_drop_future(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+uint64_t futrace_hook_run_named(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+void futrace_hook_drop_named(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_schedule_task(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_wake(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_wake_by_ref(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;

@@ -244,6 +244,83 @@ enum async_last async_leave(struct async_run *r)
 	return r->is_held ? release(state_addr, state) : ASYNC_NOT_LAST;
 }
 
+/* ---- what the runtime calls a task ---- */
+
+/*
+ * Nobody says which run of a task is its first. So the tasks that were told of late are remembered,
+ * by a hash of their numbers; one that was forgotten is told again.
+ */
+#define NR_TOLD	     (1 << 16)
+#define PIECE_BYTES  16
+#define MAX_PIECES   8
+#define NUMBER_WORDS EVENT_WORDS_TASK_NUMBER
+#define NAME_WORDS   EVENT_WORDS_TASK_NAME
+
+static struct wire_own_name own_names[CORE_MAX_ENTRIES]; /* as core_tables */
+static uint64_t told[NR_TOLD];
+
+void async_set_own_name(const struct core_table *table, const struct wire_own_name *own)
+{
+	own_names[table - core_tables] = *own;
+}
+
+/* Returns where the next piece goes. */
+static uint64_t *put_piece(uint64_t *at, const uint8_t *text, uint64_t len, uint64_t ticks)
+{
+	unsigned flags = len > PIECE_BYTES ? EF_NAME_MORE : 0;
+
+	at[0] = EVENT_WORD0(EV_TASK_NAME, flags, ticks);
+	at[2] = at[3] = 0;
+	for (unsigned i = 0; i < PIECE_BYTES && i < len; i++)
+		at[2 + i / 8] |= (uint64_t)text[i] << i % 8 * 8;
+	return at + NAME_WORDS;
+}
+
+/* All of it or nothing, and no signal handler's events between. */
+static bool put_own_name(uint64_t task_word, uint64_t number, const uint8_t *text, uint64_t len)
+{
+	struct core_page *p = &core_page;
+	struct wire_thread *t = self(p, EV_TASK_NUMBER);
+	uint64_t nr = (len + PIECE_BYTES - 1) / PIECE_BYTES, ticks, limit, *at;
+
+	nr = nr < MAX_PIECES ? nr : MAX_PIECES;
+	at = t ? reserve(p, t, EV_TASK_NUMBER, NUMBER_WORDS, nr * NAME_WORDS, &limit) : 0;
+	if (!at)
+		return false;
+	ticks = ticks_now(p);
+	at[0] = EVENT_WORD0(EV_TASK_NUMBER, 0, ticks);
+	at[1] = task_word;
+	at[2] = number;
+	at += NUMBER_WORDS;
+	for (uint64_t i = 0; i < nr; i++) {
+		at[1] = task_word;
+		at = put_piece(at, text + i * PIECE_BYTES, len - i * PIECE_BYTES, ticks);
+	}
+	publish(t, t->head + NUMBER_WORDS + nr * NAME_WORDS, limit);
+	return true;
+}
+
+void async_tell_own_name(uint64_t task)
+{
+	const struct core_table *table = table_of_queued(task);
+	const struct wire_own_name *own = &own_names[table - core_tables];
+	uint64_t future, number, *known, name;
+
+	if (!core_page.threads || !state_of(table, task))
+		return;
+	/* it is queued and we are about to run it: the future is there, and nobody else looks */
+	future = own->box_off ? load(task + own->box_off) : task;
+	number = load(future + own->number_off);
+	known = &told[number % NR_TOLD];
+	if (likely(__atomic_load_n(known, __ATOMIC_RELAXED) == (number ^ table->type_word)))
+		return;
+	name = own->has_name ? load(future + own->name_off) : 0;
+	if (put_own_name(task | table->type_word, number,
+			 name ? (const uint8_t *)load(name + own->text_off) : 0,
+			 name ? load(name + own->len_off) : 0))
+		__atomic_store_n(known, number ^ table->type_word, __ATOMIC_RELAXED);
+}
+
 /* ---- spawns and wakes ---- */
 
 const struct core_table *async_schedule(uint64_t task, uint32_t stack)

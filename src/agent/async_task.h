@@ -33,6 +33,10 @@ struct async_run {
 /* What is left to do for whoever gives the last reference back. */
 enum async_last { ASYNC_NOT_LAST, ASYNC_DESTROY, ASYNC_SCHEDULE };
 
+/* Tasks of this table have a number and a name of the runtime's, there. */
+void async_set_own_name(const struct core_table *table, const struct wire_own_name *own) HIDDEN;
+/* Before the first run of such a task, or before it is dropped: tells them. */
+void async_tell_own_name(uint64_t task) HIDDEN;
 /* A runnable is run, or (is_drop) dropped. Sets run->table. */
 void async_enter(struct async_run *run, uint64_t task, bool is_drop) HIDDEN;
 enum async_last async_leave(struct async_run *run) HIDDEN;

@@ -46,6 +46,21 @@ void futrace_hook_drop_future(uint64_t task, uint64_t b, uint64_t c, uint64_t d,
 	run.has_returned = true;
 }
 
+/* The same of tasks to which the runtime gives numbers and names. */
+uint64_t futrace_hook_run_named(uint64_t task, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+				uint64_t f)
+{
+	async_tell_own_name(task);
+	return futrace_hook_run(task, b, c, d, e, f);
+}
+
+void futrace_hook_drop_named(uint64_t task, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+			     uint64_t f)
+{
+	async_tell_own_name(task);
+	futrace_hook_drop_future(task, b, c, d, e, f);
+}
+
 void futrace_hook_schedule_task(uint64_t task, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 				uint64_t f)
 {

@@ -15,15 +15,19 @@ static bool is_sane(const struct wire_table *t)
 static bool hook(const struct wire_table *t, uint64_t *words, uint64_t base)
 {
 	struct core_table *entry = patch_entry(t, base);
+	bool is_named = t->own_name.has_number;
 
 	if (!entry)
 		return false;
 	entry->schedule = patch_planned(t, t->slot_schedule, base);
 	entry->state_off = 0; /* to be learnt */
+	if (is_named)
+		async_set_own_name(entry, &t->own_name);
 	patch_publish(entry, t, base);
-	patch_write(words + t->slot_poll, futrace_hook_run);
+	patch_write(words + t->slot_poll, is_named ? futrace_hook_run_named : futrace_hook_run);
 	patch_write(words + t->slot_schedule, futrace_hook_schedule_task);
-	patch_write(words + t->slot_shutdown, futrace_hook_drop_future);
+	patch_write(words + t->slot_shutdown,
+		    is_named ? futrace_hook_drop_named : futrace_hook_drop_future);
 	return true;
 }
 
@@ -42,7 +46,7 @@ static void leave_wakers_alone(const struct wire_table *t, uint64_t base)
 const struct table_kind table_async_task = {
 	.is_sane = is_sane,
 	.hook = hook,
-	.run_hooks = { futrace_hook_run },
+	.run_hooks = { futrace_hook_run, futrace_hook_run_named },
 	.refused = leave_wakers_alone,
 };
 

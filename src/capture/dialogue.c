@@ -75,6 +75,7 @@ static uint32_t define_type(struct process *p, const struct found_table *t, uint
 		.nr_candidates = t->nr_candidates,
 		.va = t->plan.va,
 		.size_bytes = t->size_bytes,
+		.has_numbers = t->plan.own_name.has_number,
 	};
 
 	if (!wire_is_task_table(t->plan.kind) || p->nr_types >= EVENT_TYPE_NONE)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* `report --by=task`: the tasks that stand first by some number. Percentiles need a second pass. */
+#include <string.h>
+
 #include "analyze/by_task.h"
+#include "base/utf8.h"
 #include "cmd/report_by.h"
 
 /* Of more tasks than this percentiles are not told: their histograms would fill the memory. */
@@ -15,6 +18,11 @@ static bool id(const struct table *t, const void *r, uint64_t *value)
 {
 	*value = task_of(r)->key.id;
 	return true;
+}
+
+static const char *name(const struct table *t, const void *r, struct strbuf *scratch)
+{
+	return task_of(r)->name;
 }
 
 static const char *runtime(const struct table *t, const void *r, struct strbuf *scratch)
@@ -121,9 +129,23 @@ static const struct histogram *idle(const void *r)
 	return row->detail ? &row->detail->idle : NULL;
 }
 
+/* A name that leaves its type no room is left out. */
 static void draw(const struct table *t, const void *r, size_t width, struct strbuf *out)
 {
-	draw_type(t, task_of(r)->key.type, true, width, out);
+	const char *given = task_of(r)->name;
+	size_t start = out->len, used;
+
+	if (given) {
+		strbuf_addch(out, '"');
+		strbuf_add_clean(out, given, strlen(given));
+		strbuf_addstr(out, "\" ");
+	}
+	used = utf8_columns(out->s + start, out->len - start);
+	if (used > width / 2) {
+		out->len = start;
+		used = 0;
+	}
+	draw_type(t, task_of(r)->key.type, true, width - used, out);
 }
 
 static bool is_judged(const struct table *t, const void *r)
@@ -135,6 +157,7 @@ static bool is_judged(const struct table *t, const void *r)
 
 static const struct column columns[] = {
 	{ .key = "id", .head = "ID", .unit = COLUMN_NUMBER, .number = id },
+	{ .key = "name", .text = name },
 	{ .head = "RUNTIME", .unit = COLUMN_NUMBER, .rank = 1, .number = copy },
 	{ .key = "runtime", .text = runtime },
 	{ .key = "runtime_id", .number = runtime_id },

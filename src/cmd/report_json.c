@@ -48,6 +48,7 @@ static void put_identity(const struct recording *rec, const struct model_task *t
 	char buf[32], *spawned_at = recording_spawn_place(rec, t);
 
 	json_uint(j, "id", t->key.id);
+	json_str(j, "name", t->name);
 	json_str(j, "runtime", recording_type_library(rec, t->key.type));
 	put_index(j, "runtime_id", t->key.runtime, rec->nr_runtimes);
 	json_str(j, "kind", model_kind_name(t->kind));
@@ -247,6 +248,7 @@ static void put_types(struct json_sink *s)
 			json_uint(j, "size_bytes", type->size_bytes);
 		else
 			json_null(j, "size_bytes");
+		json_bool(j, "own_ids", type->has_numbers);
 		json_uint(j, "candidates", type->nr_candidates);
 		if (type->nr_candidates > 1)
 			json_candidates(j, type->name);

@@ -71,6 +71,15 @@ static void add_thread(struct story_writer *w, uint32_t thread)
 	strbuf_addch(&w->out->buf, ')');
 }
 
+static void add_name(struct strbuf *out, const char *name)
+{
+	if (!name)
+		return;
+	strbuf_addstr(out, " \"");
+	strbuf_add_clean(out, name, strlen(name));
+	strbuf_addch(out, '"');
+}
+
 static void write_head(struct story_writer *w, const struct model_task *t)
 {
 	const struct recording *rec = &w->r->rec;
@@ -84,6 +93,7 @@ static void write_head(struct story_writer *w, const struct model_task *t)
 	strbuf_addf(out, "%s%s%s %llu", w->is_first ? "" : "\n",
 		    style_on(&w->r->styles, STYLE_NAME),
 		    t->kind == TRACE_BLOCK_ON ? "root" : "task", (unsigned long long)t->key.id);
+	add_name(out, t->name);
 	if (rec->nr_runtimes > 1 && t->key.runtime < rec->nr_runtimes) {
 		char *name = recording_runtime_name(rec, t->key.runtime);
 

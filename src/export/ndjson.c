@@ -136,6 +136,7 @@ static void on_task(void *sink, const struct model_task *t)
 	struct json *j = begin(sink, "task", t->spawn_ns);
 
 	put_task(sink, j, &t->key);
+	json_str(j, "name", t->name);
 	json_str(j, "task_kind", model_kind_name(t->kind));
 	put_parent(j, t);
 	json_str(j, "end", model_end_name(t->end));

@@ -10,6 +10,7 @@
  *
  * Slices, not Perfetto's own states: those came in 2026, and older readers would show nothing.
  */
+#include "base/utf8.h"
 #include "export/perfetto.h"
 #include "model/shorten.h"
 
@@ -139,6 +140,11 @@ static void put_track(struct tasks *t, const struct model_task *task, uint64_t u
 	char none[32];
 
 	strbuf_addf(&name, "task %llu ", (unsigned long long)task->key.id);
+	if (task->name) {
+		strbuf_addch(&name, '"');
+		strbuf_add_utf8(&name, task->name);
+		strbuf_addstr(&name, "\" ");
+	}
 	shorten_type(&name, recording_type_name(t->rec, task->key.type, none), NAME_WIDTH);
 	proto_uint(&w, TRACK_UUID, uuid);
 	proto_uint(&w, TRACK_PARENT, UUID_TASKS);

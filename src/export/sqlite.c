@@ -12,7 +12,7 @@
 enum statement { TASK, POLL, WAKE, THREAD, TYPE, RUNTIME, CAUSE, FINDING, META, NR_STATEMENTS };
 
 static const char *const statements[NR_STATEMENTS] = {
-	[TASK] = "INSERT INTO task VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[TASK] = "INSERT INTO task VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[POLL] = "INSERT INTO poll VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
 	[WAKE] = "INSERT INTO wake VALUES (?,?,?,?,?,?)",
 	[THREAD] = "INSERT INTO thread VALUES (?,?,?,?,?,?,?,?,?,?,?)",
@@ -134,6 +134,7 @@ static void on_task(void *sink, const struct model_task *t)
 
 	put(s, TASK, t->nr);
 	put(s, TASK, t->key.id);
+	put_foreign(s, TASK, t->name);
 	put_known(s, TASK, t->key.runtime != MODEL_NO_RUNTIME, t->key.runtime);
 	put_type(s, TASK, t->key.type);
 	put_text(s, TASK, model_kind_name(t->kind));

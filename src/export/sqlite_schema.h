@@ -20,7 +20,7 @@ static const char sqlite_schema[] =
 	" runtime_id INTEGER, polls INTEGER, busy_ns INTEGER, asleep_ns INTEGER, sleeps INTEGER,"
 	" blocked_ns INTEGER, blocks INTEGER);"
 	/* nr tells tasks apart; ids repeat across runtimes */
-	"CREATE TABLE task (nr INTEGER PRIMARY KEY, id INTEGER, runtime_id INTEGER,"
+	"CREATE TABLE task (nr INTEGER PRIMARY KEY, id INTEGER, name TEXT, runtime_id INTEGER,"
 	" type_id INTEGER, kind TEXT, parent_id INTEGER, parent_type_id INTEGER,"
 	" spawn_exact INTEGER, spawn_ns INTEGER, end_ns INTEGER,"
 	" \"end\" TEXT, polls INTEGER, busy_ns INTEGER, sched_ns INTEGER,"

@@ -4,6 +4,7 @@
 #define MODEL_INTERNAL_H
 
 #include "base/map.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "model/model.h"
 
@@ -135,6 +136,10 @@ struct thread {
 	uint32_t place;	      /* where the task that it runs next was spawned, MODEL_NO_STACK */
 	uint64_t placed_id;   /* … that task */
 	uint16_t placed_type;
+	struct strbuf called; /* the name of the task that it runs next */
+	uint64_t number;      /* … and its id, 0: was not told */
+	uint64_t called_addr; /* … and its address */
+	bool is_called_whole; /* its name has come to its end */
 };
 
 struct type {
@@ -144,6 +149,7 @@ struct type {
 	bool is_named, is_helper;
 	bool is_root;	      /* of root futures, which are no tasks */
 	bool is_by_addr;      /* events name its tasks by their addresses */
+	bool is_numbered;     /* … and tasks of its copy have ids besides */
 	uint8_t places;	      /* MODEL_IN_WORKER, MODEL_OUTSIDE: where its tasks ran */
 	uint64_t spawn_bytes; /* of its allocations, 0 when not known */
 };
@@ -203,6 +209,7 @@ struct model {
 	uint8_t *runtime_places; /* MODEL_IN_WORKER, MODEL_OUTSIDE, of runtimes.nr */
 
 	struct map lives; /* address -> task, where runtimes have no ids */
+	struct intern *names;
 	uint64_t nr_lives;
 	struct map spawn_by_addr; /* index into spawns */
 	VEC(struct spawn) spawns;
@@ -242,7 +249,13 @@ void task_finish(struct model *m);	/* … and of all others */
 /* life.c: tasks without ids */
 struct task *life_find(const struct model *m, uint64_t addr); /* NULL: nobody lives there */
 /* Whose run begins. NULL: somebody's who is new there; key has the id then. */
-struct task *life_run(struct model *m, const struct event *ev, struct model_key *key);
+struct task *life_run(struct model *m, const struct thread *thr, const struct event *ev,
+		      struct model_key *key);
+/* What the runtime calls the task that runs next on the thread. */
+void life_number_seen(struct thread *thr, const struct event *ev);
+void life_name_seen(struct thread *thr, const struct event *ev);
+/* The thread was told of that task, which begins to run. */
+void life_call(struct model *m, struct thread *thr, struct task *t);
 void life_begin(struct model *m, struct task *t, uint64_t addr);
 void life_end(struct model *m, struct task *t);
 /* A task was spawned there; false: no, who lives there was queued again. */

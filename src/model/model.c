@@ -7,6 +7,19 @@
 
 #include "model/internal.h"
 
+/* Which copies of runtimes have tasks with ids of their own. */
+static void note_numbered(struct model *m, const struct trace_type *types, uint32_t nr_types)
+{
+	struct map copies = MAP_INIT;
+
+	for (uint32_t i = 0; i < nr_types; i++)
+		if (types[i].has_numbers)
+			map_put(&copies, types[i].runtime, NULL);
+	vec_each (type, &m->types)
+		type->is_numbered = map_get(&copies, type->copy) != NULL;
+	map_release(&copies);
+}
+
 struct model *model_new(const struct trace_type *types, uint32_t nr_types)
 {
 	struct model *m = xcalloc(1, sizeof(*m));
@@ -21,6 +34,7 @@ struct model *model_new(const struct trace_type *types, uint32_t nr_types)
 					    .is_helper = types[i].kind == TRACE_HELPER,
 					    .is_root = types[i].kind == TRACE_BLOCK_ON,
 				    });
+	note_numbered(m, types, nr_types);
 	return m;
 }
 
@@ -28,8 +42,10 @@ void model_free(struct model *m)
 {
 	if (!m)
 		return;
-	vec_each (thr, &m->threads)
+	vec_each (thr, &m->threads) {
 		vec_release(&thr->stack);
+		strbuf_release(&thr->called);
+	}
 	vec_release(&m->threads);
 	vec_release(&m->types);
 	free(m->runtime_places);
@@ -37,6 +53,11 @@ void model_free(struct model *m)
 	spawn_release(m);
 	task_table_release(m);
 	free(m);
+}
+
+void model_set_names(struct model *m, struct intern *names)
+{
+	m->names = names;
 }
 
 void model_set_stacks(struct model *m, const struct trace_stack *stacks, uint32_t nr)
@@ -182,6 +203,8 @@ static void note_loss(struct model *m, uint64_t kind)
 		break;
 	case EV_SPAWN_STACK:
 	case EV_SPAWN_PLACE:
+	case EV_TASK_NUMBER:
+	case EV_TASK_NAME:
 	case EV_INSTANCE:
 	case EV_SLEEP:
 	case EV_AWAKE:
@@ -226,6 +249,12 @@ static void feed_one(struct model *m, struct thread *thr, const struct event *ev
 		break;
 	case EV_SPAWN_PLACE:
 		spawn_place_seen(thr, ev);
+		break;
+	case EV_TASK_NUMBER:
+		life_number_seen(thr, ev);
+		break;
+	case EV_TASK_NAME:
+		life_name_seen(thr, ev);
 		break;
 	case EV_INSTANCE:
 		runtime_told(m, thr, ev->a);

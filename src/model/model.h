@@ -39,10 +39,17 @@ enum model_cause {
 	MODEL_NR_CAUSES
 };
 
-#define MODEL_NO_RUNTIME UINT32_MAX /* the task's table is of no known type */
-#define MODEL_NO_THREAD	 UINT32_MAX
-#define MODEL_NO_STACK	 UINT32_MAX
-#define MODEL_NO_RUN	 UINT64_MAX
+/*
+ * Tasks without ids are numbered from 1 on, in the order of their first runs. Where other tasks of
+ * the same copy of a runtime have ids, they are numbered from here on, so that none is there twice.
+ */
+#define MODEL_FIRST_NUMBER UINT64_C(1000000000001)
+#define MODEL_MAX_NAMES	   (1u << 18) /* different ones; of more, the names are not told */
+
+#define MODEL_NO_RUNTIME   UINT32_MAX /* the task's table is of no known type */
+#define MODEL_NO_THREAD	   UINT32_MAX
+#define MODEL_NO_STACK	   UINT32_MAX
+#define MODEL_NO_RUN	   UINT64_MAX
 
 /*
  * Who a task is. Ids repeat across the copies of a runtime in one process, which are not always
@@ -69,6 +76,7 @@ struct model_task {
 			   */
 	bool is_wanted;	  /* at the end, or before it panicked, somebody held its JoinHandle; only
 			   * when ended */
+	const char *name; /* that the program gave it, NULL: none, or not known */
 	uint32_t spawn_thread; /* MODEL_NO_THREAD when unknown */
 	uint32_t spawn_stack;  /* index into the trace's stacks, MODEL_NO_STACK when unknown */
 	struct model_key parent;
@@ -193,6 +201,9 @@ struct model_runtimes {
 void model_set_runtimes(struct model *m, const struct model_runtimes *r);
 /* Which places of spawns are known, and whose they are. Borrowed; before the first event. */
 void model_set_stacks(struct model *m, const struct trace_stack *stacks, uint32_t nr);
+/* Where names of tasks are kept; without it there are none. Borrowed; before the first event. */
+struct intern;
+void model_set_names(struct model *m, struct intern *names);
 /* At most MODEL_MAX_SINKS, before the first event. */
 #define MODEL_MAX_SINKS 32
 void model_add_sink(struct model *m, const struct model_ops *ops, void *sink);

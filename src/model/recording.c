@@ -123,6 +123,7 @@ int recording_open(struct recording *rec, const char *path, struct err *e)
 	instances = trace_get_instances(rec->trace, &nr_instances);
 	recording_make_runtimes(rec, copies, nr_copies, instances, nr_instances);
 	make_places(rec);
+	rec->names = intern_new();
 	return 0;
 }
 
@@ -136,6 +137,7 @@ void recording_close(struct recording *rec)
 	free(rec->labels);
 	free(rec->places);
 	free(rec->place_of_stack);
+	intern_free(rec->names);
 	if (rec->trace)
 		trace_close(rec->trace);
 	*rec = (struct recording){ 0 };
@@ -202,6 +204,16 @@ static void pass(struct recording *rec, struct model *m, struct course *c)
 	model_finish(m, end_ns, is_whole ? trace_get_end(rec->trace)->lost : NULL);
 }
 
+static struct model *make_model(const struct recording *rec)
+{
+	struct model *m = model_new(rec->types, rec->nr_types);
+
+	model_set_runtimes(m, &rec->model_runtimes);
+	model_set_stacks(m, rec->stacks, rec->nr_stacks);
+	model_set_names(m, rec->names);
+	return m;
+}
+
 static bool may_want(void *filter, const struct model_task *t)
 {
 	return filter_may_want(filter, t);
@@ -222,10 +234,8 @@ static void mark(void *filter, const struct model_task *t)
 static void mark_wanted(struct recording *rec, struct course *c)
 {
 	static const struct model_ops ops = { .task = mark };
-	struct model *m = model_new(rec->types, rec->nr_types);
+	struct model *m = make_model(rec);
 
-	model_set_runtimes(m, &rec->model_runtimes);
-	model_set_stacks(m, rec->stacks, rec->nr_stacks);
 	filter_clear(c->view->filter);
 	model_add_sink(m, &ops, c->view->filter);
 	model_set_filter(m, may_want, c->view->filter);
@@ -244,9 +254,7 @@ struct model *recording_read(struct recording *rec, const struct recording_view 
 
 	if (is_late)
 		mark_wanted(rec, &c);
-	m = model_new(rec->types, rec->nr_types);
-	model_set_runtimes(m, &rec->model_runtimes);
-	model_set_stacks(m, rec->stacks, rec->nr_stacks);
+	m = make_model(rec);
 	for (size_t i = 0; i < nr; i++)
 		model_add_sink(m, sinks[i].ops, sinks[i].sink);
 	if (view->filter)

@@ -57,6 +57,7 @@ struct recording {
 	const struct trace_stack *stacks;
 	uint32_t *place_of_stack; /* nr_stacks of them */
 	uint32_t nr_places, nr_stacks;
+	struct intern *names; /* of tasks, as far as they were met */
 };
 
 /* What of a recording is wanted. Zeroes: all of it. */

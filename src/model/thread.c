@@ -18,6 +18,7 @@ struct thread *thread_make(struct model *m, uint32_t thread)
 			.pub = { .thread = m->threads.nr, .runtime = MODEL_NO_RUNTIME },
 			.instance = MODEL_NO_RUNTIME,
 			.place = MODEL_NO_STACK,
+			.called = STRBUF_INIT,
 		};
 		m->threads.nr++;
 	}
@@ -122,7 +123,7 @@ static void begin_run(struct model *m, struct thread *thr, const struct event *e
 	struct run_ref run = { thr->pub.thread, thr->stack.nr };
 	struct model_key key = key_of(m, ev);
 	bool is_by_addr = unlikely(ev->task == ev->addr && ev->addr);
-	struct task *t = is_by_addr ? life_run(m, ev, &key) : task_find(m, &key);
+	struct task *t = is_by_addr ? life_run(m, thr, ev, &key) : task_find(m, &key);
 	bool is_new = !t;
 	struct frame *f;
 
@@ -155,6 +156,8 @@ static void begin_run(struct model *m, struct thread *thr, const struct event *e
 		life_begin(m, t, ev->addr);
 	if (!t->is_addr_known)
 		spawn_match(m, t, ev->addr, is_new);
+	if (unlikely(thr->called_addr))
+		life_call(m, thr, t);
 	if (unlikely(thr->place != MODEL_NO_STACK))
 		spawn_place_match(m, thr, t);
 	if (is_new && is_told(m, t))

@@ -18,6 +18,8 @@ enum {
 };
 
 void async_task_give_names(struct finding *f);
+/* Where tasks have what async-std calls them; fns: all functions that debug info knows, sorted. */
+void async_task_find_own_names(struct finding *f, struct dwarf_function *fns, size_t nr);
 void async_task_judge(struct finding *f, const struct discovery *d, const struct found_runtime *r,
 		      struct found_fact facts[NR_FACTS]);
 /* How waits for I/O and timers are seen, if they are. */

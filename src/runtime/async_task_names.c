@@ -162,6 +162,7 @@ static const struct naming naming = {
 	.is_executors = is_executors,
 	.makers = makers,
 	.makers_source = "/src/raw.rs",
+	.found = async_task_find_own_names,
 };
 
 /* ---- legacy symbols ---- */

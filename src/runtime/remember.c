@@ -5,7 +5,7 @@
 
 #include "symbol/cache.h"
 
-#define VERSION	  20 /* of what is written below, and of how names are made */
+#define VERSION	  21 /* of what is written below, and of how names are made */
 #define MAX_BYTES (UINT64_C(64) << 20)
 
 /* strip keeps the build-id, so the sections that names come from belong to the key. */
@@ -145,6 +145,7 @@ static void get_runtime(struct reader *r, struct finding *to)
 static bool get_table(struct reader *r, const struct finding *now, struct finding *to)
 {
 	struct found_table t = { 0 };
+	struct wire_table bare; /* without what names add to it */
 	bool agrees = true;
 	uint64_t word;
 
@@ -157,8 +158,10 @@ static bool get_table(struct reader *r, const struct finding *now, struct findin
 	t.line = get_number(r);
 	t.nr_candidates = get_number(r);
 	t.size_bytes = get_number(r);
+	bare = t.plan;
+	bare.own_name = (struct wire_own_name){ 0 };
 	if (to->tables.nr < now->tables.nr)
-		agrees = memcmp(&now->tables.v[to->tables.nr].plan, &t.plan, sizeof(t.plan)) == 0;
+		agrees = memcmp(&now->tables.v[to->tables.nr].plan, &bare, sizeof(bare)) == 0;
 	for (unsigned i = 0; i < MIN(t.plan.nr_words, (unsigned)WIRE_TABLE_WORDS); i++)
 		agrees &= image_word(now->img, t.plan.va + 8 * i, &word) && word == t.plan.words[i];
 	vec_push(&to->tables, t);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Debug info, asked one question: what is the function at this address, and of which type is its
- * first type parameter? That is how a task table's poll function tells the future it polls.
+ * Debug info, asked: what is the function at this address, and of which type is its first type
+ * parameter? That is how a task table's poll function tells the future it polls. Also where a
+ * member lies in such a type, and which lines of source an address stands for.
  */
 #ifndef SYMBOL_DWARF_H
 #define SYMBOL_DWARF_H
@@ -16,6 +17,7 @@ struct dwarf_function {
 	const char *name;	  /* with its type arguments: "poll<T, S>"; NULL: not found */
 	const char *decl_file;	  /* of the function itself, or NULL */
 	bool has_type;		  /* the parameter's type is described (debug = 2) */
+	uint64_t type_off;	  /* … and where: for dwarf_member */
 	uint64_t type_bytes;	  /* its size, or that of what it boxes; 0: not known */
 	const char *env_path;	  /* the coroutine or closure inside of that type, or NULL */
 	const char *body_linkage; /* mangled name of that coroutine's or closure's code, or NULL */
@@ -33,6 +35,19 @@ void dwarf_close(struct dwarf *d);
 
 /* fns must be sorted by va. Fills in what is known. */
 void dwarf_find(struct dwarf *d, struct dwarf_function *fns, size_t nr);
+
+/*
+ * Follows a path through a type's members: "future.tag", "ptr.*.len", where `*` goes behind the
+ * pointer that was reached; members of an enum's variants count as its own. Each pointer on the way
+ * has an offset from where the one before points to, and the last is the offset of what was asked
+ * for.
+ */
+#define DWARF_MAX_OFFS 3
+struct dwarf_member {
+	uint64_t offs[DWARF_MAX_OFFS];
+	unsigned nr_offs;
+};
+bool dwarf_member(struct dwarf *d, uint64_t type_off, const char *path, struct dwarf_member *to);
 
 /* A line of source. Strings live until dwarf_close; NULL and line 0: not known. */
 struct dwarf_place {

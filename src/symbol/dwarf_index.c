@@ -510,6 +510,7 @@ static uint64_t future_bytes(struct dwarf *d, uint64_t off, unsigned level)
 void dwarf_describe(struct dwarf *d, uint64_t type_off, struct dwarf_function *fn)
 {
 	fn->has_type = true;
+	fn->type_off = type_off;
 	fn->type_bytes = future_bytes(d, type_off, 0);
 	find_inner(d, type_off, 0, fn);
 }

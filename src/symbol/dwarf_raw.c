@@ -484,6 +484,9 @@ static void read_attr(struct raw_cursor *c, struct raw_bytes *b, const struct sp
 	case DW_AT_byte_size:
 		die->byte_size = read_number(c, b, s);
 		break;
+	case DW_AT_data_member_location:
+		die->member_off = read_number(c, b, s);
+		break;
 	case DW_AT_decl_file:
 		die->decl_file = read_number(c, b, s);
 		break;

@@ -53,7 +53,7 @@ struct raw_die {
 	uint64_t low_pc, high_pc, type_off, origin_off; /* offsets in .debug_info */
 	uint64_t ranges_off;				/* in .debug_ranges or .debug_rnglists */
 	uint64_t call_file, call_line;			/* where an inlined function was called */
-	uint64_t byte_size, decl_file, decl_line, discr_value, line_off;
+	uint64_t byte_size, member_off, decl_file, decl_line, discr_value, line_off;
 	const char *name, *linkage_name,
 		*comp_dir; /* borrowed from the sections; NULL when absent */
 };

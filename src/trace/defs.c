@@ -116,6 +116,7 @@ static bool load_type(struct load *l, struct cursor *c)
 	t->nr_candidates = take_field(c);
 	t->va = take_field(c);
 	t->size_bytes = take_field(c);
+	t->has_numbers = take_field(c);
 	return !c->bad;
 }
 

@@ -61,6 +61,7 @@ struct trace_type {
 				   with a name: others may have been merged with it */
 	uint64_t va;		/* of the table */
 	uint64_t size_bytes;	/* of the future, or of what it boxes; 0 when unknown */
+	bool has_numbers;	/* events name tasks by their addresses, and tell their ids */
 };
 
 /* A stack that tasks were spawned on: the line of the program's own that did it. */

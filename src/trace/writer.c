@@ -235,6 +235,7 @@ uint32_t trace_writer_type(struct trace_writer *w, const struct trace_type *t)
 		t->nr_candidates,
 		t->va,
 		t->size_bytes,
+		t->has_numbers,
 	};
 
 	add_numbers(w, DEF_TYPE, v, ARRAY_SIZE(v));

@@ -46,6 +46,7 @@ enum event_flag {
 #define EVENT_ARG_stack	   1
 #define EVENT_ARG_instance 1
 #define EVENT_ARG_owner	   1
+#define EVENT_ARG_number   1
 #define EVENT_ARG_name_lo  1
 #define EVENT_ARG_name_hi  1
 

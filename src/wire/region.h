@@ -134,6 +134,18 @@ static inline int wire_is_task_table(unsigned kind)
 	return kind == WIRE_TABLE_TOKIO || kind == WIRE_TABLE_ASYNC_TASK;
 }
 
+/*
+ * What the runtime itself calls a task: a number, and maybe a name, an Option<Arc<String>>. Both
+ * lie in the future, at places that only debug info tells.
+ */
+struct wire_own_name {
+	uint8_t has_number, has_name; /* what of it is known */
+	uint8_t text_off, len_off;    /* behind the name's pointer */
+	uint32_t box_off;    /* in the task: the pointer to its future; 0: that lies in the task */
+	uint32_t number_off; /* in the task, or behind the box */
+	uint32_t name_off;   /* the same of the name's pointer, which is 0 when there is none */
+};
+
 /* One static table to hook. Words are as in the file; those of code_mask are link-time addresses.
  */
 struct wire_table {
@@ -155,6 +167,7 @@ struct wire_table {
 	/* Tokio, in the task: the address of its scheduler, or, of a task that none owns, a word
 	 * that is always 0 */
 	uint32_t scheduler_off;
+	struct wire_own_name own_name;
 };
 
 /* See docs/INTERNALS.md. */
@@ -332,7 +345,7 @@ static inline uint64_t wire_region_size(const struct wire_lobby *l)
 
 _Static_assert(sizeof(struct wire_door) == 8, "wire_door");
 _Static_assert(sizeof(struct wire_lobby) <= WIRE_PAGE, "the lobby is one page");
-_Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16,
+_Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16 + 16,
 	       "wire_table has no hidden padding");
 _Static_assert(sizeof(struct wire_redirect) == 32, "wire_redirect");
 _Static_assert(sizeof(struct wire_stack) == 512, "wire_stack");

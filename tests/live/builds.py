@@ -47,13 +47,15 @@ VARIANTS_SLOW = {
 PLACES = ["--bin", "places"]
 WITH_LINES = ["--config", 'profile.release.debug="line-tables-only"']
 MORE = {"unstable": PLACES, "jemalloc": PLACES + WITH_LINES, "mimalloc": PLACES + WITH_LINES}
-# The programs of async-task: profile and RUSTFLAGS of each build.
+# The programs of async-task: profile and RUSTFLAGS of each build; of some not all programs are needed.
 ASYNC_TASK = {
     "async-task-dev": ("dev", None),
     "async-task-release": ("release", None),
     "async-task-lto": ("lto", None),
     "async-task-v0": ("release", "-C symbol-mangling-version=v0"),
+    "async-task-full": ("full", None),
 }
+ASYNC_TASK_ONLY = {"async-task-full": ["--bin", "named"]}
 OLD = ("1.8.5", "1.22.0", "1.24.2", "1.38.0")
 OLD_SLOW = ("1.0.3", "1.13.1", "1.17.0", "1.20.6", "1.30.0", "1.44.2", "1.47.0")
 # Made by other compilers: an old one, with a Tokio and crates that it can build, and the newest.
@@ -136,8 +138,8 @@ def build_usual(target_dir, matrix):
     for version in OLD + (OLD_SLOW if matrix else ()):
         cargo(os.path.join(target_dir, "old-" + version), "--release", cwd=old_folder(version))
     for name, (profile, flags) in ASYNC_TASK.items():
-        cargo(async_task_dir(target_dir, name), "--profile", profile, cwd=os.path.join(PROGRAMS, "async-task"),
-              flags=flags)
+        cargo(async_task_dir(target_dir, name), "--profile", profile, *ASYNC_TASK_ONLY.get(name, []),
+              cwd=os.path.join(PROGRAMS, "async-task"), flags=flags)
     build_two(target_dir)
     if matrix:
         build_by_other_rusts(target_dir)

@@ -78,7 +78,11 @@ def check_all(t, program, build, env, parents):
             first_seen = [x["type"] for x in no_closures(got) if x["spawn"] != "exact"]
             same("tasks whose spawn was not seen", first_seen, [])
             compare("parents", heap(no_closures(got), "id"), heap(no_closures(want), "nr"), nr_own)
-        same("ids", sorted(x["id"] for x in got), list(range(1, len(got) + 1)))
+        ids = [x["id"] for x in got]
+        if program == "asyncstd" and build == "dev":  # async-std's own; test `names` looks at them
+            same("tasks that share an id", len(ids) - len(set(ids)), 0)
+        else:
+            same("ids", sorted(ids), list(range(1, len(got) + 1)))
 
 
 @test(cases=[(b, n) for b in BUILDS for n in ("1", "3")])
@@ -201,3 +205,29 @@ def waits_for_io(t, build, program):
     for w in t.report()["workers"]:
         check(w["busy_ns"] + w["asleep_ns"] <= t.report()["duration_ns"] * 1.001, f"busier than time goes by: {w}")
     same("waits that are seen without a redirected function", nr_waits("--no-roots"), 0)
+
+
+@test(cases=[(b, n) for b in ("dev", "full") for n in ("1", "3")])
+def names(t, build, threads):
+    """Where debug info tells, tasks of async-std have their own ids and names."""
+    for _ in range(t.runs):
+        r, rep = record_whole(t, "named", "async-task-" + build, {"ASYNC_STD_THREAD_COUNT": threads})
+        want = {x["id"]: (x["name"], x["polls"]) for x in map(json.loads, r.out.splitlines())}
+        longest = max(len(name or "") for name, _ in want.values())
+        check(longest > 200, "no name is too long")
+        got = {x["id"]: (x["name"], x["polls"]) for x in user_tasks(rep)}
+        same("lost", nr_lost(rep), 0)
+        same("tasks", len(got), len(user_tasks(rep)))
+        for nr, (name, polls) in want.items():
+            told = name[:128] + "\u2026" if name and len(name) > 128 else name or None  # "" is as good as none
+            same(f"task {nr}", got.get(nr), (told, polls))
+        blocking = [x["id"] for x in user_tasks(rep) if x["kind"] == "blocking"]
+        same("numbers of tasks that async-std does not know", blocking, [1000000000001])
+
+
+@test(cases=[("release",), ("lto",)])
+def no_names(t, build):
+    """Without that the numbers are ours."""
+    _, rep = record_whole(t, "named", "async-task-" + build)
+    same("ids", sorted(x["id"] for x in user_tasks(rep)), list(range(1, len(user_tasks(rep)) + 1)))
+    same("names", {x["name"] for x in user_tasks(rep)}, {None})

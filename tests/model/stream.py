@@ -7,7 +7,10 @@ import functools
 from life import Life, Run, Slept, Waker
 from spawns import find_lent_workers, match_spawns
 
-HARMLESS = {"sleep", "awake", "panic", "thread-start", "thread-stop", "thread-name", "instance", "spawn-stack", "spawn-place"}
+HARMLESS = {"sleep", "awake", "panic", "thread-start", "thread-stop", "thread-name", "instance", "spawn-stack", "spawn-place",
+            "task-number", "task-name"}
+
+FIRST_NUMBER = 10**12 + 1  # of tasks without ids where others of their copy of a runtime have some
 
 
 class Thread:
@@ -22,6 +25,7 @@ class Thread:
         self.ran_blocking = False
         self.runtime, self.is_runtime_sure = None, False
         self.instance = None  # the runtime that owns what it runs now
+        self.number = self.numbered = 0  # the task that it runs next: what its runtime calls it, and its address
         self.task_time = 0  # when a task last began here, outside of any other run
 
 
@@ -69,7 +73,19 @@ class Stream:
         life = self.lives.get(self.residents.get(addr))
         return life.key if life and life.ended is None else None
 
-    def key_of_run(self, ev):
+    def on_task_number(self, ev, thr):
+        thr.number, thr.numbered = int(ev.words["number"]), ev.id
+
+    def new_number(self, ev, thr, copy):
+        """What the runtime calls the task that begins to run, or else ours, out of the way of the runtime's own."""
+        is_numbered = any(t["own_ids"] for t in self.rec.types if t["copy"] == copy)
+        if is_numbered and thr.numbered == ev.addr and 0 < thr.number < FIRST_NUMBER \
+                and (thr.number, copy) not in self.lives:
+            return thr.number
+        self.nr_residents += 1
+        return self.nr_residents + (FIRST_NUMBER - 1 if is_numbered else 0)
+
+    def key_of_run(self, ev, thr):
         """The number of the task in place of its address, if that names it."""
         if ev.id != ev.addr or not ev.addr:
             return self.key(ev)
@@ -81,8 +97,7 @@ class Stream:
         self.residents.pop(ev.addr, None)
         if "finished" in ev.flags:  # it was over while it was queued: no other begins
             return self.key(ev)
-        self.nr_residents += 1
-        return self.nr_residents, copy
+        return self.new_number(ev, thr, copy), copy
 
     def is_helper(self, type_, seq):
         return self.learnt.get(type_, seq + 1) <= seq
@@ -215,7 +230,7 @@ class Stream:
     def on_run_start(self, ev, thr):
         if self.is_hidden(ev, thr):
             return
-        key = self.key_of_run(ev)
+        key = self.key_of_run(ev, thr)
         thr.sleep_from = None
         # one task, one type: that of its first sighting in this life
         life = self.live(key, ev)
@@ -235,6 +250,7 @@ class Stream:
                 life.add(ev.seq, "finished", run)
             return
         self.runtime = run.runtime
+        thr.numbered = 0
         life = self.life(key, ev)
         if not life.first_start:
             self.waiting.pop(ev.addr, None)

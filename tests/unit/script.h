@@ -5,11 +5,23 @@
 
 #include <string.h>
 
+#include "base/intern.h"
 #include "base/vec.h"
 #include "model/model.h"
 
 /* The types that scripts use. */
-enum { ASYNC, LOCAL, BLOCKING, LAUNCH, STRIPPED, STRIPPED_TASK, OTHER_COPY, NR_TYPES };
+enum {
+	ASYNC,
+	LOCAL,
+	BLOCKING,
+	LAUNCH,
+	STRIPPED,
+	STRIPPED_TASK,
+	OTHER_COPY,
+	NUMBERED,
+	UNNUMBERED,
+	NR_TYPES
+};
 
 static const struct trace_type script_types[NR_TYPES] = {
 	[ASYNC] = { .runtime = 0, .kind = TRACE_TASK, .name = "app::work" },
@@ -19,6 +31,8 @@ static const struct trace_type script_types[NR_TYPES] = {
 	[STRIPPED] = { .runtime = 0, .kind = TRACE_BLOCKING, .name = "" },
 	[STRIPPED_TASK] = { .runtime = 0, .kind = TRACE_TASK, .name = "" },
 	[OTHER_COPY] = { .runtime = 1, .kind = TRACE_TASK, .name = "app::work" },
+	[NUMBERED] = { .runtime = 2, .kind = TRACE_TASK, .name = "a::b", .has_numbers = true },
+	[UNNUMBERED] = { .runtime = 2, .kind = TRACE_BLOCKING, .name = "a::c" },
 };
 
 /* Copies without the pointers that were good during the call only. */
@@ -29,6 +43,7 @@ struct told {
 	VEC(struct model_wake) wakes;
 	VEC(struct model_waker) wakers; /* of wakes, in the same order */
 	VEC(struct model_key) woken;	/* of wakes, in the same order */
+	struct intern *names;		/* of tasks */
 	struct model_totals totals;
 };
 
@@ -66,6 +81,7 @@ static inline void told_release(struct told *told)
 	vec_release(&told->wakes);
 	vec_release(&told->wakers);
 	vec_release(&told->woken);
+	intern_free(told->names);
 }
 
 /* Told from `start` on. */
@@ -75,6 +91,8 @@ static inline void play_from(struct told *told, const struct event *evs, size_t 
 	struct model *m = model_new(script_types, NR_TYPES);
 
 	memset(told, 0, sizeof(*told));
+	told->names = intern_new();
+	model_set_names(m, told->names);
 	model_add_sink(m, &told_ops, told);
 	model_set_start(m, start);
 	model_feed(m, evs, nr);

@@ -290,6 +290,81 @@ static void test_wake(void **state)
 	async_leave(&r);
 }
 
+/* What the ring has next, of an event of nr_words. */
+static const uint64_t *take_words(unsigned nr_words)
+{
+	const uint64_t *at = (uint64_t *)(mine->bias + mine->tail * 8);
+
+	mine->tail += nr_words;
+	assert_true(mine->tail <= mine->head);
+	return at;
+}
+
+static void assert_own_name(uint64_t number, const char *name, bool is_cut)
+{
+	const uint64_t *at = take_words(EVENT_WORDS_TASK_NUMBER);
+	size_t len = strlen(name);
+
+	assert_int_equal(at[0] & 31, EV_TASK_NUMBER);
+	assert_int_equal(at[2], number);
+	for (size_t i = 0; i < len; i += 16) {
+		bool is_last = len - i <= 16;
+		char piece[17] = "";
+
+		at = take_words(EVENT_WORDS_TASK_NAME);
+		memcpy(piece, at + 2, 16);
+		assert_int_equal(at[0] & 31, EV_TASK_NAME);
+		assert_int_equal(at[0] >> EVENT_KIND_BITS & 31,
+				 is_last && !is_cut ? 0 : EF_NAME_MORE);
+		assert_int_equal(strncmp(piece, name + i, 16), 0);
+	}
+}
+
+/* Number and name are told once, from the task itself or from behind a box. */
+static void test_own_name(void **state)
+{
+	struct {
+		uint64_t counts[2], cap, text, len;
+	} string = { .text = (uint64_t) "connection 4711 of somebody", .len = 27 };
+	struct wire_own_name own = { .has_number = 1,
+				     .has_name = 1,
+				     .text_off = offsetof(typeof(string), text),
+				     .len_off = offsetof(typeof(string), len),
+				     .number_off = 64,
+				     .name_off = 72 };
+	const struct core_table *table = core_table_find((uint64_t)fake_table, false);
+	struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, false);
+	uint64_t future[2] = { 12, 0 }, tail;
+	char text[200] = { 0 };
+
+	async_set_own_name(table, &own);
+	t.words[8] = 11;
+	t.words[9] = (uint64_t)&string;
+	async_tell_own_name((uint64_t)&t);
+	assert_own_name(11, "connection 4711 of somebody", false);
+	tail = mine->head;
+	async_tell_own_name((uint64_t)&t);
+	assert_int_equal(mine->head, tail);
+
+	own.box_off = 48;
+	own.number_off = 0;
+	own.name_off = 8;
+	async_set_own_name(table, &own);
+	t.words[6] = (uint64_t)future;
+	async_tell_own_name((uint64_t)&t);
+	assert_own_name(12, "", false);
+
+	memset(text, 'x', sizeof(text) - 1);
+	string.text = (uint64_t)text;
+	string.len = sizeof(text) - 1;
+	future[0] = 13;
+	future[1] = (uint64_t)&string;
+	async_tell_own_name((uint64_t)&t);
+	text[128] = '\0';
+	assert_own_name(13, text, true);
+	assert_int_equal(mine->tail, mine->head);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +377,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unreachable, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_schedule, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_wake, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_own_name, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,14 +26,18 @@ HOOK(futrace_hook_schedule)
 HOOK(futrace_hook_shutdown)
 HOOK(futrace_hook_abort)
 HOOK(futrace_hook_drop_future)
+HOOK(futrace_hook_drop_named)
 HOOK(futrace_hook_schedule_task)
 HOOK(futrace_hook_wake)
 HOOK(futrace_hook_wake_by_ref)
 
-uint64_t futrace_hook_run(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
-{
-	return 0;
-}
+#define RUN_HOOK(name)                                                                        \
+	uint64_t name(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f) \
+	{                                                                                     \
+		return 0;                                                                     \
+	}
+RUN_HOOK(futrace_hook_run)
+RUN_HOOK(futrace_hook_run_named)
 
 const hook_fn hook_wake[CORE_MAX_WAKERS], hook_wake_by_ref[CORE_MAX_WAKERS];
 const char hook_type_wakers[2 * CORE_MAX_TYPE_WAKERS * HOOK_THUNK_BYTES];
@@ -213,6 +217,19 @@ static void test_async_task(void **state)
 	assert_false(core_is_task_size(384)); /* its spawns are told of otherwise */
 }
 
+/* Where tasks have numbers and names of their own, other hooks tell them. */
+static void test_async_task_named(void **state)
+{
+	struct wire_table t = make_plan(WIRE_TABLE_ASYNC_TASK);
+
+	t.own_name.has_number = 1;
+	write_table(&t);
+	assert_int_equal(patch(&t).nr_hooked, 1);
+	assert_int_equal(page[0], (uint64_t)futrace_hook_run_named);
+	assert_int_equal(page[1], (uint64_t)futrace_hook_schedule_task);
+	assert_int_equal(page[3], (uint64_t)futrace_hook_drop_named);
+}
+
 /* Wakers of tasks that are not recorded stay as they are. */
 static void test_async_task_refused(void **state)
 {
@@ -273,9 +290,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, set_up, tear_down_page)
 	const struct CMUnitTest tests[] = {
-		TEST(refused),	 TEST(tokio),	   TEST(tokio_placed),
-		TEST(tokio_old), TEST(async_task), TEST(async_task_refused),
-		TEST(wakers),	 TEST(again),
+		TEST(refused),
+		TEST(tokio),
+		TEST(tokio_placed),
+		TEST(tokio_old),
+		TEST(async_task),
+		TEST(async_task_named),
+		TEST(async_task_refused),
+		TEST(wakers),
+		TEST(again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

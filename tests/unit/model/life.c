@@ -197,6 +197,72 @@ static void test_woken_before_any_run(void **state)
 	told_release(&told);
 }
 
+#define OWN(t, th, ad, ty) START_AT(t, th, ad, ty, ad, 0)
+#define NUMBER(t, th, ad, n)                                                          \
+	{                                                                             \
+		.time = t, .thread = th, .kind = EV_TASK_NUMBER, .task = ad, .a = (n) \
+	}
+/* Sixteen bytes, as two numbers. */
+#define ABCDEFGH UINT64_C(0x6867666564636261)
+#define NAME(t, th, ad, lo, hi, fl)                                                          \
+	{                                                                                    \
+		.time = t, .thread = th, .kind = EV_TASK_NAME, .task = ad, .a = lo, .b = hi, \
+		.flags = fl                                                                  \
+	}
+
+/* The runtime's ids and names; what has none is numbered out of their way. */
+static void test_own_ids(void **state)
+{
+	const uint64_t ours = MODEL_FIRST_NUMBER;
+	struct told told;
+
+	PLAY(&told, 1000, OWN(5, 0, 0x70, UNNUMBERED), END(6, 0, COMPLETE), NUMBER(10, 0, 0x80, 7),
+	     NAME(10, 0, 0x80, ABCDEFGH, 0x6a69, 0), OWN(10, 0, 0x80, NUMBERED),
+	     END(20, 0, COMPLETE),
+	     /* its memory is used again, and told of again later */
+	     NUMBER(30, 1, 0x80, 3), OWN(30, 1, 0x80, NUMBERED), END(35, 1, 0),
+	     NUMBER(40, 0, 0x80, 3), NAME(40, 0, 0x80, ABCDEFGH, ABCDEFGH, EF_NAME_MORE),
+	     NAME(40, 0, 0x80, ABCDEFGH, 0xc3 + (ABCDEFGH << 8), EF_NAME_MORE),
+	     OWN(40, 0, 0x80, NUMBERED), END(45, 0, COMPLETE));
+	assert_int_equal(told.tasks.nr, 3);
+	assert_null(told_find(&told, ours)->name);
+	assert_string_equal(told_find(&told, 7)->name, "abcdefghij");
+	assert_int_equal(told_find(&told, 3)->polls, 2);
+	told_release(&told);
+}
+
+/* What was told of another task, what was lost, and what cannot be are not believed. */
+static void test_doubtful_ids(void **state)
+{
+	const uint64_t ours = MODEL_FIRST_NUMBER;
+	struct told told;
+
+	PLAY(&told, 1000, NUMBER(10, 0, 0x90, 7), NAME(10, 0, 0x90, ABCDEFGH, 0, 0),
+	     OWN(10, 0, 0x80, NUMBERED), END(20, 0, 0), OWN(21, 0, 0x90, NUMBERED), END(22, 0, 0),
+	     NUMBER(30, 0, 0xa0, 5), OWN(30, 0, 0xa0, NUMBERED), END(31, 0, 0),
+	     NUMBER(40, 0, 0xb0, 5), OWN(40, 0, 0xb0, NUMBERED), END(41, 0, 0),
+	     NUMBER(50, 0, 0xc0, 0), OWN(50, 0, 0xc0, NUMBERED), END(51, 0, 0),
+	     NUMBER(60, 0, 0xd0, ours), OWN(60, 0, 0xd0, NUMBERED), END(61, 0, 0));
+	assert_int_equal(told.tasks.nr, 6);
+	for (unsigned i = 0; i < 5; i++)
+		assert_null(told_find(&told, ours + i)->name);
+	assert_int_equal(told_find(&told, 5)->polls, 1);
+	told_release(&told);
+}
+
+/* A name that was cut, in the middle of a character. */
+static void test_cut_name(void **state)
+{
+	struct told told;
+
+	PLAY(&told, 1000, NUMBER(10, 0, 0x80, 3),
+	     NAME(10, 0, 0x80, ABCDEFGH, ABCDEFGH, EF_NAME_MORE),
+	     NAME(10, 0, 0x80, ABCDEFGH, UINT64_C(0xe4) << 56 | ABCDEFGH >> 8, EF_NAME_MORE),
+	     OWN(10, 0, 0x80, NUMBERED), END(20, 0, COMPLETE));
+	assert_string_equal(told_find(&told, 3)->name, "abcdefghabcdefghabcdefghbcdefgh…");
+	told_release(&told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +276,9 @@ int main(void)
 		cmocka_unit_test(test_dropped_memory_is_used_at_once),
 		cmocka_unit_test(test_another_type),
 		cmocka_unit_test(test_woken_before_any_run),
+		cmocka_unit_test(test_own_ids),
+		cmocka_unit_test(test_doubtful_ids),
+		cmocka_unit_test(test_cut_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
