@@ -406,6 +406,21 @@ static uint64_t nr_unfollowed(const struct process *p)
 	return MAX(nr, 0);
 }
 
+/* Functions of the plan that the agent left as they are. What it says of them may be anything. */
+static uint64_t nr_unredirected(const struct process *p)
+{
+	uint64_t nr = 0;
+
+	vec_each (o, &p->objects) {
+		const struct wire_object *w = &p->region->objects[o->index];
+		uint32_t planned = MIN(w->nr_redirects, (uint32_t)WIRE_MAX_REDIRECTS);
+
+		if (w->state == WIRE_OBJECT_DONE)
+			nr += planned - MIN(w->nr_redirected, planned);
+	}
+	return nr;
+}
+
 void process_sum(const struct process *p, struct process_sum *sum)
 {
 	*sum = (struct process_sum){ .nr_broken = p->nr_broken, .nr_objects = p->objects.nr };
@@ -451,6 +466,7 @@ void process_end(struct process *p, struct trace_end *end)
 			end->lost[k] += p->region->lost[k];
 		end->nr_unslotted = p->region->nr_unslotted;
 		end->nr_unfollowed = nr_unfollowed(p);
+		end->nr_unredirected = nr_unredirected(p);
 		put_anchor(p);
 		cpu_ns = clock_cpu_ns();
 		places_write(p);

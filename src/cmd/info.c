@@ -226,6 +226,11 @@ static void add_damage(struct info *in)
 		add_row(&in->out, "children",
 			"%" PRIu64 " forked and not followed (record --follow)",
 			in->end->nr_unfollowed);
+	if (in->end->nr_unredirected)
+		add_row(&in->out, "unwatched",
+			"%" PRIu64 " functions were not redirected, in libraries loaded later or "
+			"where code may not be changed",
+			in->end->nr_unredirected);
 }
 
 /* Also of what is no kind: the recorder counts as kind 0 what it could not tell apart. */
@@ -327,6 +332,7 @@ static void json_end(struct json *j, const struct info *in)
 		json_uint(j, "target_cpu_ns", end->target_cpu_ns);
 		json_uint(j, "unrecorded_threads", end->nr_unslotted);
 		json_uint(j, "children_not_followed", end->nr_unfollowed);
+		json_uint(j, "functions_not_redirected", end->nr_unredirected);
 	}
 	json_close_object(j);
 	json_open_object(j, "damage");

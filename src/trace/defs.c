@@ -226,6 +226,8 @@ bool load_end(struct load *l, const uint8_t *raw, size_t len)
 		end.lost[i] = cursor_varint(&c);
 	if (c.p < c.end) /* files of earlier versions end here */
 		end.nr_unfollowed = cursor_varint(&c);
+	if (c.p < c.end)
+		end.nr_unredirected = cursor_varint(&c);
 	if (c.bad || kind == TRACE_CUT || kind > TRACE_GONE)
 		return false;
 	l->end = end;

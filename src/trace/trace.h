@@ -119,6 +119,8 @@ struct trace_end {
 	uint64_t lost[32];	/* events per kind that never reached a ring */
 	uint64_t nr_unslotted;	/* threads that could not be recorded */
 	uint64_t nr_unfollowed; /* children by fork, without exec, that were not recorded */
+	uint64_t nr_unredirected; /* functions that were to be watched and are not: what they would
+				     have told (root futures, spawns, sleeps) is not seen */
 };
 
 #endif

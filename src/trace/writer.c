@@ -416,6 +416,7 @@ static void write_end(struct trace_writer *w, const struct trace_end *end)
 	for (size_t i = 0; i < ARRAY_SIZE(end->lost); i++)
 		add_varint(&raw, end->lost[i]);
 	add_varint(&raw, end->nr_unfollowed);
+	add_varint(&raw, end->nr_unredirected);
 	write_block(w, &h, raw.s, raw.len);
 	strbuf_release(&raw);
 }

@@ -14,6 +14,9 @@ def compare(t, argv):
     same("lost", nr_lost(rep), 0)
     compare_tasks(rep, truth(r.out, "task"))
     check(user_tasks(rep), "no tasks")
+    check(rep["functions_not_redirected"] > 0, "its functions were redirected although it was loaded later")
+    out = " ".join(t.run(t.futrace, "report", t.path("t.data")).ok().out.split())
+    check("in libraries loaded later" in out, f"the report does not say that roots are unseen: {out[:600]}")
     for x in rep["runtimes"]:
         check(os.path.basename(x["object"]) == "libplugin.so", f"object of {x}")
 
