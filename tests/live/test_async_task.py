@@ -211,7 +211,7 @@ def waits_for_io(t, build, program):
 def names(t, build, threads):
     """Where debug info tells, tasks of async-std have their own ids and names."""
     for _ in range(t.runs):
-        r, rep = record_whole(t, "named", "async-task-" + build, {"ASYNC_STD_THREAD_COUNT": threads})
+        r, rep = record_whole(t, "named", build, {"ASYNC_STD_THREAD_COUNT": threads})
         want = {x["id"]: (x["name"], x["polls"]) for x in map(json.loads, r.out.splitlines())}
         longest = max(len(name or "") for name, _ in want.values())
         check(longest > 200, "no name is too long")
@@ -228,6 +228,6 @@ def names(t, build, threads):
 @test(cases=[("release",), ("lto",)])
 def no_names(t, build):
     """Without that the numbers are ours."""
-    _, rep = record_whole(t, "named", "async-task-" + build)
+    _, rep = record_whole(t, "named", build)
     same("ids", sorted(x["id"] for x in user_tasks(rep)), list(range(1, len(user_tasks(rep)) + 1)))
     same("names", {x["name"] for x in user_tasks(rep)}, {None})
