@@ -12,8 +12,13 @@
 #include "runtime/source.h"
 #include "symbol/dwarf.h"
 #include "symbol/image.h"
+#include "symbol/symtab.h"
 
 #define MAX_PATH 4096 /* of a source file */
+
+struct range {
+	uint64_t from_va, to_va;
+};
 
 /* What an object tells of the points that lie in it. */
 struct lookup {
@@ -21,6 +26,7 @@ struct lookup {
 	struct dwarf *dwarf;
 	struct image *image;		/* opened when a place in it is asked for */
 	VEC(struct dwarf_point) points; /* sorted by va once all are known */
+	VEC(struct range) local; /* code by which tasks are spawned that stay on their thread */
 };
 
 struct stack {
@@ -55,6 +61,33 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static struct image *open_image(struct lookup *l)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->object->fd);
+	if (!l->image)
+		l->image = image_open(path, path, NULL);
+	return l->image;
+}
+
+static void note_local(void *arg, const struct symbol *s)
+{
+	struct lookup *l = arg;
+
+	if (source_spawns_local(NULL, NULL, s->name, true))
+		vec_push(&l->local, (struct range){ s->va, s->va + s->size_bytes });
+}
+
+/* Lines tell more, but a program that has none may have symbols. */
+static bool is_in_local(const struct lookup *l, uint64_t va)
+{
+	vec_each (r, &l->local)
+		if (va >= r->from_va && va < r->to_va)
+			return true;
+	return false;
+}
+
 static void resolve(struct lookup *l)
 {
 	char path[64];
@@ -72,6 +105,8 @@ static void resolve(struct lookup *l)
 	l->points.nr = kept;
 	if (l->dwarf)
 		dwarf_find_places(l->dwarf, l->points.v, l->points.nr);
+	if (l->object->d->nr_runtimes && open_image(l))
+		symtab_each_function(l->image, note_local, l);
 }
 
 /*
@@ -79,22 +114,29 @@ static void resolve(struct lookup *l)
  * library's task spawns another) is where that library did it. What only the runtime knows of has
  * no place.
  */
-static const struct dwarf_place *choose(struct lookup *const *by_index, const struct stack *s)
+static const struct dwarf_place *choose(struct lookup *const *by_index, const struct stack *s,
+					bool *is_local)
 {
 	const struct dwarf_place *best = NULL;
+	bool is_optimised = false;
 
 	for (uint32_t i = 0; i < s->nr_frames; i++) {
 		struct dwarf_point key = { .va = point_of(s->frames[i]) }, *point;
 		uint64_t index = s->frames[i] >> WIRE_FRAME_SHIFT;
 		const struct lookup *l = index < WIRE_MAX_OBJECTS ? by_index[index] : NULL;
 
+		*is_local |= l && is_in_local(l, key.va);
 		point = l && l->points.nr
 				? bsearch(&key, l->points.v, l->points.nr, sizeof(key), compare)
 				: NULL;
+		is_optimised |= point && point->nr_places > 1; /* something was inlined */
 		for (size_t k = 0; point && k < point->nr_places; k++) {
 			const struct dwarf_place *place = &point->places[k];
 			enum source_owner owner;
 
+			*is_local |=
+				source_spawns_local(place->file, place->function, place->linkage,
+						    is_optimised && k + 1 == point->nr_places);
 			if (!place->file || !place->line)
 				continue;
 			owner = source_owner(place->file);
@@ -115,13 +157,10 @@ static char *read_location(struct lookup *l, uint64_t va, uint32_t *line)
 {
 	uint64_t text, len, position;
 	const uint8_t *bytes;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->object->fd);
-	if (!l->image)
-		l->image = image_open(path, path, NULL);
-	if (!l->image || !image_word(l->image, va, &text) || !image_word(l->image, va + 8, &len) ||
-	    !image_word(l->image, va + 16, &position) || !len || len > MAX_PATH)
+	if (!open_image(l) || !image_word(l->image, va, &text) ||
+	    !image_word(l->image, va + 8, &len) || !image_word(l->image, va + 16, &position) ||
+	    !len || len > MAX_PATH)
 		return NULL;
 	bytes = image_at(l->image, text, len);
 	*line = position;
@@ -149,11 +188,26 @@ static void write_location(struct process *p, struct lookup *const *by_index, co
 	free(file);
 }
 
+static void write_stack(struct process *p, struct lookup *const *by_index, const struct stack *s)
+{
+	struct trace_stack to = { .file = "" };
+	const struct dwarf_place *place = choose(by_index, s, &to.is_local);
+
+	if (place) {
+		to.file = place->file;
+		to.line = place->line;
+		to.is_foreign = source_owner(place->file) != SOURCE_OF_PROGRAM;
+	}
+	if (place || to.is_local)
+		trace_writer_stack(p->writer, s->number, &to);
+}
+
 static void release(struct lookup *l)
 {
 	vec_each (point, &l->points)
 		free(point->places);
 	vec_release(&l->points);
+	vec_release(&l->local);
 	dwarf_close(l->dwarf);
 	image_close(l->image);
 }
@@ -188,18 +242,10 @@ void places_write(struct process *p)
 	for (size_t i = 0; i < p->objects.nr; i++)
 		resolve(&lookups[i]);
 	vec_each (s, &stacks) {
-		const struct dwarf_place *place = choose(by_index, s);
-
 		if (is_location(s))
 			write_location(p, by_index, s);
-		else if (place)
-			trace_writer_stack(p->writer, s->number,
-					   &(struct trace_stack){
-						   .file = place->file,
-						   .line = place->line,
-						   .is_foreign = source_owner(place->file) !=
-								 SOURCE_OF_PROGRAM,
-					   });
+		else
+			write_stack(p, by_index, s);
 	}
 	for (size_t i = 0; i < p->objects.nr; i++)
 		release(&lookups[i]);

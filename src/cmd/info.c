@@ -378,6 +378,19 @@ static void json_instances(struct json *j, const struct info *in)
 	json_close_array(j);
 }
 
+/* On which tasks were spawned that stay on their thread. */
+static void json_local_stacks(struct json *j, const struct info *in)
+{
+	uint32_t nr;
+	const struct trace_stack *stacks = trace_get_stacks(in->t, &nr);
+
+	json_open_array(j, "local_stacks");
+	for (uint32_t i = 0; i < nr; i++)
+		if (stacks[i].is_local)
+			json_uint(j, NULL, i);
+	json_close_array(j);
+}
+
 static void make_json(struct info *in)
 {
 	struct json j;
@@ -407,6 +420,7 @@ static void make_json(struct info *in)
 	}
 	json_close_array(&j);
 	json_instances(&j, in);
+	json_local_stacks(&j, in);
 	json_thread_cpu(&j, in);
 	json_end(&j, in);
 	json_close_object(&j);

@@ -267,12 +267,13 @@ static void add_lost(const struct report *r, const struct report_totals *t, stru
 			"\nchildren    %s forked and not followed (record --follow: up to 64 processes at a time)",
 			format_grouped(end->nr_unfollowed, a));
 	if (end->nr_unredirected)
-		strbuf_addf(out,
-			    "\nunwatched   %s function%s not redirected, in libraries loaded later or "
-			    "where code may not be changed: root futures, spawns or sleeps that pass "
-			    "through are not seen",
-			    format_grouped(end->nr_unredirected, a),
-			    end->nr_unredirected == 1 ? " was" : "s were");
+		strbuf_addf(
+			out,
+			"\nunwatched   %s function%s not redirected, in libraries loaded later or "
+			"where code may not be changed: root futures, spawns or sleeps that pass "
+			"through are not seen",
+			format_grouped(end->nr_unredirected, a),
+			end->nr_unredirected == 1 ? " was" : "s were");
 	if (t->all.ns[MODEL_UNKNOWN])
 		strbuf_addf(out,
 			    "\nunknown     what tasks did for %s, after a loss or before a first "

@@ -206,7 +206,9 @@ struct model {
 	struct model_runtimes runtimes;
 	const struct trace_stack *stacks;
 	uint32_t nr_stacks;
+	bool has_local_stacks;	 /* some of them tell what the type does not */
 	uint8_t *runtime_places; /* MODEL_IN_WORKER, MODEL_OUTSIDE, of runtimes.nr */
+	bool *is_runtime_local;	 /* the same: a LocalRuntime of Tokio, as far as is known */
 
 	struct map lives; /* address -> task, where runtimes have no ids */
 	struct intern *names;
@@ -226,7 +228,8 @@ struct model {
 };
 
 /* table.c: tasks by key, their memory, their lists */
-struct task *task_new(struct model *m, const struct model_key *key); /* into the live list */
+struct task *task_new(struct model *m, const struct model_key *key,
+		      enum trace_task_kind kind); /* into the live list */
 void task_forget(struct model *m,
 		 struct task *t); /* out of the table and its list, memory reused */
 void task_move(struct task_list *from, struct task_list *to, struct task *t);
@@ -269,6 +272,8 @@ void spawn_place_seen(struct thread *thr, const struct event *ev);
 void spawn_place_match(const struct model *m, struct thread *thr, struct task *t);
 void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new);
 void spawn_forget(struct model *m, uint64_t addr); /* it becomes no task */
+/* Was it made where tasks are that stay on their thread? */
+bool spawn_is_local(const struct model *m, uint64_t addr);
 /* Who made the allocation there; false: it was not seen. */
 bool spawn_get_parent(const struct model *m, uint64_t addr, struct model_key *parent,
 		      uint32_t *thread);
@@ -294,6 +299,9 @@ struct model_waker thread_waker(const struct model *m, const struct thread *thr,
 void runtime_told(const struct model *m, struct thread *thr, uint64_t instance);
 /* Of a task that is new, and begins to run. */
 uint32_t runtime_of(const struct model *m, const struct thread *thr, const struct event *ev);
+/* The kind of such a task: its type's, unless its spawn or its runtime tells better. */
+enum trace_task_kind runtime_kind_of(struct model *m, const struct thread *thr,
+				     const struct model_key *key, uint64_t addr);
 /* What a run that begins says of its thread's. */
 void runtime_learn(const struct model *m, struct thread *thr, const struct frame *f);
 
@@ -355,6 +363,11 @@ static inline size_t task_probe(const struct model *m, const struct model_key *k
 static inline struct task *task_find(const struct model *m, const struct model_key *key)
 {
 	return likely(m->nr_slots) ? m->slots[task_probe(m, key)].task : NULL;
+}
+
+static inline enum trace_task_kind type_kind(const struct model *m, uint16_t type)
+{
+	return type < m->types.nr ? m->types.v[type].kind : TRACE_TASK;
 }
 
 static inline bool is_helper(const struct model *m, uint16_t type)

@@ -49,6 +49,7 @@ void model_free(struct model *m)
 	vec_release(&m->threads);
 	vec_release(&m->types);
 	free(m->runtime_places);
+	free(m->is_runtime_local);
 	map_release(&m->lives);
 	spawn_release(m);
 	task_table_release(m);
@@ -64,6 +65,8 @@ void model_set_stacks(struct model *m, const struct trace_stack *stacks, uint32_
 {
 	m->stacks = stacks;
 	m->nr_stacks = nr;
+	for (uint32_t i = 0; i < nr; i++)
+		m->has_local_stacks |= stacks[i].is_local;
 }
 
 void model_set_runtimes(struct model *m, const struct model_runtimes *r)
@@ -71,6 +74,8 @@ void model_set_runtimes(struct model *m, const struct model_runtimes *r)
 	m->runtimes = *r;
 	free(m->runtime_places);
 	m->runtime_places = xcalloc(r->nr + 1, 1);
+	free(m->is_runtime_local);
+	m->is_runtime_local = xcalloc(r->nr + 1, sizeof(*m->is_runtime_local));
 	vec_each (type, &m->types) {
 		bool is_task = type->kind <= TRACE_LOCAL;
 
@@ -186,7 +191,7 @@ static void feed_wake(struct model *m, const struct thread *thr, const struct ev
 		if (ev->flags & (EF_WAKE_RUNNING | EF_WAKE_TRIED) || is_by_addr ||
 		    may_be_addr(m, ev))
 			return;
-		t = task_new(m, &key);
+		t = task_new(m, &key, type_kind(m, key.type));
 		if (is_told(m, t))
 			tell_spawn(m, &t->pub);
 	}

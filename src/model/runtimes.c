@@ -71,6 +71,24 @@ uint32_t runtime_of(const struct model *m, const struct thread *thr, const struc
 	return is_of_copy(m, thr->instance, type->copy) ? thr->instance : type->runtime;
 }
 
+/*
+ * All tasks of a LocalRuntime stay on its thread. That it is one shows by the first of them that
+ * was spawned as such.
+ */
+enum trace_task_kind runtime_kind_of(struct model *m, const struct thread *thr,
+				     const struct model_key *key, uint64_t addr)
+{
+	enum trace_task_kind kind = type_kind(m, key->type);
+	bool is_told = thr->instance == key->runtime && key->runtime < m->runtimes.nr, is_local;
+
+	if (likely(!m->has_local_stacks) || kind != TRACE_TASK)
+		return kind;
+	is_local = spawn_is_local(m, addr);
+	if (is_told)
+		is_local = m->is_runtime_local[key->runtime] |= is_local;
+	return is_local ? TRACE_LOCAL : kind;
+}
+
 /* Only what runs outermost, but for a worker's main loop, and is no shutdown: that may happen
  * anywhere. */
 void runtime_learn(const struct model *m, struct thread *thr, const struct frame *f)

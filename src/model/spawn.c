@@ -144,6 +144,16 @@ bool spawn_get_parent(const struct model *m, uint64_t addr, struct model_key *pa
 	return true;
 }
 
+bool spawn_is_local(const struct model *m, uint64_t addr)
+{
+	const uint64_t *index = map_get(&m->spawn_by_addr, addr);
+	const struct spawn *sp = index ? &m->spawns.v[*index] : NULL;
+
+	/* after a loss the address may be another's */
+	return sp && sp->loss_spawn == m->loss_spawn && sp->stack < m->nr_stacks &&
+	       m->stacks[sp->stack].is_local;
+}
+
 void spawn_release(struct model *m)
 {
 	map_release(&m->spawn_by_addr);

@@ -69,7 +69,7 @@ void task_move(struct task_list *from, struct task_list *to, struct task *t)
 	append(to, t);
 }
 
-struct task *task_new(struct model *m, const struct model_key *key)
+struct task *task_new(struct model *m, const struct model_key *key, enum trace_task_kind kind)
 {
 	struct task *t = take_free(m);
 	uint32_t slot;
@@ -81,7 +81,7 @@ struct task *task_new(struct model *m, const struct model_key *key)
 	t->pub.key = *key;
 	t->pub.nr = m->nr_sighted++;
 	t->pub.slot = slot;
-	t->pub.kind = key->type < m->types.nr ? m->types.v[key->type].kind : TRACE_TASK;
+	t->pub.kind = kind;
 	t->pub.spawn_ns = m->now;
 	t->pub.spawn_thread = MODEL_NO_THREAD;
 	t->pub.spawn_stack = MODEL_NO_STACK;

@@ -151,7 +151,7 @@ static void begin_run(struct model *m, struct thread *thr, const struct event *e
 		return;
 	}
 	if (is_new)
-		t = task_new(m, &key);
+		t = task_new(m, &key, runtime_kind_of(m, thr, &key, ev->addr));
 	if (is_new && is_by_addr)
 		life_begin(m, t, ev->addr);
 	if (!t->is_addr_known)

@@ -10,8 +10,8 @@ void async_task_judge(struct finding *f, const struct discovery *d, const struct
 		d->rung == RUNG_NOTHING
 			? (struct found_fact){ HOW_SOME, "not which tasks are blocking calls",
 					       "build with `strip = false`" }
-			: (struct found_fact){ HOW_SOME,
-					       "tasks of a LocalExecutor are of kind task" };
+			: (struct found_fact){ HOW_SOME, "a LocalExecutor's tasks where debug info "
+							 "shows how they were spawned" };
 	facts[FACT_SPAWNS] =
 		(struct found_fact){ HOW_EXACT, "with parent; first seen where spawning was "
 						"inlined" };

@@ -7,7 +7,7 @@
  *	core::ptr::drop_in_place<async_task::raw::RawTask<F,T,S,M>::run::Guard<…>>
  *
  * F is what the executor made of the future: its wrappers are taken off. Tasks of a LocalExecutor
- * are of the same types as those of an Executor: they cannot be told apart.
+ * are of the same types as those of an Executor: only the stack of their spawn tells them apart.
  */
 #include <string.h>
 

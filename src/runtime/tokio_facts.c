@@ -108,9 +108,8 @@ static struct found_fact kinds(const struct discovery *d, const struct wire_tabl
 		return (struct found_fact){ HOW_SOME, "not which tasks are a LocalSet's",
 					    "build with `strip = false`" };
 	if (newest >= FIRST_LOCAL_RUNTIME_MINOR && !is_old(w))
-		return (struct found_fact){
-			HOW_EXACT, "but a LocalRuntime is taken for a current_thread one"
-		};
+		return (struct found_fact){ HOW_EXACT, "of a LocalRuntime's tasks where the stack "
+						       "of a spawn shows spawn_local" };
 	return (struct found_fact){ HOW_EXACT };
 }
 

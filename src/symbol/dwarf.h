@@ -53,6 +53,7 @@ bool dwarf_member(struct dwarf *d, uint64_t type_off, const char *path, struct d
 struct dwarf_place {
 	const char *file;
 	const char *function; /* that the line is in, with its type arguments: "new<T, S>" */
+	const char *linkage;  /* its mangled name; bare line tables have none */
 	uint32_t line;
 };
 

@@ -122,8 +122,8 @@ static void walk_unit(struct walk *w)
 	}
 }
 
-/* Its own, or that of the DIE that it is an instance of. */
-static const char *function_name(struct dwarf *d, uint64_t off)
+/* Its own names, or those of the DIE that it is an instance of. */
+static void name_function(struct dwarf *d, uint64_t off, struct dwarf_place *to)
 {
 	struct raw_cursor c;
 	struct raw_die die;
@@ -131,12 +131,13 @@ static const char *function_name(struct dwarf *d, uint64_t off)
 	for (unsigned hops = 0; off && hops < 4; hops++) {
 		if (!dwarf_cursor(d, off, &c) || raw_next(&c, TAG(DW_TAG_subprogram), &die) != 1 ||
 		    die.tag != DW_TAG_subprogram)
-			return NULL;
+			return;
+		to->function = die.name;
+		to->linkage = die.linkage_name;
 		if (die.name || !die.has_origin)
-			return die.name;
+			return;
 		off = die.origin_off;
 	}
-	return NULL;
 }
 
 static void fill_places(struct walk *w, struct dwarf_point *to, const struct point *from,
@@ -149,11 +150,11 @@ static void fill_places(struct walk *w, struct dwarf_point *to, const struct poi
 	for (size_t k = 0; k < from->nr_calls; k++) {
 		const struct call *call = &from->calls[from->nr_calls - k - 1];
 
-		to->places[k].function = function_name(w->d, call->function_off);
+		name_function(w->d, call->function_off, &to->places[k]);
 		to->places[k + 1].file = dwarf_file_name(w->d, w->unit, call->file);
 		to->places[k + 1].line = call->line;
 	}
-	to->places[from->nr_calls].function = function_name(w->d, from->function_off);
+	name_function(w->d, from->function_off, &to->places[from->nr_calls]);
 }
 
 static bool has_hits(const struct walk *w)

@@ -169,6 +169,7 @@ static bool load_stack(struct load *l, struct cursor *c)
 	l->stacks.v[number].file = take_string(l, c);
 	l->stacks.v[number].line = take_field(c);
 	l->stacks.v[number].is_foreign = take_field(c);
+	l->stacks.v[number].is_local = take_field(c);
 	return !c->bad;
 }
 

@@ -69,6 +69,7 @@ struct trace_stack {
 	const char *file; /* "" when it is not known */
 	uint32_t line;
 	bool is_foreign; /* a library's: a line of the program's own is better, if there is one */
+	bool is_local;	 /* tasks that were spawned on it stay on their thread */
 };
 
 #define TRACE_MAX_INSTANCES 4096
@@ -113,12 +114,12 @@ enum trace_stop {
 struct trace_end {
 	enum trace_end_kind kind;
 	uint32_t status;
-	uint64_t ticks;		/* when */
-	uint64_t tool_cpu_ns;	/* what recording cost futrace itself */
-	uint64_t target_cpu_ns; /* CPU time of the program, 0 when unknown */
-	uint64_t lost[32];	/* events per kind that never reached a ring */
-	uint64_t nr_unslotted;	/* threads that could not be recorded */
-	uint64_t nr_unfollowed; /* children by fork, without exec, that were not recorded */
+	uint64_t ticks;		  /* when */
+	uint64_t tool_cpu_ns;	  /* what recording cost futrace itself */
+	uint64_t target_cpu_ns;	  /* CPU time of the program, 0 when unknown */
+	uint64_t lost[32];	  /* events per kind that never reached a ring */
+	uint64_t nr_unslotted;	  /* threads that could not be recorded */
+	uint64_t nr_unfollowed;	  /* children by fork, without exec, that were not recorded */
 	uint64_t nr_unredirected; /* functions that were to be watched and are not: what they would
 				     have told (root futures, spawns, sleeps) is not seen */
 };

@@ -69,6 +69,8 @@ def check_all(t, program, build, env, parents):
     for _ in range(t.runs):
         r, rep = record_whole(t, program, build, env)
         want, nr_own = truth(r.out, "task"), total(r.out)["own"]
+        for x in want:  # a LocalExecutor spawns by the functions of an Executor, but where nothing is optimised
+            x["kind"] = "task" if x["kind"] == "local" and build != "dev" else x["kind"]
         same("lost", nr_lost(rep), 0)
         got = user_tasks(rep)
         compare("tasks", collections.Counter((x["kind"], deed(x)) for x in got),

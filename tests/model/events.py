@@ -44,6 +44,7 @@ class Recording:
         self.types, self.runtimes = whole["types"], whole["runtimes"]
         info = json.loads(self.run("info", "--json"))
         self.number_runtimes(info["instances"])
+        self.local_stacks = set(info["local_stacks"])
         self.duration = max([whole["duration_ns"]] + [e.time for e in self.events[-1:]])
         self.lost_by_kind = whole["lost_by_kind"]
         self.thread_names = {w["tid"]: w["name"] for w in whole["workers"]}

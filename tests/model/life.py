@@ -107,6 +107,7 @@ class Life:
         self.ended = self.reason = self.wanted = None
         self.changes = [(ev.seq, 1)]  # of how many live
         self.joined = ev.seq
+        self.is_local = False  # … although its type does not say so
         self.is_cut = False  # it was there before the start
         self.spawn = None
         self.begin = self.mark = self.first_time = ev.time
@@ -400,7 +401,7 @@ class Life:
 
     @property
     def kind(self):
-        return self.s.rec.type_of(self.type)["kind"]
+        return "local" if self.is_local else self.s.rec.type_of(self.type)["kind"]
 
     @property
     def is_exact(self):

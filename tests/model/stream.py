@@ -4,7 +4,7 @@ what was before is read too, and then forgotten."""
 import collections
 import functools
 
-from life import Life, Run, Slept, Waker
+from life import Life, Run, Slept, Waker, lost_between
 from spawns import find_lent_workers, match_spawns
 
 HARMLESS = {"sleep", "awake", "panic", "thread-start", "thread-stop", "thread-name", "instance", "spawn-stack", "spawn-place",
@@ -46,6 +46,7 @@ class Stream:
         self.waiting = {}  # the latest of them, until a task runs there
         self.by_addr, self.residents, self.nr_residents = set(), {}, 0
         self.loss, self.spawn_loss = [], []
+        self.latest_spawn, self.stacks, self.local_runtimes = None, {}, set()
         self.lost = collections.Counter()
         self.stray = 0
         self.log = []  # what happened, in the order in which it became certain: Told, Woken, Slept
@@ -251,7 +252,10 @@ class Stream:
             return
         self.runtime = run.runtime
         thr.numbered = 0
+        is_local = not self.live(key, ev) and self.is_local(ev, thr, run)
         life = self.life(key, ev)
+        life.is_local |= is_local
+        self.stacks.pop(ev.addr, None)
         if not life.first_start:
             self.waiting.pop(ev.addr, None)
         if ev.id == ev.addr:
@@ -309,11 +313,32 @@ class Stream:
         if life or not ev.flags & {"running", "tried"}:
             self.life(key, ev).add(ev.seq, "wake", waker, "running" in ev.flags, "tried" in ev.flags)
 
+    def on_spawn_stack(self, ev, thr):
+        spawn = self.latest_spawn
+        if spawn and (spawn.tid, spawn.time) == (ev.tid, ev.time):
+            self.stacks[spawn.addr] = int(ev.words["stack"]), spawn.seq
+
+    def is_local(self, ev, thr, run):
+        """Does a new task stay on its thread, although its type does not tell? Its spawn tells, or an earlier one of
+        its runtime."""
+        if not self.rec.local_stacks or self.rec.type_of(run.type)["kind"] != "task":
+            return False
+        stack, seq = self.stacks.get(ev.addr, (None, 0))
+        is_local = stack in self.rec.local_stacks and not lost_between(self.spawn_loss, seq, ev.seq)
+        if run.runtime is None or thr.instance != run.runtime:
+            return is_local
+        if is_local:
+            self.local_runtimes.add(run.runtime)
+        return run.runtime in self.local_runtimes
+
     def on_spawn(self, ev, thr):
+        self.latest_spawn = None
         key = self.resident(ev.addr)
         if key and self.lives[key].may_be_queued(ev.seq):
             return
         self.residents.pop(ev.addr, None)
+        self.latest_spawn = ev
+        self.stacks.pop(ev.addr, None)
         parent = next((r for r in reversed(thr.stack) if self.is_task(r, ev.seq)), None)
         self.spawns[ev.addr].append((ev.seq, ev, parent))
         self.waiting[ev.addr] = parent, ev.tid

@@ -43,6 +43,29 @@ static const struct {
 	{ "", SOURCE_OF_PROGRAM },
 };
 
+#define TOKIO	    "/u/.cargo/registry/src/z/tokio-1.54.1/src/"
+#define UNMERGED    1
+#define EVEN_MERGED 2
+
+static const struct {
+	const char *file, *function, *linkage;
+	int how;
+} locals[] = {
+	{ TOKIO "runtime/scheduler/current_thread/mod.rs", "spawn_local<app::{async_fn_env#0}>",
+	  NULL, UNMERGED | EVEN_MERGED },
+	{ TOKIO "runtime/scheduler/current_thread/mod.rs", "spawn<app::{async_fn_env#0}>", NULL,
+	  0 },
+	{ "/u/app/src/task/local.rs", "spawn_local<app::{async_fn_env#0}>", NULL, 0 },
+	{ NULL, NULL, "_ZN5tokio4task5local11spawn_local17h0123456789abcdefE",
+	  UNMERGED | EVEN_MERGED },
+	{ NULL, NULL, "_ZN5truth11spawn_local17h0123456789abcdefE", 0 },
+	{ NULL, NULL, "_ZN14async_executor13LocalExecutor5spawn17h0123456789abcdefE", UNMERGED },
+	{ NULL, NULL, "_RINvMs3_Cs4fqI2P2rA04_14async_executorNtB6_13LocalExecutor5spawnuE",
+	  UNMERGED },
+	{ NULL, NULL, "_ZN14async_executor8Executor5spawn17h0123456789abcdefE", 0 },
+	{ NULL, NULL, NULL, 0 },
+};
+
 int main(void)
 {
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -50,5 +73,10 @@ int main(void)
 			printf("%s:\n", cases[i].file);
 		check_num(source_owner(cases[i].file), cases[i].owner);
 	}
+	for (size_t i = 0; i < sizeof(locals) / sizeof(locals[0]); i++)
+		for (int merged = 0; merged <= 1; merged++)
+			check_num(source_spawns_local(locals[i].file, locals[i].function,
+						      locals[i].linkage, merged),
+				  locals[i].how >> merged & 1);
 	return check_result();
 }

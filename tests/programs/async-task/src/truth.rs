@@ -139,6 +139,12 @@ pub fn counted<F: Future>(label: &'static str, inner: F) -> (Arc<Rec>, Counted<F
 	(rec.clone(), Counted { inner, rec })
 }
 
+/// For an executor that does not leave its thread.
+pub fn counted_local<F: Future>(label: &'static str, inner: F) -> (Arc<Rec>, Counted<F>) {
+	let rec = Rec::new(label, "local");
+	(rec.clone(), Counted { inner, rec })
+}
+
 /// A closure for a pool of threads: a task of one poll.
 pub fn blocking<T>(label: &'static str, f: impl FnOnce() -> T) -> impl FnOnce() -> T {
 	let rec = Rec::new(label, "blocking");

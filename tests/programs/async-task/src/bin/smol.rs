@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::Arc;
 use std::time::Duration;
-use truth::{blocking, counted, Countdown, Rec, Sleeps, Slot, STEPS};
+use truth::{blocking, counted, counted_local, Countdown, Rec, Sleeps, Slot, STEPS};
 
 fn spawn<F>(label: &'static str, inner: F) -> (Arc<Rec>, Task<F::Output>)
 where
@@ -140,7 +140,7 @@ async fn ticks(rec: Arc<Rec>) {
 async fn local(ex: &LocalExecutor<'static>) {
 	for n in 1..8 {
 		let slot = Slot::default();
-		let (rec, f) = counted(
+		let (rec, f) = counted_local(
 			"woken_by_task",
 			Sleeps {
 				slot: slot.clone(),
@@ -149,14 +149,14 @@ async fn local(ex: &LocalExecutor<'static>) {
 		);
 		rec.knows_wakes(0);
 		let t = ex.spawn(f);
-		let (_, w) = counted("wakes_another", wakes_another(rec, slot, n));
+		let (_, w) = counted_local("wakes_another", wakes_another(rec, slot, n));
 		let w = ex.spawn(w);
 		t.await;
 		w.await;
 	}
 	for n in 1..6 {
 		let slot = Slot::default();
-		let (rec, f) = counted(
+		let (rec, f) = counted_local(
 			"woken_by_thread",
 			Sleeps {
 				slot: slot.clone(),
@@ -165,7 +165,7 @@ async fn local(ex: &LocalExecutor<'static>) {
 		);
 		rec.knows_wakes(0);
 		let t = ex.spawn(f);
-		let (_, ticker) = counted("ticks", ticks(rec.clone()));
+		let (_, ticker) = counted_local("ticks", ticks(rec.clone()));
 		let ticker = ex.spawn(ticker);
 		let thread = std::thread::spawn(move || {
 			for _ in 0..n {
