@@ -155,7 +155,7 @@ static void begin(uint64_t seed, const uint64_t *frame, const struct redirect *h
 		r->handle = seed - seed_off;
 		wait_for(r, r->handle);
 	}
-	core_root_begin(&r->run, key, how->type, stack_take(frame));
+	core_root_begin(&r->run, key, how->type, stack_take(frame), seed);
 }
 
 /*

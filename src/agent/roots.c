@@ -27,9 +27,29 @@ void core_root_start(struct core_run *run, uint64_t key, uint16_t type)
 	publish(t, t->head + EVENT_WORDS_RUN_START, limit - EVENT_WORDS_RUN_END);
 }
 
-void core_root_begin(struct core_run *run, uint64_t key, uint16_t type, uint32_t stack)
+/* Whose root runs next. Tasks that follow are told of anew. */
+static void tell_instance(uint64_t key, uint16_t type, uint64_t handle)
+{
+	struct core_page *p = &core_page;
+	struct wire_thread *t = self(p, EV_INSTANCE);
+	uint64_t limit, *at;
+
+	at = t ? reserve(p, t, EV_INSTANCE, EVENT_WORDS_INSTANCE, 0, &limit) : 0;
+	if (!at)
+		return;
+	at[0] = EVENT_WORD0(EV_INSTANCE, 0, ticks_now(p));
+	at[1] = EVENT_WORD1(key, type);
+	at[2] = handle;
+	at[3] = 0;
+	t->instance = ~UINT64_C(0);
+	publish(t, t->head + EVENT_WORDS_INSTANCE, limit);
+}
+
+void core_root_begin(struct core_run *run, uint64_t key, uint16_t type, uint32_t stack,
+		     uint64_t handle)
 {
 	core_spawn(key, 0, stack);
+	tell_instance(key, type, handle);
 	core_root_start(run, key, type);
 }
 

@@ -11,8 +11,11 @@ void instances_number(struct instances *in, struct trace_writer *w, struct event
 	uint64_t key = ev->a + (ev->b << 48), *number;
 	bool was_there;
 
+	uint32_t max = ev->b ? TRACE_MAX_INSTANCES : TRACE_MAX_INSTANCES / 2; /* roots: no more */
+	uint64_t addr = ev->a;
+
 	ev->a = 0;
-	if (in->numbers.nr + 1 >= TRACE_MAX_INSTANCES) { /* some of these may be known */
+	if (in->numbers.nr + 1 >= max) { /* some of these may be known */
 		number = map_get(&in->numbers, key);
 		ev->a = number ? *number : 0;
 		return;
@@ -20,8 +23,9 @@ void instances_number(struct instances *in, struct trace_writer *w, struct event
 	number = map_put(&in->numbers, key, &was_there);
 	if (!was_there) {
 		*number = in->numbers.nr;
-		trace_writer_instance(w, *number,
-				      &(struct trace_instance){ .type = ev->type, .owner = ev->b });
+		trace_writer_instance(
+			w, *number,
+			&(struct trace_instance){ .type = ev->type, .owner = ev->b, .addr = addr });
 	}
 	ev->a = *number;
 }

@@ -367,12 +367,13 @@ static void json_instances(struct json *j, const struct info *in)
 
 	json_open_array(j, "instances");
 	for (uint32_t i = 0; i < nr; i++) {
-		if (!instances[i].owner)
+		if (!instances[i].owner && !instances[i].addr)
 			continue;
 		json_open_object(j, NULL);
 		json_uint(j, "number", i);
 		json_uint(j, "type_id", instances[i].type);
 		json_uint(j, "owner", instances[i].owner);
+		json_uint(j, "addr", instances[i].addr);
 		json_close_object(j);
 	}
 	json_close_array(j);

@@ -31,8 +31,7 @@ static bool is_being_dropped(const struct task *t)
 /* A task keeps its type, and is not polled once it is dropped. */
 static bool is_same_life(const struct task *t, const struct event *ev, const struct model_key *key)
 {
-	return t->pub.key.type == key->type && t->pub.key.runtime == key->runtime &&
-	       (ev->flags || !is_being_dropped(t));
+	return t->pub.key.type == key->type && (ev->flags || !is_being_dropped(t));
 }
 
 /* The runtime's own, if it was told and is nobody else's; else the next number. */

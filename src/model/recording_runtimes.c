@@ -68,8 +68,64 @@ static void choose(uint32_t *of, uint32_t copy, uint32_t *nr_seen, uint32_t runt
 	of[copy] = nr_seen[copy]++ ? MODEL_NO_RUNTIME : runtime;
 }
 
+#define HANDLE_MAX 4096 /* bytes of a scheduler's handle, at most */
+
+/* The scheduler that a root's address may lie in. */
+struct inside {
+	uint32_t runtime; /* MODEL_NO_RUNTIME: none, or there were several at one address */
+	uint64_t off;
+};
+
+static struct inside find_inside(const struct recording *rec, const struct entry *all,
+				 const struct trace_instance *instances, uint32_t number)
+{
+	const struct trace_instance *root = &instances[number];
+	struct inside best = { MODEL_NO_RUNTIME, HANDLE_MAX };
+
+	if (root->owner || !root->addr || root->type >= rec->nr_types)
+		return best;
+	for (uint32_t i = 0; i < rec->nr_runtimes; i++) {
+		uint64_t addr = instances[all[i].number].addr, off = root->addr - addr;
+
+		if (!all[i].number || !addr || off > best.off || root->addr < addr ||
+		    all[i].r.copy != rec->types[root->type].runtime ||
+		    !strcmp(all[i].r.scheduler, "local"))
+			continue;
+		best = (struct inside){ off == best.off ? MODEL_NO_RUNTIME : i, off };
+	}
+	return best;
+}
+
+/*
+ * Whose root futures are. They tell an address that lies in their scheduler, always as far from its
+ * beginning in one flavour. What lies further behind the nearest one lies in one that is not known,
+ * as it never ran a task.
+ */
+static void place_roots(const struct recording *rec, const struct entry *all,
+			const struct trace_instance *instances, uint32_t nr_instances,
+			uint32_t *of_instance)
+{
+	struct inside *found = xcalloc(nr_instances + 1, sizeof(*found));
+	uint64_t least[2] = { HANDLE_MAX, HANDLE_MAX }; /* by flavour */
+
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 1; i < nr_instances; i++) {
+			uint64_t *off;
+
+			if (!pass)
+				found[i] = find_inside(rec, all, instances, i);
+			if (found[i].runtime == MODEL_NO_RUNTIME)
+				continue;
+			off = &least[!strcmp(all[found[i].runtime].r.scheduler, "multi_thread")];
+			*off = MIN(*off, found[i].off);
+			if (pass && found[i].off == *off)
+				of_instance[i] = found[i].runtime;
+		}
+	free(found);
+}
+
 static void make_model_runtimes(struct recording *rec, const struct entry *all, uint32_t nr_copies,
-				uint32_t nr_instances)
+				const struct trace_instance *instances, uint32_t nr_instances)
 {
 	uint32_t nr = rec->nr_runtimes, *nr_seen = xcalloc(2 * nr_copies + 1, sizeof(*nr_seen)),
 		 *of_instance = xcalloc(nr_instances + 1, sizeof(*of_instance)),
@@ -92,6 +148,7 @@ static void make_model_runtimes(struct recording *rec, const struct entry *all, 
 			choose(of_blocking, copy_of[i], nr_seen + nr_copies, i);
 	}
 	free(nr_seen);
+	place_roots(rec, all, instances, nr_instances, of_instance);
 	rec->model_runtimes = (struct model_runtimes){ .of_instance = of_instance,
 						       .copy_of = copy_of,
 						       .is_set = is_set,
@@ -112,7 +169,7 @@ void recording_make_runtimes(struct recording *rec, const struct trace_runtime *
 	rec->runtimes = xcalloc(rec->nr_runtimes + 1, sizeof(*rec->runtimes));
 	for (uint32_t i = 0; i < rec->nr_runtimes; i++)
 		rec->runtimes[i] = all[i].r;
-	make_model_runtimes(rec, all, nr_copies, nr_instances);
+	make_model_runtimes(rec, all, nr_copies, instances, nr_instances);
 	free(all);
 }
 

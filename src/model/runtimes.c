@@ -64,9 +64,7 @@ uint32_t runtime_of(const struct model *m, const struct thread *thr, const struc
 	if (ev->type >= m->types.nr)
 		return MODEL_NO_RUNTIME;
 	type = &m->types.v[ev->type];
-	if (type->is_root)
-		return type->runtime;
-	if (type->kind > TRACE_LOCAL)
+	if (type->kind > TRACE_LOCAL && !type->is_root)
 		return of_blocking(m, thr, type, ev->addr);
 	return is_of_copy(m, thr->instance, type->copy) ? thr->instance : type->runtime;
 }

@@ -182,6 +182,7 @@ static bool load_instance(struct load *l, struct cursor *c)
 	reach(&l->instances, number);
 	l->instances.v[number].type = take_field(c);
 	l->instances.v[number].owner = take_field(c);
+	l->instances.v[number].addr = take_field(c);
 	return !c->bad;
 }
 

@@ -78,7 +78,8 @@ struct trace_stack {
 struct trace_instance {
 	uint32_t type; /* of a task that it ran: tells the copy of the runtime, and the scheduler */
 	uint64_t owner; /* the runtime's own number for it, in the order of their making; 0: not
-			   defined */
+			   defined, or told by a root future */
+	uint64_t addr;	/* of the scheduler; of a root future: somewhere in it; 0: not known */
 };
 
 struct trace_thread {

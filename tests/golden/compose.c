@@ -151,6 +151,9 @@ static void put_type(struct composer *c, char *rest)
 	char *place, *line;
 
 	begin(c);
+	t.has_numbers = !strcmp(kind, "numbered"); /* tasks whose ids are told */
+	if (t.has_numbers)
+		kind = "task";
 	while (kinds[t.kind] && strcmp(kinds[t.kind], kind))
 		t.kind++;
 	if (!kinds[t.kind] || !c->nr_runtimes)

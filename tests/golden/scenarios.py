@@ -523,6 +523,37 @@ def merged():
     return s
 
 
+@scenario(is_full=True, story=7)
+def named():
+    """A runtime names its tasks by their addresses, and tells its own ids and names of some of them."""
+    s = service()
+    s.runtime('1.13.2', 'async-std')
+    serve = s.type('shop::serve', 'numbered', place='src/main.rs:51', scheduler='executor')
+    hash_ = s.type('shop::hash', 'blocking', place='src/hash.rs:3', scheduler='blocking')
+    names = {7: 'conn 7', 9: None, 4: 'from \x1b[31mfar\nand wide: 10.0.0.4', 12: 'x' * 40}
+    for i, (nr, name) in enumerate(names.items()):
+        # in the memory of the one before
+        task = s.task(0x7f0000004000, serve)
+        task.addr = task.id
+        s.spawn((10 + 10 * i) * MS, MAIN, task)
+        at = (11 + 10 * i) * MS
+        s.at(at, W1, 'task-number', **task.fields(), number=nr)
+        data = (name or '').encode()
+        for k in range(0, min(len(data), 32), 16):
+            lo, hi = (int.from_bytes(data[k + x:k + x + 8].ljust(8, b'\0'), 'little') for x in (0, 8))
+            s.at(at, W1, 'task-name', *(['more'] if len(data) > k + 16 else []), **task.fields(), name_lo=lo, name_hi=hi)
+        s.poll(at, W1, task, 300 * US)
+        s.wake(at + 1 * MS, W2, task)
+        s.poll(at + 2 * MS, W2, task, 200 * US, 'complete', 'wanted')
+    closure = s.task(0x7f0000008000, hash_)
+    closure.addr = closure.id
+    s.spawn(60 * MS, MAIN, closure)
+    s.poll(61 * MS, POOL, closure, 500 * US, 'complete')
+    s.thread(POOL, 'blocking-1')
+    s.end(100 * MS)
+    return s
+
+
 @scenario(is_full=True, story=9)
 def instances():
     """One copy of a runtime, of which the program made two, and a LocalSet in the second; closures on the pools of both."""

@@ -19,7 +19,7 @@ def runtimes(t, profile):
     same("runtimes", sorted(x["owner"] for x in rep["runtimes"]), sorted({w["owner"] for w in want.values()}))
     same("owners", {i: by_id[x["runtime_id"]]["owner"] for i, x in got.items()}, {i: w["owner"] for i, w in want.items()})
     for x in rep["runtimes"]:
-        mine = [y for y in got.values() if y["runtime_id"] == x["id"]]
+        mine = [y for y in rep["tasks"] if y["runtime_id"] == x["id"]]  # with its root futures
         same(f"sums of {x}", (x["tasks"], x["polls"]), (len(mine), sum(y["polls"] for y in mine)))
     if profile != "stripped":
         nr = defaultdict(int)
@@ -94,3 +94,16 @@ def polling_is_not_idle(t, profile):
     same("the same in the table", (row["sleeps"], row["asleep_ns"]), (worker["sleeps"], worker["asleep_ns"]))
     # what is neither busy nor asleep: the runtime's own work, polling the driver included
     same("the rest", row["rest_ns"], rep["duration_ns"] - row["busy_ns"] - row["asleep_ns"])
+
+
+@test(cases=[(p, m) for p in ("dev", "release") for m in ("two ct", "two mt 2")])
+def roots(t, profile, mode):
+    """What a thread waits for in block_on belongs to the runtime that it waits in, as the tasks that it runs there do."""
+    r = t.record(t.program("flavours", profile), *mode.split()).ok()
+    rep = t.report()
+    of_roots = {x["id"]: x["runtime_id"] for x in rep["tasks"] if x["kind"] == "block_on"}
+    same("roots", sorted(of_roots), [1, 2])
+    of_tasks = {x["id"]: x["runtime_id"] for x in user_tasks(rep)}
+    for nr, label in (1, "reaches_over"), (2, "last_on_second"):
+        inside = {of_tasks[w["id"]] for w in truth(r.out, "task") if w["label"] == label}
+        same(f"runtime of root {nr}", {of_roots[nr]}, inside)

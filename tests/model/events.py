@@ -61,7 +61,8 @@ class Recording:
 
     def number_runtimes(self, instances):
         """By copy and owner; a copy that nothing is known of stands for all of its own."""
-        known = [i for i in instances if self.types_has(i["type_id"])]
+        roots = [i for i in instances if not i["owner"] and self.types_has(i["type_id"])]
+        known = [i for i in instances if i["owner"] and self.types_has(i["type_id"])]
         copies = sorted({r["copy"] for r in self.runtimes})
         all_ = [(self.types[i["type_id"]]["copy"], i["owner"], i["number"]) for i in known]
         all_ += [(copy, 0, 0) for copy in copies if copy not in {a[0] for a in all_}]
@@ -69,7 +70,24 @@ class Recording:
         self.copies = [copy for copy, *_ in all_]  # of each runtime
         self.runtime_of_instance = {number: i for i, (_, _, number) in enumerate(all_) if number}
         schedulers = {i["number"]: self.types[i["type_id"]]["scheduler"] for i in known}
+        self.place_roots(roots, [i for i in known if schedulers[i["number"]] != "local" and i["addr"]])
         self.sets = {i for i, (_, _, number) in enumerate(all_) if schedulers.get(number) == "local"}
+
+    def place_roots(self, roots, runtimes):
+        """A root's address lies in a scheduler, always as far from its beginning in one flavour."""
+        found = []
+        for root in roots:
+            of = self.types[root["type_id"]]["copy"]
+            near = [(root["addr"] - i["addr"], i) for i in runtimes
+                    if self.types[i["type_id"]]["copy"] == of and 0 <= root["addr"] - i["addr"] <= 4096]
+            least = min((off for off, _ in near), default=None)
+            inside = [i for off, i in near if off == least]
+            if len(inside) == 1:
+                flavour = self.types[inside[0]["type_id"]]["scheduler"] == "multi_thread"
+                found.append((flavour, least, root["number"], inside[0]["number"]))
+        for flavour, off, root, runtime in found:
+            if off == min(o for f, o, *_ in found if f == flavour):
+                self.runtime_of_instance[root] = self.runtime_of_instance[runtime]
 
     def types_has(self, number):
         return number < len(self.types)

@@ -159,10 +159,8 @@ class Stream:
         def fits(runtime):
             return runtime is not None and self.rec.copies[runtime] == copy
 
-        if self.is_owned(ev.type):
+        if self.is_owned(ev.type) or self.is_root(ev.type):
             return thr.instance if fits(thr.instance) else default
-        if self.is_root(ev.type):
-            return default
         mine = thr.runtime if fits(thr.runtime) else None
         if mine is not None and thr.is_runtime_sure:
             return mine
