@@ -73,9 +73,10 @@ static struct image *open_image(struct lookup *l)
 
 static void note_local(void *arg, const struct symbol *s)
 {
+	struct source_function f = { .linkage = s->name, .may_be_merged = true };
 	struct lookup *l = arg;
 
-	if (source_spawns_local(NULL, NULL, s->name, true))
+	if (source_spawns_local(&f))
 		vec_push(&l->local, (struct range){ s->va, s->va + s->size_bytes });
 }
 
@@ -132,11 +133,11 @@ static const struct dwarf_place *choose(struct lookup *const *by_index, const st
 		is_optimised |= point && point->nr_places > 1; /* something was inlined */
 		for (size_t k = 0; point && k < point->nr_places; k++) {
 			const struct dwarf_place *place = &point->places[k];
+			struct source_function f = { place->file, place->function, place->linkage,
+						     is_optimised && k + 1 == point->nr_places };
 			enum source_owner owner;
 
-			*is_local |=
-				source_spawns_local(place->file, place->function, place->linkage,
-						    is_optimised && k + 1 == point->nr_places);
+			*is_local |= source_spawns_local(&f);
 			if (!place->file || !place->line)
 				continue;
 			owner = source_owner(place->file);

@@ -249,6 +249,16 @@ static const char *const crates[] = {
 	"blocking",  NULL
 };
 
+/*
+ * A LocalExecutor is an Executor: its tables and types are the same, but the way in is another.
+ * That has a twin, Executor::spawn, which is equal when optimised.
+ */
+static bool spawns_local(const struct source_function *f)
+{
+	return f->linkage && !f->may_be_merged && strstr(f->linkage, "14async_executor") &&
+	       strstr(f->linkage, "13LocalExecutor5spawn");
+}
+
 const struct runtime runtime_async_task = {
 	.known = {
 		.text = "async-std, smol",
@@ -259,5 +269,6 @@ const struct runtime runtime_async_task = {
 	.recognise = recognise,
 	.give_names = async_task_give_names,
 	.find_roots = async_task_find_waits,
+	.spawns_local = spawns_local,
 	.judge = async_task_judge,
 };

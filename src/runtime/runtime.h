@@ -10,6 +10,7 @@
 #include "base/intern.h"
 #include "base/vec.h"
 #include "runtime/discover.h"
+#include "runtime/source.h"
 #include "runtime/known.h"
 #include "symbol/dwarf.h"
 #include "symbol/image.h"
@@ -42,7 +43,8 @@ struct runtime {
 	const char *const *copies; /* NULL: none */
 	void (*recognise)(struct finding *f);
 	void (*give_names)(struct finding *f);
-	void (*find_roots)(struct finding *f); /* NULL: they are not seen */
+	void (*find_roots)(struct finding *f);		       /* NULL: they are not seen */
+	bool (*spawns_local)(const struct source_function *f); /* of source.h; NULL: none does */
 	/* Says what is seen of the runtime's tasks, when all else is known. */
 	void (*judge)(struct finding *f, const struct discovery *d, const struct found_runtime *r,
 		      struct found_fact facts[NR_FACTS]);

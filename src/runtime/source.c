@@ -88,25 +88,10 @@ enum source_owner source_owner(const char *file)
 		       : SOURCE_OF_PROGRAM;
 }
 
-static bool holds_both(const char *s, const char *a, const char *b)
+bool source_spawns_local(const struct source_function *f)
 {
-	return strstr(s, a) && strstr(s, b);
-}
-
-/*
- * A LocalRuntime of Tokio is a current_thread runtime, and smol's LocalExecutor is an Executor: all
- * tables and types are the same, but the way in is another. By the first a LocalSet's tasks come as
- * well, whose tables tell. The second has a twin, Executor::spawn, which is equal when optimised.
- * What is looked for in mangled names is the same under both manglings.
- */
-bool source_spawns_local(const char *file, const char *function, const char *linkage,
-			 bool may_be_merged)
-{
-	if (file && function && str_has_prefix(function, "spawn_local<") &&
-	    (strstr(file, "/runtime/scheduler/current_thread/") || strstr(file, "/task/local.rs")))
-		return source_owner(file) == SOURCE_OF_RUNTIME;
-	if (!linkage)
-		return false;
-	return holds_both(linkage, "5tokio", "4task5local11spawn_local") ||
-	       (!may_be_merged && holds_both(linkage, "14async_executor", "13LocalExecutor5spawn"));
+	for (size_t i = 0; runtimes[i]; i++)
+		if (runtimes[i]->spawns_local && runtimes[i]->spawns_local(f))
+			return true;
+	return false;
 }

@@ -13,12 +13,15 @@ enum source_owner {
 
 enum source_owner source_owner(const char *file);
 
-/*
- * Does this function of a runtime spawn tasks that stay on their thread, although nothing in them
- * tells? Of it: its file, its name as debug info has it, and its mangled name; each may be NULL.
- * may_be_merged: the compiler may have made one of it and of others that were equal.
- */
-bool source_spawns_local(const char *file, const char *function, const char *linkage,
-			 bool may_be_merged);
+/* A function on the stack of a spawn; each name may be NULL. */
+struct source_function {
+	const char *file;
+	const char *name;    /* as debug info has it, with its type arguments */
+	const char *linkage; /* mangled */
+	bool may_be_merged; /* the compiler may have made one of it and of others that were equal */
+};
+
+/* Does it spawn tasks that stay on their thread, although nothing in them tells? */
+bool source_spawns_local(const struct source_function *f);
 
 #endif

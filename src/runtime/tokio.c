@@ -136,6 +136,21 @@ static const char *const schedulers[] = { "multi_thread", "current_thread", "loc
 static const char *const crates[] = { "tokio", NULL };
 static const char *const copies[] = { "/tokio/src/runtime/", "/tokio/src/task/", NULL };
 
+/*
+ * A LocalRuntime is a current_thread runtime: all tables and types are the same, but the way in is
+ * another. By it a LocalSet's tasks come as well, whose tables tell. What is looked for in mangled
+ * names is the same under both manglings.
+ */
+static bool spawns_local(const struct source_function *f)
+{
+	if (f->file && f->name && str_has_prefix(f->name, "spawn_local<") &&
+	    (strstr(f->file, "/runtime/scheduler/current_thread/") ||
+	     strstr(f->file, "/task/local.rs")))
+		return source_owner(f->file) == SOURCE_OF_RUNTIME;
+	return f->linkage && strstr(f->linkage, "5tokio") &&
+	       strstr(f->linkage, "4task5local11spawn_local");
+}
+
 const struct runtime runtime_tokio = {
 	.known = {
 		.text = "Tokio 1",
@@ -150,5 +165,6 @@ const struct runtime runtime_tokio = {
 	.recognise = recognise,
 	.give_names = tokio_give_names,
 	.find_roots = tokio_find_roots,
+	.spawns_local = spawns_local,
 	.judge = tokio_judge,
 };

@@ -74,9 +74,11 @@ int main(void)
 		check_num(source_owner(cases[i].file), cases[i].owner);
 	}
 	for (size_t i = 0; i < sizeof(locals) / sizeof(locals[0]); i++)
-		for (int merged = 0; merged <= 1; merged++)
-			check_num(source_spawns_local(locals[i].file, locals[i].function,
-						      locals[i].linkage, merged),
-				  locals[i].how >> merged & 1);
+		for (int merged = 0; merged <= 1; merged++) {
+			struct source_function f = { locals[i].file, locals[i].function,
+						     locals[i].linkage, merged };
+
+			check_num(source_spawns_local(&f), locals[i].how >> merged & 1);
+		}
 	return check_result();
 }
