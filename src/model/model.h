@@ -49,6 +49,7 @@ enum model_cause {
 #define MODEL_NO_RUNTIME   UINT32_MAX /* the task's table is of no known type */
 #define MODEL_NO_THREAD	   UINT32_MAX
 #define MODEL_NO_STACK	   UINT32_MAX
+#define MODEL_NO_PATH	   UINT32_MAX
 #define MODEL_NO_RUN	   UINT64_MAX
 
 /*
@@ -108,6 +109,8 @@ struct model_run {
 	uint64_t outer_start_ns;	 /* of the run around it on its thread, MODEL_NO_RUN */
 	const struct model_waker *waker; /* NULL: its spawn made it runnable, or it is not known */
 	uint32_t thread;
+	uint32_t path;	     /* where the task stood when it began, since its run before; an index
+				into the trace's paths, MODEL_NO_PATH when unknown */
 	uint8_t flags;	     /* EF_RUN_DROP, EF_RUN_SHUTDOWN; 0: a poll */
 	uint8_t sleep_flags; /* EF_SLEEP_…: what it slept in, of all its sleeps */
 	bool is_gap_known;   /* idle_ns and sched_ns are all that came before it */

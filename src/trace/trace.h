@@ -82,6 +82,37 @@ struct trace_instance {
 	uint64_t addr;	/* of the scheduler; of a root future: somewhere in it; 0: not known */
 };
 
+#define TRACE_NO_STEP UINT32_MAX
+
+enum trace_step_state {
+	TRACE_STEP_WAITS,	/* at file and line, for the next step or, as a leaf, for `leaf` */
+	TRACE_STEP_NOT_STARTED, /* was never polled */
+	TRACE_STEP_DONE,	/* finished, and kept by the future around it */
+};
+
+/*
+ * One future on the way from a task down to what it waits for. Steps make a tree: all tasks that
+ * stood at the same place share them.
+ */
+struct trace_step {
+	uint32_t outer; /* step of the future that awaits this one, TRACE_NO_STEP: it is the task's
+			   own */
+	enum trace_step_state state;
+	bool is_generated;    /* an async fn or block, not a future written by hand */
+	const char *future;   /* type, readable */
+	const char *function; /* that a generated future is the body of, or "" */
+	const char *file;     /* where it awaits, or "" */
+	uint32_t line;	      /* last_line not 0: in a macro, somewhere in these lines */
+	uint32_t last_line;
+	const char *leaf; /* what kind of thing a leaf waits for: "sleep", "mutex", or "" */
+};
+
+/* Where a task stood between two polls: the last step of each branch (join!, select! have many). */
+struct trace_path {
+	const uint32_t *steps;
+	uint32_t nr_steps;
+};
+
 struct trace_thread {
 	uint32_t tid;
 	const char *name; /* the last one it had, or "" */
