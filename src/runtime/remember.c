@@ -8,20 +8,6 @@
 #define VERSION	  21 /* of what is written below, and of how names are made */
 #define MAX_BYTES (UINT64_C(64) << 20)
 
-/* strip keeps the build-id, so the sections that names come from belong to the key. */
-static void add_image(struct strbuf *key, const struct image *img)
-{
-	static const char *const sections[] = { ".symtab",	 ".strtab",    ".debug_info",
-						".debug_abbrev", ".debug_str", ".debug_line" };
-
-	strbuf_addf(key, " %s %zu", img->build_id, img->size_bytes);
-	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
-		const struct image_section *s = image_section(img, sections[i]);
-
-		strbuf_addf(key, " %llx", s ? (unsigned long long)s->size_bytes : 0);
-	}
-}
-
 char *remember_key(const struct image *img, const struct image *debug)
 {
 	struct strbuf key = STRBUF_INIT;
@@ -29,9 +15,9 @@ char *remember_key(const struct image *img, const struct image *debug)
 	if (!img->build_id[0])
 		return NULL;
 	strbuf_addf(&key, "names %d", VERSION);
-	add_image(&key, img);
+	cache_add_image(&key, img);
 	if (debug)
-		add_image(&key, debug);
+		cache_add_image(&key, debug);
 	return strbuf_take(&key);
 }
 

@@ -153,3 +153,16 @@ out:
 	strbuf_release(&file);
 	free(path);
 }
+
+void cache_add_image(struct strbuf *key, const struct image *img)
+{
+	static const char *const sections[] = { ".symtab",	 ".strtab",    ".debug_info",
+						".debug_abbrev", ".debug_str", ".debug_line" };
+
+	strbuf_addf(key, " %s %zu", img->build_id, img->size_bytes);
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
+		const struct image_section *s = image_section(img, sections[i]);
+
+		strbuf_addf(key, " %llx", s ? (unsigned long long)s->size_bytes : 0);
+	}
+}

@@ -8,6 +8,7 @@
 #define SYMBOL_CACHE_H
 
 #include "base/strbuf.h"
+#include "symbol/image.h"
 
 /* Appends what was stored under exactly this key; false when there is nothing good. */
 bool cache_get(const char *dir, const char *key, struct strbuf *out);
@@ -16,5 +17,10 @@ bool cache_get(const char *dir, const char *key, struct strbuf *out);
  * silent.
  */
 void cache_put(const char *dir, const char *key, const void *data, size_t len, uint64_t max_bytes);
+/*
+ * Adds to a key what tells this file from others. strip keeps the build-id, so the sections that
+ * names come from belong to it.
+ */
+void cache_add_image(struct strbuf *key, const struct image *img);
 
 #endif

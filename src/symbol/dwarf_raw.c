@@ -25,67 +25,6 @@ struct raw_abbrevs {
 	VEC(struct spec) specs;
 };
 
-uint64_t raw_fixed(struct raw_bytes *b, unsigned n)
-{
-	uint64_t x = 0;
-
-	if (b->broken || b->end - b->off < n) {
-		b->broken = true;
-		return 0;
-	}
-	memcpy(&x, b->data + b->off, MIN(n, 8u));
-	b->off += n;
-	return x;
-}
-
-uint64_t raw_uleb(struct raw_bytes *b)
-{
-	uint64_t x = 0;
-
-	for (unsigned shift = 0; shift < 70; shift += 7) {
-		uint8_t c;
-
-		if (b->broken || b->off >= b->end)
-			break;
-		c = b->data[b->off++];
-		if (shift < 64)
-			x |= (uint64_t)(c & 0x7f) << shift;
-		if (!(c & 0x80))
-			return x;
-	}
-	b->broken = true;
-	return 0;
-}
-
-void raw_skip(struct raw_bytes *b, uint64_t n)
-{
-	if (b->broken || n > b->end - b->off)
-		b->broken = true;
-	else
-		b->off += n;
-}
-
-const char *raw_string(struct raw_bytes *b)
-{
-	const uint8_t *s = b->data + b->off;
-	const uint8_t *nul = b->broken ? NULL : memchr(s, '\0', b->end - b->off);
-
-	if (!nul) {
-		b->broken = true;
-		return NULL;
-	}
-	b->off += nul + 1 - s;
-	return (const char *)s;
-}
-
-/* The section's last byte is a NUL, so every string in it ends. */
-const char *raw_string_at(const struct raw_section *s, uint64_t off)
-{
-	if (off >= s->size_bytes || s->data[s->size_bytes - 1])
-		return NULL;
-	return (const char *)s->data + off;
-}
-
 /* Bytes of a form that has always the same size in units of this kind, else -1. */
 static int form_bytes(unsigned form, const struct raw_unit *u)
 {
@@ -184,10 +123,8 @@ static bool read_specs(struct raw_abbrevs *a, struct raw_bytes *b, struct abbrev
 
 		s.attr = raw_uleb(b);
 		s.form = raw_uleb(b);
-		if (s.form == DW_FORM_implicit_const) {
-			/* A line number: never negative, so the sign does not matter. */
-			s.implicit = raw_uleb(b);
-		}
+		if (s.form == DW_FORM_implicit_const)
+			s.implicit = raw_sleb(b);
 		if (b->broken || to->nr_specs > MAX_ATTRS)
 			return false;
 		if (!s.attr && !s.form)
@@ -236,75 +173,6 @@ bool raw_abbrevs_have(const struct raw_abbrevs *a, uint32_t tag)
 		if (a->by_code.v[i].is_there && a->by_code.v[i].tag == tag)
 			return true;
 	return false;
-}
-
-static bool read_unit(const struct raw_file *f, uint64_t off, struct raw_unit *u)
-{
-	struct raw_bytes b = { .data = f->sections[RAW_INFO].data,
-			       .off = off,
-			       .end = f->sections[RAW_INFO].size_bytes };
-	uint64_t len = raw_fixed(&b, 4);
-	unsigned type = DW_UT_compile;
-
-	*u = (struct raw_unit){ .off = off, .offset_bytes = 4 };
-	if (len == 0xffffffff) {
-		u->offset_bytes = 8;
-		len = raw_fixed(&b, 8);
-	}
-	if (b.broken || len > b.end - b.off)
-		return false;
-	u->end = b.end = b.off + len;
-	u->version = raw_fixed(&b, 2);
-	if (u->version >= 5) {
-		type = raw_fixed(&b, 1);
-		u->addr_bytes = raw_fixed(&b, 1);
-		u->abbrev_off = raw_fixed(&b, u->offset_bytes);
-	} else {
-		u->abbrev_off = raw_fixed(&b, u->offset_bytes);
-		u->addr_bytes = raw_fixed(&b, 1);
-	}
-	if (type == DW_UT_skeleton || type == DW_UT_split_compile)
-		raw_skip(&b, 8);
-	u->die_off = b.off;
-	if (b.broken || u->version < 2 || u->version > 5 || u->addr_bytes != 8 ||
-	    type == DW_UT_type || type == DW_UT_split_type)
-		u->version = 0; /* skipped, but the next one can be found */
-	return true;
-}
-
-void raw_read_units(struct raw_file *f)
-{
-	VEC(struct raw_unit) units = { 0 };
-	uint64_t off = 0;
-
-	while (off < f->sections[RAW_INFO].size_bytes) {
-		struct raw_unit u;
-
-		if (!read_unit(f, off, &u)) {
-			f->nr_broken++;
-			break;
-		}
-		if (u.version)
-			vec_push(&units, u);
-		off = u.end;
-	}
-	f->units = units.v;
-	f->nr_units = units.nr;
-}
-
-struct raw_unit *raw_unit_of(const struct raw_file *f, uint64_t info_off)
-{
-	size_t lo = 0, hi = f->nr_units;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->units[mid].end <= info_off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < f->nr_units && f->units[lo].die_off <= info_off ? &f->units[lo] : NULL;
 }
 
 void raw_cursor_init(struct raw_cursor *c, const struct raw_file *f, struct raw_unit *u,
@@ -400,12 +268,79 @@ static uint64_t read_number(struct raw_cursor *c, struct raw_bytes *b, const str
 
 	if (s->form == DW_FORM_implicit_const)
 		return s->implicit;
-	if (s->form == DW_FORM_udata || s->form == DW_FORM_sdata)
-		return raw_uleb(b); /* sizes, lines and states are never negative */
-	if (n > 0 && n <= 8)
+	if (s->form == DW_FORM_udata)
+		return raw_uleb(b);
+	if (s->form == DW_FORM_sdata)
+		return raw_sleb(b);
+	if (n > 0)
 		return raw_fixed(b, n);
 	skip_form(b, c->unit, s->form);
 	return 0;
+}
+
+/* The bytes of a block or expression, behind which b stands afterwards. */
+static struct raw_bytes read_block(struct raw_cursor *c, struct raw_bytes *b, unsigned form)
+{
+	struct raw_bytes block = *b;
+	uint64_t len = 0;
+
+	skip_form(b, c->unit, form);
+	if (form == DW_FORM_exprloc || form == DW_FORM_block)
+		len = raw_uleb(&block);
+	else if (form == DW_FORM_block1 || form == DW_FORM_block2 || form == DW_FORM_block4)
+		len = raw_fixed(&block, form == DW_FORM_block1	 ? 1
+					: form == DW_FORM_block2 ? 2
+								 : 4);
+	block.end = b->off;
+	block.broken = b->broken || !len;
+	return block;
+}
+
+static bool is_block(unsigned form)
+{
+	return form == DW_FORM_exprloc || form == DW_FORM_block || form == DW_FORM_block1 ||
+	       form == DW_FORM_block2 || form == DW_FORM_block4;
+}
+
+/* A discriminant of 128 bits is a block: its first 64 are taken. */
+static uint64_t read_value(struct raw_cursor *c, struct raw_bytes *b, const struct spec *s)
+{
+	struct raw_bytes block;
+
+	if (!is_block(s->form))
+		return read_number(c, b, s);
+	block = read_block(c, b, s->form);
+	return raw_fixed(&block, MIN(block.end - block.off, 8u));
+}
+
+/* A number, or up to DWARF 3 an expression that adds one. */
+static uint64_t read_member_off(struct raw_cursor *c, struct raw_bytes *b, const struct spec *s)
+{
+	struct raw_bytes block;
+
+	if (!is_block(s->form))
+		return read_number(c, b, s);
+	block = read_block(c, b, s->form);
+	return raw_fixed(&block, 1) == DW_OP_plus_uconst ? raw_uleb(&block) : 0;
+}
+
+/* Places other than a plain address are left out: nobody here asks for those. */
+static bool read_place(struct raw_cursor *c, struct raw_bytes *b, const struct spec *s,
+		       uint64_t *addr)
+{
+	struct raw_bytes block = { .broken = true };
+	unsigned op;
+
+	if (!is_block(s->form)) {
+		skip_form(b, c->unit, s->form);
+		return false;
+	}
+	block = read_block(c, b, s->form);
+	op = raw_fixed(&block, 1);
+	if (op != DW_OP_addr && op != DW_OP_addrx)
+		return false;
+	return read_address(c, &block, op == DW_OP_addr ? DW_FORM_addr : DW_FORM_addrx, addr) &&
+	       block.off == block.end;
 }
 
 /* An address, or from DWARF 4 on how far it is from low_pc. */
@@ -440,6 +375,75 @@ static bool read_ranges_off(struct raw_cursor *c, struct raw_bytes *b, const str
 	return !at.broken;
 }
 
+static void read_unit_attr(struct raw_cursor *c, struct raw_bytes *b, const struct spec *s,
+			   struct raw_die *die)
+{
+	switch (s->attr) {
+	case DW_AT_str_offsets_base: /* the unit's own DIE sets them for all below it */
+		c->unit->str_offsets_base = read_number(c, b, s);
+		break;
+	case DW_AT_addr_base:
+		c->unit->addr_base = read_number(c, b, s);
+		break;
+	case DW_AT_rnglists_base:
+		c->unit->rnglists_base = read_number(c, b, s);
+		break;
+	case DW_AT_stmt_list:
+		die->line_off = read_number(c, b, s);
+		break;
+	case DW_AT_comp_dir:
+		die->comp_dir = read_string(c, b, s->form);
+		break;
+	case DW_AT_language:
+		die->language = read_number(c, b, s);
+		break;
+	case DW_AT_dwo_name:
+	case DW_AT_GNU_dwo_name:
+		die->is_split = true;
+		skip_form(b, c->unit, s->form);
+		break;
+	default:
+		skip_form(b, c->unit, s->form);
+	}
+}
+
+static void read_type_attr(struct raw_cursor *c, struct raw_bytes *b, const struct spec *s,
+			   struct raw_die *die)
+{
+	switch (s->attr) {
+	case DW_AT_data_member_location:
+		die->member_off = read_member_off(c, b, s);
+		break;
+	case DW_AT_discr:
+		die->has_discr_member = read_ref(c, b, s->form, &die->discr_off);
+		break;
+	case DW_AT_containing_type:
+		die->has_containing = read_ref(c, b, s->form, &die->containing_off);
+		break;
+	case DW_AT_declaration:
+		die->is_declaration = true;
+		skip_form(b, c->unit, s->form);
+		break;
+	case DW_AT_location:
+		die->has_addr = read_place(c, b, s, &die->addr);
+		break;
+	case DW_AT_encoding:
+		die->encoding = read_number(c, b, s);
+		break;
+	case DW_AT_const_value:
+		die->const_value = read_value(c, b, s);
+		break;
+	case DW_AT_count:
+		die->count = read_number(c, b, s);
+		break;
+	case DW_AT_upper_bound:
+		die->count = is_block(s->form) ? read_value(c, b, s) : read_number(c, b, s) + 1;
+		break;
+	default:
+		read_unit_attr(c, b, s, die);
+	}
+}
+
 static void read_attr(struct raw_cursor *c, struct raw_bytes *b, const struct spec *s,
 		      struct raw_die *die)
 {
@@ -449,12 +453,6 @@ static void read_attr(struct raw_cursor *c, struct raw_bytes *b, const struct sp
 		break;
 	case DW_AT_linkage_name:
 		die->linkage_name = read_string(c, b, s->form);
-		break;
-	case DW_AT_stmt_list:
-		die->line_off = read_number(c, b, s);
-		break;
-	case DW_AT_comp_dir:
-		die->comp_dir = read_string(c, b, s->form);
 		break;
 	case DW_AT_low_pc:
 		die->has_low_pc = read_address(c, b, s->form, &die->low_pc);
@@ -471,9 +469,6 @@ static void read_attr(struct raw_cursor *c, struct raw_bytes *b, const struct sp
 	case DW_AT_call_line:
 		die->call_line = read_number(c, b, s);
 		break;
-	case DW_AT_rnglists_base:
-		c->unit->rnglists_base = read_number(c, b, s);
-		break;
 	case DW_AT_type:
 		die->has_type = read_ref(c, b, s->form, &die->type_off);
 		break;
@@ -483,9 +478,7 @@ static void read_attr(struct raw_cursor *c, struct raw_bytes *b, const struct sp
 		break;
 	case DW_AT_byte_size:
 		die->byte_size = read_number(c, b, s);
-		break;
-	case DW_AT_data_member_location:
-		die->member_off = read_number(c, b, s);
+		die->has_byte_size = true;
 		break;
 	case DW_AT_decl_file:
 		die->decl_file = read_number(c, b, s);
@@ -494,17 +487,11 @@ static void read_attr(struct raw_cursor *c, struct raw_bytes *b, const struct sp
 		die->decl_line = read_number(c, b, s);
 		break;
 	case DW_AT_discr_value:
-		die->discr_value = read_number(c, b, s);
+		die->discr_value = read_value(c, b, s);
 		die->has_discr = true;
 		break;
-	case DW_AT_str_offsets_base: /* the unit's own DIE sets them for all below it */
-		c->unit->str_offsets_base = read_number(c, b, s);
-		break;
-	case DW_AT_addr_base:
-		c->unit->addr_base = read_number(c, b, s);
-		break;
 	default:
-		skip_form(b, c->unit, s->form);
+		read_type_attr(c, b, s, die);
 	}
 }
 
@@ -533,39 +520,66 @@ static bool skip_attrs(struct raw_cursor *c, struct raw_bytes *b, struct abbrev 
 	return !b->broken;
 }
 
+/* The abbreviation of the DIE that b stands at; NULL at the end of a list, or broken. */
+static struct abbrev *next_abbrev(struct raw_cursor *c, struct raw_bytes *b)
+{
+	uint64_t code = raw_uleb(b);
+
+	if (!code)
+		return NULL;
+	if (code > c->abbrevs->by_code.nr || !c->abbrevs->by_code.v[code - 1].is_there) {
+		b->broken = true;
+		return NULL;
+	}
+	return &c->abbrevs->by_code.v[code - 1];
+}
+
 int raw_next(struct raw_cursor *c, uint64_t wanted_tags, struct raw_die *die)
 {
 	struct raw_bytes b = { .data = c->file->sections[RAW_INFO].data,
 			       .off = c->off,
-			       .end = c->unit->end };
+			       .end = c->unit->end,
+			       .broken = c->broken };
 	struct abbrev *ab;
-	uint64_t code;
 
 	if (b.off >= b.end || c->broken)
 		return 0;
-	code = raw_uleb(&b);
-	if (!code) {
-		c->off = b.off;
-		return b.broken ? 0 : 2;
-	}
-	if (code > c->abbrevs->by_code.nr || !c->abbrevs->by_code.v[code - 1].is_there) {
-		c->broken = true;
-		return 0;
-	}
-	ab = &c->abbrevs->by_code.v[code - 1];
-	die->off = c->off;
-	die->tag = ab->tag;
-	die->has_children = ab->has_children;
-	if (ab->tag < 64 && wanted_tags >> ab->tag & 1) {
-		*die = (struct raw_die){ .off = c->off,
-					 .tag = ab->tag,
-					 .has_children = ab->has_children };
-		for (uint32_t i = 0; i < ab->nr_specs && !b.broken; i++)
-			read_attr(c, &b, &c->abbrevs->specs.v[ab->first_spec + i], die);
-	} else {
-		skip_attrs(c, &b, ab);
+	ab = next_abbrev(c, &b);
+	if (ab) {
+		die->off = c->off;
+		die->tag = ab->tag;
+		die->has_children = ab->has_children;
+		if (ab->tag < 64 && wanted_tags >> ab->tag & 1) {
+			*die = (struct raw_die){ .off = c->off,
+						 .tag = ab->tag,
+						 .has_children = ab->has_children };
+			for (uint32_t i = 0; i < ab->nr_specs && !b.broken; i++)
+				read_attr(c, &b, &c->abbrevs->specs.v[ab->first_spec + i], die);
+		} else {
+			skip_attrs(c, &b, ab);
+		}
 	}
 	c->broken = b.broken;
 	c->off = b.off;
-	return b.broken ? 0 : 1;
+	return b.broken ? 0 : ab ? 1 : 2;
+}
+
+void raw_skip_children(struct raw_cursor *c)
+{
+	struct raw_bytes b = { .data = c->file->sections[RAW_INFO].data,
+			       .off = c->off,
+			       .end = c->unit->end,
+			       .broken = c->broken };
+	uint64_t depth = 1;
+
+	while (depth && !b.broken && b.off < b.end) {
+		struct abbrev *ab = next_abbrev(c, &b);
+
+		if (!ab)
+			depth--;
+		else if (skip_attrs(c, &b, ab))
+			depth += ab->has_children;
+	}
+	c->broken = b.broken;
+	c->off = b.off;
 }

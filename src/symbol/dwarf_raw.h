@@ -8,12 +8,7 @@
 #ifndef SYMBOL_DWARF_RAW_H
 #define SYMBOL_DWARF_RAW_H
 
-#include "base/util.h"
-
-struct raw_section {
-	const uint8_t *data;
-	uint64_t size_bytes;
-};
+#include "symbol/dwarf_bytes.h"
 
 enum raw_section_id {
 	RAW_INFO,
@@ -49,11 +44,19 @@ struct raw_die {
 	uint64_t off;
 	uint32_t tag;
 	bool has_children, has_low_pc, has_type, has_origin, has_discr, has_ranges;
+	bool has_byte_size, has_discr_member, has_containing, has_addr;
+	bool is_declaration, is_split;			/* split: the rest is in a .dwo file */
 	bool is_high_pc_len;				/* high_pc counts from low_pc */
 	uint64_t low_pc, high_pc, type_off, origin_off; /* offsets in .debug_info */
 	uint64_t ranges_off;				/* in .debug_ranges or .debug_rnglists */
 	uint64_t call_file, call_line;			/* where an inlined function was called */
-	uint64_t byte_size, member_off, decl_file, decl_line, discr_value, line_off;
+	uint64_t byte_size, decl_file, decl_line, discr_value, line_off;
+	uint64_t discr_off;	 /* of the member that tells which variant it is */
+	uint64_t containing_off; /* the type that a table of functions belongs to */
+	uint64_t member_off;	 /* in the object */
+	uint64_t addr;		 /* of a variable that is always at the same place */
+	uint64_t count;		 /* of the elements of an array */
+	uint64_t const_value, encoding, language;
 	const char *name, *linkage_name,
 		*comp_dir; /* borrowed from the sections; NULL when absent */
 };
@@ -80,22 +83,6 @@ struct raw_cursor {
 void raw_cursor_init(struct raw_cursor *c, const struct raw_file *f, struct raw_unit *u,
 		     const struct raw_abbrevs *a, uint64_t off);
 /*
- * A reader that never leaves [off, end) of its section; once broken it returns zeros.
- */
-struct raw_bytes {
-	const uint8_t *data;
-	uint64_t off, end;
-	bool broken;
-};
-
-uint64_t raw_fixed(struct raw_bytes *b, unsigned n); /* of more than 8 bytes the first 8 */
-uint64_t raw_uleb(struct raw_bytes *b);
-void raw_skip(struct raw_bytes *b, uint64_t n);
-const char *raw_string(struct raw_bytes *b); /* NUL-terminated, in place; NULL when broken */
-/* The string at an offset of a string section, NULL when it is outside. */
-const char *raw_string_at(const struct raw_section *s, uint64_t off);
-
-/*
  * dwarf_line.c: file `index` of the line table at line_off, as "folder/name" where the table says
  * so. The caller frees it; NULL when there is none.
  */
@@ -118,5 +105,8 @@ bool raw_die_covers(const struct raw_file *f, const struct raw_unit *u, const st
  * tags (1 << tag for tags below 64) the attributes of other DIEs are skipped unread.
  */
 int raw_next(struct raw_cursor *c, uint64_t wanted_tags, struct raw_die *die);
+
+/* Goes behind the children of the DIE that was read last, all of them unread. */
+void raw_skip_children(struct raw_cursor *c);
 
 #endif

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * One type from its DIE. The variants of an enum are structures below it; their members become the
+ * members of the variant.
+ */
+#include <dwarf.h>
+#include <string.h>
+
+#include "symbol/layout_types.h"
+
+#define TAG(t)	  (UINT64_C(1) << (t))
+#define MAX_PARTS (1 << 20) /* members, variants and so on of one type */
+
+static const uint64_t part_tags = TAG(DW_TAG_member) | TAG(DW_TAG_variant_part) |
+				  TAG(DW_TAG_variant) | TAG(DW_TAG_enumerator) |
+				  TAG(DW_TAG_template_type_parameter) | TAG(DW_TAG_subrange_type);
+
+struct members {
+	VEC(struct layout_member) list;
+};
+
+/* Where the line of a variant is, before it is known whether a macro wrote it. */
+struct place {
+	const char *file;
+	uint64_t line;
+};
+
+struct parts {
+	struct layouts *l;
+	struct type *type;
+	struct raw_cursor c; /* in the type */
+	struct members members;
+	VEC(struct layout_variant) variants;
+	VEC(struct place) places; /* of each variant */
+	VEC(struct layout_param) params;
+	bool is_coroutine;
+};
+
+/*
+ * The next child of the DIE that the cursor was in when it began; their own children are passed
+ * over, but for those of tags in `enter`: the caller reads them before the next one.
+ */
+static bool next_child(struct raw_cursor *c, uint64_t enter, struct raw_die *die)
+{
+	if (raw_next(c, part_tags, die) != 1)
+		return false;
+	if (die->has_children && !(die->tag < 64 && enter >> die->tag & 1))
+		raw_skip_children(c);
+	return true;
+}
+
+static void add_member(struct layouts *l, struct members *to, const struct raw_die *die,
+		       uint64_t base_off)
+{
+	vec_push(&to->list,
+		 (struct layout_member){
+			 .name = die->name ? die->name : "",
+			 .type = die->has_type ? layouts_number(l, die->type_off) : LAYOUT_NONE,
+			 .off = base_off + die->member_off,
+		 });
+}
+
+/* The members of the structure that a variant has as its only one. */
+static void read_variant_type(struct parts *p, const struct raw_die *member,
+			      struct layout_variant *v)
+{
+	struct members members = { 0 };
+	struct raw_cursor c;
+	struct raw_die die, child;
+
+	if (!member->has_type || !dwarf_cursor(p->l->d, member->type_off, &c) ||
+	    raw_next(&c, TAG(DW_TAG_structure_type), &die) != 1)
+		return;
+	if (die.tag != DW_TAG_structure_type) {
+		add_member(p->l, &members, member, 0);
+	} else {
+		v->name = die.name ? die.name : v->name;
+		while (die.has_children && next_child(&c, 0, &child))
+			if (child.tag == DW_TAG_member)
+				add_member(p->l, &members, &child, member->member_off);
+	}
+	v->members = members.list.v;
+	v->nr_members = members.list.nr;
+}
+
+static void read_variant(struct parts *p, const struct raw_die *variant)
+{
+	struct layout_variant v = { .name = "",
+				    .value = variant->discr_value,
+				    .is_default = !variant->has_discr,
+				    .awaitee = -1,
+				    .file = "" };
+	struct place place = { .file = "" };
+	struct raw_die die;
+
+	while (variant->has_children && next_child(&p->c, 0, &die)) {
+		if (die.tag != DW_TAG_member || v.members)
+			continue;
+		v.name = die.name ? die.name : "";
+		read_variant_type(p, &die, &v);
+		place.line = die.decl_line;
+		if (die.decl_line)
+			place.file = layouts_file(p->l, p->c.unit, die.decl_file);
+	}
+	vec_push(&p->variants, v);
+	vec_push(&p->places, place);
+}
+
+static void read_discriminant(struct parts *p, uint64_t off)
+{
+	struct layout *t = &p->type->layout;
+	struct raw_cursor c;
+	struct raw_die die;
+
+	if (!dwarf_cursor(p->l->d, off, &c) || raw_next(&c, part_tags, &die) != 1 ||
+	    die.tag != DW_TAG_member || !die.has_type)
+		return;
+	t->discr_off = die.member_off;
+	t->discr_bytes = layouts_get(p->l, layouts_number(p->l, die.type_off))->size_bytes;
+	p->is_coroutine = die.name && strcmp(die.name, "__state") == 0;
+}
+
+static void read_variant_part(struct parts *p, const struct raw_die *part)
+{
+	struct raw_die die;
+
+	p->type->layout.kind = LAYOUT_ENUM;
+	if (part->has_discr_member)
+		read_discriminant(p, part->discr_off);
+	while (part->has_children && next_child(&p->c, TAG(DW_TAG_variant), &die))
+		if (die.tag == DW_TAG_variant)
+			read_variant(p, &die);
+}
+
+static void read_structure(struct parts *p)
+{
+	struct raw_die die;
+
+	p->type->layout.kind = LAYOUT_STRUCT;
+	while (next_child(&p->c, TAG(DW_TAG_variant_part), &die)) {
+		if (die.tag == DW_TAG_member)
+			add_member(p->l, &p->members, &die, 0);
+		else if (die.tag == DW_TAG_variant_part)
+			read_variant_part(p, &die);
+		else if (die.tag == DW_TAG_template_type_parameter && die.has_type)
+			vec_push(&p->params, (struct layout_param){
+						     .name = die.name ? die.name : "",
+						     .type = layouts_number(p->l, die.type_off) });
+	}
+}
+
+static void read_enumeration(struct parts *p)
+{
+	struct layout *t = &p->type->layout;
+	struct raw_die die;
+
+	t->kind = LAYOUT_ENUM;
+	t->discr_bytes = t->size_bytes;
+	while (next_child(&p->c, 0, &die)) {
+		if (die.tag != DW_TAG_enumerator)
+			continue;
+		vec_push(&p->variants, (struct layout_variant){ .name = die.name ? die.name : "",
+								.value = die.const_value,
+								.awaitee = -1,
+								.file = "" });
+		vec_push(&p->places, (struct place){ .file = "" });
+	}
+}
+
+/* Of the bits that a discriminant has, the debug info may tell more: those of a sign. */
+static void cut_values(struct layout *t, struct layout_variant *variants, size_t nr)
+{
+	uint64_t mask = t->discr_bytes >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * t->discr_bytes) - 1;
+
+	for (size_t i = 0; i < nr; i++)
+		variants[i].value &= mask;
+}
+
+static size_t find_variant(const struct parts *p, const char *name)
+{
+	for (size_t i = 0; i < p->variants.nr; i++)
+		if (strcmp(p->variants.v[i].name, name) == 0)
+			return i;
+	return p->variants.nr;
+}
+
+/* The captured variables stand behind what is saved, in the order of Unresumed. */
+static uint32_t count_saved(const struct layout_variant *v, const struct layout_variant *captures)
+{
+	uint32_t nr = captures->nr_members;
+
+	if (v == captures || v->nr_members < nr)
+		return v->nr_members;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct layout_member *m = &v->members[v->nr_members - nr + i];
+
+		if (strcmp(m->name, captures->members[i].name) != 0 ||
+		    m->type != captures->members[i].type)
+			return v->nr_members;
+	}
+	return v->nr_members - nr;
+}
+
+static bool is_in_body(const struct layout *t, const struct place *at)
+{
+	return at->line >= t->first_line && at->line <= t->last_line &&
+	       strcmp(at->file, t->file) == 0;
+}
+
+/*
+ * An await that a macro wrote has the line of that macro. Await points are in the order of the
+ * source, so it is between the nearest two that are in the body itself.
+ */
+static void narrow(const struct parts *p, size_t i, struct layout_variant *v)
+{
+	const struct layout *t = &p->type->layout;
+	uint64_t from = t->first_line, to = t->last_line;
+
+	for (size_t k = i; k-- > 0;)
+		if (str_has_prefix(p->variants.v[k].name, "Suspend") &&
+		    is_in_body(t, &p->places.v[k])) {
+			from = p->places.v[k].line;
+			break;
+		}
+	for (size_t k = i + 1; k < p->variants.nr; k++)
+		if (is_in_body(t, &p->places.v[k])) {
+			to = p->places.v[k].line;
+			break;
+		}
+	v->file = t->file;
+	v->line = from <= to ? from : t->first_line;
+	v->last_line = from <= to ? to : t->last_line;
+}
+
+static void read_coroutine(struct parts *p)
+{
+	struct layout *t = &p->type->layout;
+	size_t first = find_variant(p, "Unresumed"), last = find_variant(p, "Returned");
+	const struct index_entry *body =
+		layout_index_find(&p->l->index, INDEX_BODIES, p->type->name_hash);
+
+	t->kind = LAYOUT_COROUTINE;
+	t->body_va = body ? body->value : 0;
+	if (first < p->places.nr) {
+		t->file = p->places.v[first].file;
+		t->first_line = p->places.v[first].line;
+		t->last_line = last < p->places.nr ? p->places.v[last].line : 0;
+		t->last_line = MAX(t->first_line, t->last_line);
+	}
+	for (size_t i = 0; i < p->variants.nr; i++) {
+		struct layout_variant *v = &p->variants.v[i];
+
+		for (uint32_t m = 0; m < v->nr_members && v->awaitee < 0; m++)
+			if (strcmp(v->members[m].name, "__awaitee") == 0)
+				v->awaitee = m;
+		v->nr_saved = first < p->variants.nr ? count_saved(v, &p->variants.v[first])
+						     : v->nr_members;
+		v->file = p->places.v[i].file;
+		v->line = p->places.v[i].line;
+		if (str_has_prefix(v->name, "Suspend") && t->file && *t->file &&
+		    !is_in_body(t, &p->places.v[i]))
+			narrow(p, i, v);
+	}
+}
+
+static void read_array(struct layouts *l, struct layout *t, const struct raw_die *array,
+		       struct raw_cursor *c)
+{
+	struct raw_die die;
+
+	t->kind = LAYOUT_ARRAY;
+	t->target = array->has_type ? layouts_number(l, array->type_off) : LAYOUT_NONE;
+	while (array->has_children && next_child(c, 0, &die))
+		if (die.tag == DW_TAG_subrange_type)
+			t->nr_elements = die.count;
+	t->size_bytes = layouts_get(l, t->target)->size_bytes;
+	if (__builtin_mul_overflow(t->size_bytes, t->nr_elements, &t->size_bytes))
+		t->size_bytes = t->nr_elements = 0;
+}
+
+static void read_number(struct layout *t, const struct raw_die *die)
+{
+	static const enum layout_number numbers[] = {
+		[DW_ATE_boolean] = LAYOUT_BOOL,	     [DW_ATE_float] = LAYOUT_FLOAT,
+		[DW_ATE_signed] = LAYOUT_SIGNED,     [DW_ATE_signed_char] = LAYOUT_SIGNED,
+		[DW_ATE_unsigned] = LAYOUT_UNSIGNED, [DW_ATE_unsigned_char] = LAYOUT_UNSIGNED,
+		[DW_ATE_UTF] = LAYOUT_CHAR,
+	};
+
+	/* `()` and `!` are called base types too. */
+	t->kind = die->byte_size ? LAYOUT_NUMBER : LAYOUT_STRUCT;
+	t->number = die->encoding < ARRAY_SIZE(numbers) ? numbers[die->encoding] : LAYOUT_UNSIGNED;
+}
+
+static void read_parts(struct parts *p, const struct raw_die *die)
+{
+	struct layout *t = &p->type->layout;
+
+	if (die->tag == DW_TAG_enumeration_type)
+		read_enumeration(p);
+	else
+		read_structure(p);
+	p->l->d->raw.nr_broken += p->c.broken;
+	cut_values(t, p->variants.v, p->variants.nr);
+	if (p->is_coroutine)
+		read_coroutine(p);
+	t->members = p->members.list.v;
+	t->nr_members = p->members.list.nr;
+	t->variants = p->variants.v;
+	t->nr_variants = p->variants.nr;
+	t->params = p->params.v;
+	t->nr_params = p->params.nr;
+	vec_release(&p->places);
+}
+
+void layout_read(struct layouts *l, struct type *type)
+{
+	const uint64_t tags = TAG(DW_TAG_structure_type) | TAG(DW_TAG_union_type) |
+			      TAG(DW_TAG_enumeration_type) | TAG(DW_TAG_base_type) |
+			      TAG(DW_TAG_pointer_type) | TAG(DW_TAG_array_type);
+	struct parts p = { .l = l, .type = type };
+	struct layout *t = &type->layout;
+	struct raw_die die;
+
+	if (!dwarf_cursor(l->d, type->off, &p.c) || raw_next(&p.c, tags, &die) != 1)
+		return;
+	switch (die.tag) {
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_enumeration_type:
+		if (die.has_children)
+			read_parts(&p, &die);
+		else if (!die.is_declaration)
+			t->kind = LAYOUT_STRUCT;
+		break;
+	case DW_TAG_base_type:
+		read_number(t, &die);
+		break;
+	case DW_TAG_pointer_type:
+		t->kind = LAYOUT_POINTER;
+		t->size_bytes = p.c.unit->addr_bytes;
+		t->target = die.has_type ? layouts_number(l, die.type_off) : LAYOUT_NONE;
+		break;
+	case DW_TAG_array_type:
+		read_array(l, t, &die, &p.c);
+		break;
+	}
+}
+
+uint64_t layout_shape(struct raw_cursor c)
+{
+	uint64_t shape = LAYOUT_HASH_START;
+	unsigned depth = 1;
+	struct raw_die die;
+	int what;
+
+	for (unsigned i = 0; i < MAX_PARTS && depth; i++) {
+		what = raw_next(&c, part_tags, &die);
+		if (what == 0)
+			break;
+		if (what == 2) {
+			depth--;
+			continue;
+		}
+		if (die.tag == DW_TAG_subprogram && die.has_children) {
+			raw_skip_children(&c); /* methods: each unit has those that it calls */
+			continue;
+		}
+		depth += die.has_children;
+		if (die.tag != DW_TAG_member && die.tag != DW_TAG_enumerator &&
+		    die.tag != DW_TAG_variant)
+			continue;
+		shape = map_hash(shape ^ die.member_off ^ die.discr_value << 16 ^
+				 die.const_value << 32 ^ die.decl_line << 40);
+		if (die.name)
+			shape = layout_hash(shape, die.name, strlen(die.name));
+	}
+	return shape;
+}
