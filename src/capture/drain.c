@@ -110,7 +110,13 @@ static int64_t drain_piece(struct drain *d, uint64_t head)
 			ev.task = w1 & EVENT_ID_MASK;
 			ev.type = w1 >> EVENT_ID_BITS;
 		}
-		if (shape.has & (SHAPE_ADDR | SHAPE_A))
+		if (shape.has & SHAPE_ADDR) {
+			uint64_t w2 = word(at++);
+
+			ev.addr = w2 & EVENT_ADDR_MASK;
+			ev.path = w2 >> EVENT_ADDR_BITS;
+		}
+		if (shape.has & SHAPE_A)
 			ev.a = word(at++);
 		if (shape.has & SHAPE_B)
 			ev.b = word(at);

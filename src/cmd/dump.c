@@ -135,7 +135,7 @@ static void add_flags(struct strbuf *b, const struct event *ev)
 /* Numbers are printed by their name in event.def: addresses as such, kinds of event as words. */
 static void add_arg(struct strbuf *b, const char *name, uint64_t value)
 {
-	if (!name)
+	if (!name || (!value && strcmp(name, "path") == 0))
 		return;
 	if (strcmp(name, "addr") == 0)
 		strbuf_addf(b, " addr=0x%" PRIx64, value);

@@ -392,6 +392,55 @@ static void json_local_stacks(struct json *j, const struct info *in)
 	json_close_array(j);
 }
 
+static void json_steps(struct json *j, const struct info *in)
+{
+	static const char *const states[] = { "waits", "not_started", "done" };
+	uint32_t nr;
+	const struct trace_step *steps = trace_get_steps(in->t, &nr);
+
+	json_open_array(j, "steps");
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct trace_step *s = &steps[i];
+
+		json_open_object(j, NULL);
+		json_uint(j, "number", i);
+		if (s->outer == TRACE_NO_STEP)
+			json_null(j, "outer");
+		else
+			json_uint(j, "outer", s->outer);
+		json_str(j, "state", states[s->state]);
+		json_bool(j, "generated", s->is_generated);
+		json_str(j, "future", s->future);
+		json_str(j, "function", s->function);
+		json_str(j, "file", s->file);
+		json_uint(j, "line", s->line);
+		json_uint(j, "last_line", s->last_line);
+		json_str(j, "leaf", s->leaf);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
+static void json_paths(struct json *j, const struct info *in)
+{
+	uint32_t nr;
+	const struct trace_path *paths = trace_get_paths(in->t, &nr);
+
+	json_open_array(j, "paths");
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!paths[i].nr_steps)
+			continue;
+		json_open_object(j, NULL);
+		json_uint(j, "number", i);
+		json_open_array(j, "steps");
+		for (uint32_t k = 0; k < paths[i].nr_steps; k++)
+			json_uint(j, NULL, paths[i].steps[k]);
+		json_close_array(j);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
 static void make_json(struct info *in)
 {
 	struct json j;
@@ -422,6 +471,8 @@ static void make_json(struct info *in)
 	json_close_array(&j);
 	json_instances(&j, in);
 	json_local_stacks(&j, in);
+	json_steps(&j, in);
+	json_paths(&j, in);
 	json_thread_cpu(&j, in);
 	json_end(&j, in);
 	json_close_object(&j);

@@ -109,6 +109,7 @@ struct frame {
 	struct task *task; /* NULL: superseded by a later run of the task, or a run that changes
 			      nothing */
 	struct model_key key;
+	uint32_t path; /* MODEL_NO_PATH when not known */
 	uint8_t flags;
 	bool is_void;	/* it found the task taken and did nothing */
 	bool has_inner; /* other runs or sleeps began in it */
@@ -207,6 +208,8 @@ struct model {
 	const struct trace_stack *stacks;
 	uint32_t nr_stacks;
 	bool has_local_stacks;	 /* some of them tell what the type does not */
+	const struct trace_path *paths;
+	uint32_t nr_paths;
 	uint8_t *runtime_places; /* MODEL_IN_WORKER, MODEL_OUTSIDE, of runtimes.nr */
 	bool *is_runtime_local;	 /* the same: a LocalRuntime of Tokio, as far as is known */
 

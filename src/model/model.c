@@ -61,6 +61,12 @@ void model_set_names(struct model *m, struct intern *names)
 	m->names = names;
 }
 
+void model_set_paths(struct model *m, const struct trace_path *paths, uint32_t nr)
+{
+	m->paths = paths;
+	m->nr_paths = nr;
+}
+
 void model_set_stacks(struct model *m, const struct trace_stack *stacks, uint32_t nr)
 {
 	m->stacks = stacks;

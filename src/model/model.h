@@ -207,6 +207,8 @@ void model_set_stacks(struct model *m, const struct trace_stack *stacks, uint32_
 /* Where names of tasks are kept; without it there are none. Borrowed; before the first event. */
 struct intern;
 void model_set_names(struct model *m, struct intern *names);
+/* Which paths are known. Borrowed; before the first event. */
+void model_set_paths(struct model *m, const struct trace_path *paths, uint32_t nr);
 /* At most MODEL_MAX_SINKS, before the first event. */
 #define MODEL_MAX_SINKS 32
 void model_add_sink(struct model *m, const struct model_ops *ops, void *sink);

@@ -118,6 +118,8 @@ int recording_open(struct recording *rec, const char *path, struct err *e)
 	rec->objects = trace_get_objects(rec->trace, &rec->nr_objects);
 	rec->types = trace_get_types(rec->trace, &rec->nr_types);
 	rec->threads = trace_get_threads(rec->trace, &rec->nr_threads);
+	rec->steps = trace_get_steps(rec->trace, &rec->nr_steps);
+	rec->paths = trace_get_paths(rec->trace, &rec->nr_paths);
 	recording_make_groups(rec);
 	copies = trace_get_runtimes(rec->trace, &nr_copies);
 	instances = trace_get_instances(rec->trace, &nr_instances);
@@ -211,6 +213,7 @@ static struct model *make_model(const struct recording *rec)
 	model_set_runtimes(m, &rec->model_runtimes);
 	model_set_stacks(m, rec->stacks, rec->nr_stacks);
 	model_set_names(m, rec->names);
+	model_set_paths(m, rec->paths, rec->nr_paths);
 	return m;
 }
 

@@ -118,6 +118,12 @@ static void note_place(struct model *m, const struct thread *thr, const struct f
 		m->runtime_places[f->key.runtime] |= place;
 }
 
+/* Where the task stands whose run begins. */
+static inline uint32_t path_of(const struct model *m, const struct event *ev)
+{
+	return ev->path < m->nr_paths && m->paths[ev->path].nr_steps ? ev->path : MODEL_NO_PATH;
+}
+
 static void begin_run(struct model *m, struct thread *thr, const struct event *ev)
 {
 	struct run_ref run = { thr->pub.thread, thr->stack.nr };
@@ -130,7 +136,7 @@ static void begin_run(struct model *m, struct thread *thr, const struct event *e
 	/* written where it will lie: a copy would wait for what was just written */
 	vec_grow(&thr->stack, 1);
 	f = &thr->stack.v[run.depth];
-	*f = (struct frame){ .start = m->now, .flags = ev->flags };
+	*f = (struct frame){ .start = m->now, .flags = ev->flags, .path = path_of(m, ev) };
 	if (is_new)
 		key.runtime = runtime_of(m, thr, ev);
 	f->key = t ? t->pub.key : key; /* one task, one type, whatever a broken file says */
@@ -181,6 +187,7 @@ static void place_run(const struct model *m, struct run_ref ref, struct model_ru
 	run->is_torn = ref.depth >= thr->stack.nr || !f->task || &f->task->pub != run->task;
 	if (run->is_torn)
 		return;
+	run->path = f->path;
 	run->is_panicked |= f->has_panic;
 	is_cut = run->start_ns != f->start || run->end_ns != m->now;
 	run->is_torn = (holds_open && !run->is_open) || (is_cut && f->has_inner);
@@ -213,6 +220,7 @@ void thread_tell_run(struct model *m, struct task *t, uint64_t end, bool is_open
 		.sched_ns = turn->sched_ns,
 		.waker = turn->is_woken ? &turn->waker : NULL,
 		.thread = t->run.thread,
+		.path = MODEL_NO_PATH,
 		.flags = t->run_flags,
 		.sleep_flags = turn->sleep_flags,
 		.is_gap_known = !turn->is_unknown,

@@ -135,6 +135,7 @@ bool decoder_next(struct decoder *d, struct event *ev)
 {
 	uint8_t op = d->ops[d->i];
 	struct decode_shape s;
+	uint64_t *prev_b;
 
 	if (unlikely(op >= d->nr_shapes))
 		return give_up(d);
@@ -145,6 +146,7 @@ bool decoder_next(struct decoder *d, struct event *ev)
 	ev->task = 0;
 	ev->a = 0;
 	ev->b = 0;
+	prev_b = &d->prev_b[s.kind];
 	if (s.layout & LAYOUT_TASK) {
 		uint32_t cur = take_task(d, s.kind);
 		struct decode_task *t;
@@ -158,13 +160,14 @@ bool decoder_next(struct decoder *d, struct event *ev)
 			if (unlikely(!t->has_addr) && !take_addr(d, t))
 				return give_up(d);
 			ev->addr = t->addr;
+			prev_b = &t->path;
 		}
 	}
 	if (unlikely(s.layout & ~LAYOUT_TASK)) {
 		if (s.layout & LAYOUT_A)
 			ev->a = d->prev_a[s.kind] += unzigzag(cursor_varint(&d->args));
 		if (s.layout & LAYOUT_B)
-			ev->b = d->prev_b[s.kind] += unzigzag(cursor_varint(&d->args));
+			ev->b = *prev_b += unzigzag(cursor_varint(&d->args));
 		if (d->args.bad || s.layout & ~LAYOUT_KNOWN)
 			return give_up(d);
 	}

@@ -13,6 +13,7 @@
 
 struct decode_task {
 	uint64_t id, addr;
+	uint64_t path; /* of its latest run */
 	uint32_t next;
 	uint16_t type;
 	bool has_addr;

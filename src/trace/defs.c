@@ -186,13 +186,53 @@ static bool load_instance(struct load *l, struct cursor *c)
 	return !c->bad;
 }
 
+/* A step of a higher number cannot lie around this one: so whoever climbs gets to an end. */
+static bool load_step(struct load *l, struct cursor *c)
+{
+	uint64_t number = cursor_varint(c), outer = take_field(c), state = take_field(c);
+	struct trace_step *s;
+
+	if (c->bad || number >= STEPS_MAX || outer > number)
+		return false;
+	reach(&l->steps, number);
+	s = &l->steps.v[number];
+	s->outer = outer ? outer - 1 : TRACE_NO_STEP;
+	s->state = state <= TRACE_STEP_DONE ? state : TRACE_STEP_WAITS;
+	s->is_generated = take_field(c);
+	s->future = take_string(l, c);
+	s->function = take_string(l, c);
+	s->file = take_string(l, c);
+	s->line = take_field(c);
+	s->last_line = take_field(c);
+	s->leaf = take_string(l, c);
+	return !c->bad;
+}
+
+static bool load_path(struct load *l, struct cursor *c)
+{
+	uint64_t number = cursor_varint(c), nr = take_field(c);
+	struct trace_path *p;
+	uint32_t *steps;
+
+	if (c->bad || number == 0 || number >= PATHS_MAX || nr > PATH_STEPS_MAX)
+		return false;
+	reach(&l->paths, number);
+	p = &l->paths.v[number];
+	free((void *)p->steps);
+	p->steps = steps = xcalloc(nr + 1, sizeof(*steps));
+	p->nr_steps = nr;
+	for (uint32_t i = 0; i < nr; i++)
+		steps[i] = take_field(c);
+	return !c->bad;
+}
+
 bool load_defs(struct load *l, const uint8_t *raw, size_t len)
 {
 	static bool (*const readers[])(struct load *, struct cursor *) = {
 		[DEF_STRING] = load_string,	[DEF_META] = load_meta, [DEF_OBJECT] = load_object,
 		[DEF_RUNTIME] = load_runtime,	[DEF_TYPE] = load_type, [DEF_THREAD] = load_thread,
 		[DEF_ANCHOR] = load_anchor,	[DEF_CPU] = load_cpu,	[DEF_STACK] = load_stack,
-		[DEF_INSTANCE] = load_instance,
+		[DEF_INSTANCE] = load_instance, [DEF_STEP] = load_step, [DEF_PATH] = load_path,
 	};
 	struct cursor c = { .p = raw, .end = raw + len };
 	bool is_good = true;
@@ -272,6 +312,23 @@ static void order_cpu(struct load *l)
 	l->cpu.nr = kept;
 }
 
+/* A path of which a step is not known is not known. */
+static void finish_paths(struct load *l)
+{
+	vec_each (s, &l->steps) {
+		if (!s->future)
+			s->outer = TRACE_NO_STEP;
+		default_string(&s->future);
+		default_string(&s->function);
+		default_string(&s->file);
+		default_string(&s->leaf);
+	}
+	vec_each (p, &l->paths)
+		for (uint32_t i = 0; i < p->nr_steps; i++)
+			if (p->steps[i] >= l->steps.nr)
+				p->nr_steps = 0;
+}
+
 void load_finish_defs(struct load *l)
 {
 	struct trace_meta *m = &l->meta;
@@ -298,6 +355,7 @@ void load_finish_defs(struct load *l)
 	}
 	vec_each (s, &l->stacks)
 		default_string(&s->file);
+	finish_paths(l);
 	/* Events may name a thread whose definition is lost. */
 	vec_each (b, &l->blocks)
 		reach(&l->threads, b->header.thread);

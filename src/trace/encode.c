@@ -11,7 +11,8 @@
 #define COLUMN_LEN 65536
 #define REFS_LEN   (3 * BLOCK_EVENTS_MAX)
 #define SLACK	   64
-#define MEMORY_LEN (3 * BLOCK_EVENTS_MAX + 3 * COLUMN_LEN + REFS_LEN + 4 * SLACK)
+#define ARGS_LEN   (2 * BLOCK_EVENTS_MAX)
+#define MEMORY_LEN (3 * BLOCK_EVENTS_MAX + 2 * COLUMN_LEN + REFS_LEN + ARGS_LEN + 4 * SLACK)
 
 _Static_assert(EVENTS_HEADER_LEN + SHAPES_MAX * SHAPE_LEN + MEMORY_LEN <= RAW_LEN_MAX,
 	       "a full block fits the format");
@@ -40,7 +41,7 @@ void encoder_init(struct encoder *n)
 	at = column_init(&n->wide, at + 3 * BLOCK_EVENTS_MAX, COLUMN_LEN);
 	at = column_init(&n->refs, at, REFS_LEN);
 	at = column_init(&n->defs, at, COLUMN_LEN);
-	column_init(&n->args, at, COLUMN_LEN);
+	column_init(&n->args, at, ARGS_LEN);
 	n->slots = xcalloc(ENCODE_SLOTS, sizeof(*n->slots));
 	n->cap_tasks = 64;
 	n->tasks = xmalloc(n->cap_tasks * sizeof(*n->tasks));
@@ -82,15 +83,15 @@ static void column_check(struct encoder *n, const struct encode_column *c)
 		n->tail = n->nr;
 }
 
-static uint8_t new_shape(struct encoder *n, unsigned kind, unsigned flags)
+static uint8_t new_shape(struct encoder *n, unsigned op, unsigned layout)
 {
 	uint8_t *shape = n->shapes + n->nr_shapes * SHAPE_LEN;
 
-	shape[0] = kind;
-	shape[1] = flags;
-	shape[2] = n->layout_of[kind];
+	shape[0] = op & (EV_MAX - 1);
+	shape[1] = op >> EVENT_KIND_BITS & ((1 << EVENT_FLAG_BITS) - 1);
+	shape[2] = layout;
 	shape[3] = 0;
-	n->op_of[kind | flags << EVENT_KIND_BITS] = ++n->nr_shapes;
+	n->op_of[op] = ++n->nr_shapes;
 	if (n->nr_shapes == SHAPES_MAX)
 		n->tail = n->nr; /* room for no further shape: the next event begins a block */
 	return n->nr_shapes;
@@ -164,6 +165,16 @@ static inline void put_task(struct encoder *n, const struct event *ev, bool with
 		put_addr(n, &n->tasks[cur], ev->addr);
 }
 
+/* Tasks stand at the same places again and again: a difference from where this one last stood. */
+static inline void put_path(struct encoder *n, const struct event *ev)
+{
+	struct encode_task *t = &n->tasks[n->last[ev->kind]];
+
+	n->args.p = varint_put(n->args.p, zigzag(ev->path - t->path));
+	t->path = ev->path;
+	column_check(n, &n->args);
+}
+
 static void put_args(struct encoder *n, const struct event *ev, unsigned layout)
 {
 	if (layout & LAYOUT_A) {
@@ -187,10 +198,15 @@ static void put_wide(struct encoder *n, uint64_t delta)
 void encoder_put(struct encoder *n, const struct event *ev)
 {
 	unsigned flags = ev->flags & ((1 << EVENT_FLAG_BITS) - 1), layout = n->layout_of[ev->kind];
+	bool has_addr = (layout & LAYOUT_TASK) == EVENT_TASK_ADDR;
+	bool has_path = has_addr && ev->path;
+	unsigned shape = ev->kind | flags << EVENT_KIND_BITS | has_path << EVENT_TICK_SHIFT;
 	uint64_t delta = 0;
 	uint32_t i = n->nr++;
-	uint8_t op = n->op_of[ev->kind | flags << EVENT_KIND_BITS];
+	uint8_t op = n->op_of[shape];
 
+	if (has_addr && !has_path)
+		layout &= ~LAYOUT_B;
 	if (unlikely(i == 0))
 		n->first_tick = n->last_tick = ev->time;
 	if (likely(ev->time > n->last_tick)) {
@@ -198,15 +214,17 @@ void encoder_put(struct encoder *n, const struct event *ev)
 		n->last_tick = ev->time;
 	}
 	if (unlikely(!op))
-		op = new_shape(n, ev->kind, flags);
+		op = new_shape(n, shape, layout);
 	n->ops[i] = op - 1;
 	n->low[i] = delta;
 	n->high[i] = delta >> 8;
 	if (unlikely(delta >= WIDE_HIGH << 8))
 		put_wide(n, delta);
 	if (layout & LAYOUT_TASK)
-		put_task(n, ev, (layout & LAYOUT_TASK) == EVENT_TASK_ADDR);
-	if (unlikely(layout & ~LAYOUT_TASK))
+		put_task(n, ev, has_addr);
+	if (has_path)
+		put_path(n, ev);
+	else if (unlikely(layout & ~LAYOUT_TASK))
 		put_args(n, ev, layout);
 }
 

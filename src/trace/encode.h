@@ -15,6 +15,7 @@ struct encode_column {
 
 struct encode_task {
 	uint64_t id, addr;
+	uint64_t path; /* of its latest run */
 	uint32_t next; /* dictionary index, or DICT_NONE */
 	uint16_t type;
 	bool has_addr;
@@ -28,8 +29,8 @@ struct encoder {
 	uint64_t first_tick, last_tick;
 	uint8_t *ops, *low, *high;
 	struct encode_column wide, refs, defs, args;
-	uint8_t op_of[EV_MAX << EVENT_FLAG_BITS]; /* shape by kind and flags, plus one; 0: none yet
-						   */
+	/* shape by kind, flags, and whether it has a path, plus one; 0: none yet */
+	uint8_t op_of[EV_MAX << (EVENT_FLAG_BITS + 1)];
 	uint8_t layout_of[EV_MAX];
 	uint8_t shapes[SHAPES_MAX * SHAPE_LEN];
 	uint32_t nr_shapes;

@@ -20,7 +20,10 @@ struct event {
 		uint64_t addr; /* TASK_ADDR events: the task's header */
 		uint64_t a;
 	};
-	uint64_t b;
+	union {
+		uint64_t path; /* RUN_START: number of a path, 0 when it is not known */
+		uint64_t b;
+	};
 };
 
 /* What event.def says of a kind. */

@@ -33,6 +33,9 @@
 #define ARGS_MAX	  65536
 #define CPU_MAX		  (1u << 20)
 #define STACKS_MAX	  65536
+#define STEPS_MAX	  (1u << 20)
+#define PATHS_MAX	  65536
+#define PATH_STEPS_MAX	  4096
 
 #define EVENTS_HEADER_LEN 20
 #define SHAPES_MAX	  255
@@ -60,6 +63,8 @@ enum def_tag {
 	DEF_CPU,
 	DEF_STACK,
 	DEF_INSTANCE = 16,
+	DEF_STEP,
+	DEF_PATH,
 };
 
 struct block_header {

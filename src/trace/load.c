@@ -176,4 +176,8 @@ void load_release(struct load *l)
 	vec_release(&l->cpu);
 	vec_release(&l->stacks);
 	vec_release(&l->instances);
+	vec_release(&l->steps);
+	vec_each (p, &l->paths)
+		free((void *)p->steps);
+	vec_release(&l->paths);
 }

@@ -39,6 +39,8 @@ struct load {
 	VEC(struct trace_cpu) cpu; /* by thread, then time, once all is read */
 	VEC(struct trace_stack) stacks;
 	VEC(struct trace_instance) instances;
+	VEC(struct trace_step) steps;
+	VEC(struct trace_path) paths; /* their steps are ours */
 	bool has_meta, has_end;
 };
 

@@ -302,6 +302,8 @@ struct clock_anchor trace_get_zero(const struct trace *t)
 }
 GETTER(stacks, trace_stack)
 GETTER(instances, trace_instance)
+GETTER(steps, trace_step)
+GETTER(paths, trace_path)
 
 uint64_t trace_get_size(const struct trace *t)
 {

@@ -41,6 +41,10 @@ const struct trace_cpu *trace_get_cpu(const struct trace *t, uint32_t *nr);
 struct clock_anchor trace_get_zero(const struct trace *t);
 const struct trace_stack *trace_get_stacks(const struct trace *t, uint32_t *nr);
 const struct trace_instance *trace_get_instances(const struct trace *t, uint32_t *nr);
+/* A step's outer one has a lower number. */
+const struct trace_step *trace_get_steps(const struct trace *t, uint32_t *nr);
+/* By the number that run-start events have; without steps: number 0, and what nobody defined. */
+const struct trace_path *trace_get_paths(const struct trace *t, uint32_t *nr);
 uint64_t trace_get_size(const struct trace *t); /* bytes of the file */
 uint64_t
 trace_get_duration(const struct trace *t); /* ns from time 0 to the last stamp or the end */

@@ -50,7 +50,7 @@ struct trace_writer {
 	struct strbuf defs; /* records not yet written */
 	uint32_t nr_defs;
 	struct intern *strings; /* number in the file: that here, plus one */
-	uint32_t nr_objects, nr_runtimes, nr_types, nr_threads;
+	uint32_t nr_objects, nr_runtimes, nr_types, nr_threads, nr_steps;
 	VEC(struct trace_stream *) streams;
 };
 
@@ -255,6 +255,40 @@ void trace_writer_instance(struct trace_writer *w, uint32_t number, const struct
 	const uint64_t v[] = { number, i->type, i->owner, i->addr };
 
 	add_numbers(w, DEF_INSTANCE, v, ARRAY_SIZE(v));
+}
+
+uint32_t trace_writer_step(struct trace_writer *w, const struct trace_step *s)
+{
+	const uint64_t v[] = {
+		w->nr_steps,
+		s->outer == TRACE_NO_STEP ? 0 : s->outer + UINT64_C(1),
+		s->state,
+		s->is_generated,
+		string_number(w, s->future),
+		string_number(w, s->function),
+		string_number(w, s->file),
+		s->line,
+		s->last_line,
+		string_number(w, s->leaf),
+	};
+
+	if (w->nr_steps >= STEPS_MAX)
+		return TRACE_NO_STEP;
+	add_numbers(w, DEF_STEP, v, ARRAY_SIZE(v));
+	return w->nr_steps++;
+}
+
+void trace_writer_path(struct trace_writer *w, uint32_t number, const struct trace_path *p)
+{
+	uint32_t nr = MIN(p->nr_steps, (uint32_t)PATH_STEPS_MAX);
+	uint64_t *v = xmalloc((nr + 2) * sizeof(*v));
+
+	v[0] = number;
+	v[1] = nr;
+	for (uint32_t i = 0; i < nr; i++)
+		v[i + 2] = p->steps[i];
+	add_numbers(w, DEF_PATH, v, nr + 2);
+	free(v);
 }
 
 void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a)

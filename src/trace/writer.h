@@ -25,6 +25,11 @@ uint32_t trace_writer_type(struct trace_writer *w, const struct trace_type *t);
 void trace_writer_stack(struct trace_writer *w, uint32_t number, const struct trace_stack *s);
 /* number: as instance events have it, 1 and on. */
 void trace_writer_instance(struct trace_writer *w, uint32_t number, const struct trace_instance *i);
+/* Returns its number, which the steps inside of it and paths refer to; TRACE_NO_STEP: there are too
+ * many. s->outer is a step that was returned before. */
+uint32_t trace_writer_step(struct trace_writer *w, const struct trace_step *s);
+/* number: as run-start events have it, 1 and on. */
+void trace_writer_path(struct trace_writer *w, uint32_t number, const struct trace_path *p);
 void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a);
 
 /* A thread and its stream; names and the tid come as THREAD_START / THREAD_NAME events. */

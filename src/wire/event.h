@@ -4,7 +4,7 @@
  *
  *	word 0	kind:5 | flags:5 | ticks:54	ticks since the region's base_ticks
  *	word 1	id:48 | type:16			only events that name a task
- *	word 2	address of the task's header	only TASK_ADDR
+ *	word 2	addr:48 | path:16		only TASK_ADDR: of the task's header
  *	then	arg_a, arg_b			as far as the event has them
  *
  * A zero word where an event would begin: the rest of this segment of the ring is unused.
@@ -47,6 +47,7 @@ enum event_flag {
 #define EVENT_ARG_instance 1
 #define EVENT_ARG_owner	   1
 #define EVENT_ARG_number   1
+#define EVENT_ARG_path	   0 /* has no word of its own */
 #define EVENT_ARG_name_lo  1
 #define EVENT_ARG_name_hi  1
 
@@ -67,10 +68,13 @@ enum event_words {
 #define EVENT_ID_BITS	 48
 #define EVENT_ID_MASK	 ((UINT64_C(1) << EVENT_ID_BITS) - 1)
 #define EVENT_TYPE_NONE	 0xffff /* a table without a type, or more types than fit */
+#define EVENT_ADDR_BITS	 48
+#define EVENT_ADDR_MASK	 ((UINT64_C(1) << EVENT_ADDR_BITS) - 1)
 
 #define EVENT_WORD0(kind, flags, ticks)                            \
 	((uint64_t)(kind) | (uint64_t)(flags) << EVENT_KIND_BITS | \
 	 (uint64_t)(ticks) << EVENT_TICK_SHIFT)
-#define EVENT_WORD1(id, type) (((uint64_t)(id)&EVENT_ID_MASK) | (uint64_t)(type) << EVENT_ID_BITS)
+#define EVENT_WORD1(id, type)	(((uint64_t)(id)&EVENT_ID_MASK) | (uint64_t)(type) << EVENT_ID_BITS)
+#define EVENT_WORD2(addr, path) ((uint64_t)(addr) | (uint64_t)(path) << EVENT_ADDR_BITS)
 
 #endif

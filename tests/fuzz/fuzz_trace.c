@@ -16,6 +16,21 @@
 #include "trace/reader.h"
 
 /* What the reader promises whatever the file: it ends, in order, and inside its own tables. */
+static void climb(const struct trace *t)
+{
+	uint32_t nr_steps, nr_paths;
+	const struct trace_step *steps = trace_get_steps(t, &nr_steps);
+	const struct trace_path *paths = trace_get_paths(t, &nr_paths);
+
+	for (uint32_t i = 0; i < nr_steps; i++)
+		if (steps[i].outer != TRACE_NO_STEP && steps[i].outer >= i)
+			abort();
+	for (uint32_t i = 0; i < nr_paths; i++)
+		for (uint32_t k = 0; k < paths[i].nr_steps; k++)
+			if (paths[i].steps[k] >= nr_steps)
+				abort();
+}
+
 static void read_all(const char *path)
 {
 	struct err e = ERR_INIT;
@@ -28,6 +43,7 @@ static void read_all(const char *path)
 	if (!t)
 		return;
 	trace_get_threads(t, &nr_threads);
+	climb(t);
 	while ((n = trace_read(t, &evs))) {
 		nr += n;
 		for (size_t i = 0; i < n; i++) {

@@ -8,6 +8,9 @@
  *	runtime NAME VERSION
  *	type KIND SCHEDULER PLACE:LINE SIZE NAME	of the latest runtime
  *	stack NUMBER PLACE:LINE				that tasks are spawned on
+ *	step OUTER STATE PLACE:LINE[-LAST] LEAF FUNCTION FUTURE	numbered from 0; without
+ *							FUNCTION it is no async fn or block
+ *	path NUMBER STEP...				the innermost step of each branch
  *	thread TIME TID NAME				starts, and has that name
  *	TIME TID EVENT [FLAG | FIELD=NUMBER]...		names as event.def has them; kind= takes
  *one, too cpu TOOL_NS TARGET_NS				before the end end TIME
@@ -186,6 +189,52 @@ static void put_stack(struct composer *c, char *rest)
 	trace_writer_stack(c->w, nr, &(struct trace_stack){ place, number(c, line + 1) });
 }
 
+/* Cuts the line off a place, and returns it. */
+static uint32_t cut_line(struct composer *c, char *place, uint32_t *last_line)
+{
+	char *line = strrchr(place, ':'), *first = line ? line + 1 : NULL;
+
+	if (!line)
+		return 0;
+	*line = '\0';
+	line = strsep(&first, "-");
+	*last_line = first ? number(c, first) : 0;
+	return number(c, line);
+}
+
+static void put_step(struct composer *c, char *rest)
+{
+	static const char *const states[] = { "waits", "not_started", "done", NULL };
+	const char *outer = take(c, &rest, false), *state = take(c, &rest, false);
+	struct trace_step s = { .outer = *outer ? number(c, outer) : TRACE_NO_STEP };
+	char *place = take(c, &rest, false);
+
+	begin(c);
+	while (states[s.state] && strcmp(states[s.state], state))
+		s.state++;
+	if (!states[s.state])
+		die(c, "no state '%s'", state);
+	s.line = *place ? cut_line(c, place, &s.last_line) : 0;
+	s.file = place;
+	s.leaf = take(c, &rest, false);
+	s.function = take(c, &rest, false);
+	s.is_generated = *s.function;
+	s.future = take(c, &rest, true);
+	trace_writer_step(c->w, &s);
+}
+
+static void put_path(struct composer *c, char *rest)
+{
+	uint32_t nr = take_number(c, &rest);
+	VEC(uint32_t) steps = { 0 };
+
+	begin(c);
+	while (rest)
+		vec_push(&steps, take_number(c, &rest));
+	trace_writer_path(c->w, nr, &(struct trace_path){ steps.v, steps.nr });
+	vec_release(&steps);
+}
+
 static void put_instance(struct composer *c, char *rest)
 {
 	uint32_t nr = take_number(c, &rest);
@@ -326,6 +375,10 @@ static void put_line(struct composer *c, char *line)
 		put_type(c, line);
 	} else if (!strcmp(word, "stack")) {
 		put_stack(c, line);
+	} else if (!strcmp(word, "step")) {
+		put_step(c, line);
+	} else if (!strcmp(word, "path")) {
+		put_path(c, line);
 	} else if (!strcmp(word, "instance")) {
 		put_instance(c, line);
 	} else if (!strcmp(word, "thread")) {

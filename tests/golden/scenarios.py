@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What happens in the golden traces. One scenario for each thing that an analysis finds, in which nothing else is to be
 found; a healthy one; and those in which a file, or the names in it, are not as they should be."""
-from script import MS, S, US, Script, scenario
+from script import MS, S, US, Script, scenario, word
 
 W1, W2, W3 = 101, 102, 103  # workers
 POOL = 111                  # a thread of the blocking pool
@@ -424,6 +424,82 @@ def shop():
     return small_shop(True)
 
 
+def await_steps(s):
+    """Steps of an order's task: not started; two awaits of its own, one of them two functions deep."""
+    order = 'shop::order::place::{async_fn}'
+    begin = s.step(order, 'src/order.rs:12', function='shop::order::place', state='not_started')
+    pay = s.step(order, 'src/order.rs:17', function='shop::order::place')
+    charge = s.step('shop::pay::charge::{async_fn}', 'src/pay.rs:33', outer=pay, function='shop::pay::charge')
+    lock = s.step('tokio::sync::batch_semaphore::Acquire', outer=charge, leaf='mutex')
+    rest = s.step(order, 'src/order.rs:21', function='shop::order::place')
+    nap = s.step('tokio::time::sleep::Sleep', outer=rest, leaf='sleep')
+    return s.path(begin), s.path(lock), s.path(nap)
+
+
+@scenario(is_full=True, story=2)
+def awaits_chain():
+    """Three orders wait for a lock, two functions down, and then twice at a timer."""
+    s = service()
+    order = s.type('shop::order::place', place='src/order.rs:12')
+    begin, lock, nap = await_steps(s)
+    for i in range(3):
+        task, start = s.task(1 + i, order), (10 + i) * MS
+        s.spawn(start, MAIN, task)
+        s.poll(start + 20 * US, W1, task, 100 * US, path=begin)
+        s.wake(start + (5 + i) * MS, W2, task)
+        s.poll(start + (5 + i) * MS + 10 * US, W2, task, 200 * US, path=lock)
+        for k in 20, 40:
+            s.wake(start + k * MS, W1, task)
+            s.poll(start + k * MS + 30 * US, W1, task, 50 * US, *(['complete', 'wanted'] if k == 40 else []), path=nap)
+    s.end(100 * MS)
+    return s
+
+
+@scenario()
+def awaits_join():
+    """A task waits for three futures at once: one had not begun, then two wait at different leaves, then one is done."""
+    s = service()
+    page = s.type('shop::page::render', place='src/page.rs:40')
+    body = {'function': 'shop::page::render'}
+    begin = s.step('shop::page::render::{async_fn}', 'src/page.rs:40', state='not_started', **body)
+    join = s.step('shop::page::render::{async_fn}', 'src/page.rs:42-55', **body)
+    all_ = s.step('core::future::poll_fn::PollFn<F>', outer=join)
+    head = s.step('shop::page::head::{async_fn}', 'src/page.rs:61', outer=all_, function='shop::page::head')
+    timer = s.step('tokio::time::sleep::Sleep', outer=head, leaf='sleep')
+    stock = s.step('shop::stock::list::{async_fn}', 'src/stock.rs:9', outer=all_, function='shop::stock::list')
+    rows = s.step('tokio::sync::mpsc::chan::Rx', outer=stock, leaf='mpsc')
+    foot = s.step('shop::page::foot::{async_fn}', 'src/page.rs:70', outer=all_, function='shop::page::foot', state='not_started')
+    done = s.step('shop::page::foot::{async_fn}', 'src/page.rs:74', outer=all_, function='shop::page::foot', state='done')
+    start, first, second, third = s.path(begin), s.path(timer, rows, foot), s.path(timer, rows, done), s.path(rows, done)
+    task = s.task(7, page)
+    s.spawn(5 * MS, MAIN, task)
+    for time, path in (6, start), (16, first), (29, second), (30, second), (60, third):
+        s.wake(time * MS, W1, task) if path != start else None
+        s.poll(time * MS + 40 * US, W2, task, 80 * US, *(['complete'] if path == third else []), path=path)
+    s.end(70 * MS)
+    return s
+
+
+@scenario()
+def awaits_cancelled():
+    """Two of four tasks are aborted where they wait, one loses its runtime there, and of one the place is not known."""
+    s = service()
+    order = s.type('shop::order::place', place='src/order.rs:12')
+    begin, lock, nap = await_steps(s)
+    tasks = [s.task(1 + i, order) for i in range(4)]
+    for i, task in enumerate(tasks):
+        s.spawn((1 + i) * MS, MAIN, task)
+        s.poll((1 + i) * MS + 5 * US, W1, task, 30 * US, path=begin)
+    for task, path in (tasks[0], lock), (tasks[1], nap):
+        time = (20 + task.id) * MS
+        s.wake(time, W2, task, 'abort')
+        s.poll(time + 7 * US, W1, task, 20 * US, 'complete', 'cancelled', start=['drop'], path=path)
+    s.poll(40 * MS, MAIN, tasks[2], 10 * US, 'complete', 'cancelled', start=['shutdown'], path=lock)
+    s.poll(41 * MS, MAIN, tasks[3], 10 * US, 'complete', 'cancelled', start=['shutdown'])
+    s.end(50 * MS)
+    return s
+
+
 HOSTILE = [
     'plain',
     '\x1b[31mred\x1b[0m\x07',
@@ -453,7 +529,8 @@ def hostile():
         task = s.task(1 + i, s.type(name, place=place))
         time = (10 + 20 * i) * MS
         s.spawn(time, W1, task, stack=s.stack(place))
-        s.poll(time + 1 * MS, W1 if i % 2 else W2, task, 13 * MS, 'complete', asleep=('sleep', 12 * MS))
+        path = s.path(s.step(name, place, s.step(name, place, function=name), leaf=word(name)))
+        s.poll(time + 1 * MS, W1 if i % 2 else W2, task, 13 * MS, 'complete', asleep=('sleep', 12 * MS), path=path)
     s.end(250 * MS, 'signaled', 11)
     return s
 

@@ -41,6 +41,7 @@ class Script:
     def __init__(self):
         self.definitions, self.threads, self.events, self.last = [], [], [], []
         self.nr_types = self.nr_helpers = self.nr_stacks = self.nr_instances = 0
+        self.nr_steps = self.nr_paths = 0
 
     def define(self, *words):
         self.definitions.append(' '.join(map(str, words)))
@@ -59,6 +60,19 @@ class Script:
         self.define('stack', self.nr_stacks, escape(place))
         self.nr_stacks += 1
         return self.nr_stacks - 1
+
+    def step(self, future, place='-', outer=None, function='-', leaf='-', state='waits'):
+        """A future that a task waits in, at that place, inside the step `outer`; with a function an async fn or block."""
+        self.define('step', '-' if outer is None else outer, state, word(place) if place != '-' else '-', leaf, word(function)
+                    if function != '-' else '-', escape(future))
+        self.nr_steps += 1
+        return self.nr_steps - 1
+
+    def path(self, *steps):
+        """Where a task stands: the innermost step of each branch; for poll()."""
+        self.nr_paths += 1
+        self.define('path', self.nr_paths, *steps)
+        return self.nr_paths
 
     def instance(self, type_nr, owner):
         """A runtime or LocalSet that runs tasks of this type, for owned()."""
@@ -99,9 +113,9 @@ class Script:
         self.at(time, tid, 'sleep', how)
         self.at(time + ns, tid, 'awake')
 
-    def poll(self, time, tid, task, ns, *end, start=(), asleep=None):
-        """asleep: (how, ns), in the middle of it. Returns when it is over."""
-        self.at(time, tid, 'run-start', *start, **task.fields(), addr=task.addr)
+    def poll(self, time, tid, task, ns, *end, start=(), asleep=None, path=None):
+        """asleep: (how, ns), in the middle of it; path: where the task stood before. Returns when it is over."""
+        self.at(time, tid, 'run-start', *start, **task.fields(), addr=task.addr, **({'path': path} if path else {}))
         if asleep:
             how, asleep_ns = asleep
             self.sleep(time + (ns - asleep_ns) // 2, tid, how, asleep_ns)

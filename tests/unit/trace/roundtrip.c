@@ -176,6 +176,53 @@ static void check_cpu(struct trace *t)
 	assert_int_equal(u[2].cpu_ns, 30);
 }
 
+static const struct trace_step test_steps[] = {
+	{ .outer = TRACE_NO_STEP,
+	  .state = TRACE_STEP_WAITS,
+	  .is_generated = true,
+	  .future = "a::{async_fn}",
+	  .function = "a",
+	  .file = "/src/a.rs",
+	  .line = 7,
+	  .last_line = ~0u,
+	  .leaf = "" },
+	{ .outer = 0,
+	  .state = TRACE_STEP_DONE,
+	  .future = "Sleep",
+	  .function = "",
+	  .file = "",
+	  .leaf = "sleep" },
+};
+
+static void check_steps(struct trace *t)
+{
+	uint32_t nr;
+	const struct trace_step *steps = trace_get_steps(t, &nr);
+	const struct trace_path *paths;
+
+	assert_int_equal(nr, ARRAY_SIZE(test_steps));
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct trace_step *s = &steps[i], *want = &test_steps[i];
+
+		assert_int_equal(s->outer, want->outer);
+		assert_int_equal(s->state, want->state);
+		assert_int_equal(s->is_generated, want->is_generated);
+		assert_string_equal(s->future, want->future);
+		assert_string_equal(s->function, want->function);
+		assert_string_equal(s->file, want->file);
+		assert_int_equal(s->line, want->line);
+		assert_int_equal(s->last_line, want->last_line);
+		assert_string_equal(s->leaf, want->leaf);
+	}
+	paths = trace_get_paths(t, &nr);
+	assert_int_equal(nr, 65536);
+	assert_int_equal(paths[0].nr_steps, 0);
+	assert_int_equal(paths[2].nr_steps, 0); /* nobody defined one of its steps */
+	assert_int_equal(paths[65535].nr_steps, 3);
+	assert_int_equal(paths[65535].steps[1], 0);
+	assert_int_equal(paths[65535].steps[2], 1);
+}
+
 static void write_definitions(const struct memory_file *f)
 {
 	struct trace_writer *w = make_writer(f);
@@ -193,6 +240,10 @@ static void write_definitions(const struct memory_file *f)
 	}
 	trace_writer_stack(w, 16383, &(struct trace_stack){ "/src/main.rs", 77 });
 	trace_writer_stack(w, 3, &(struct trace_stack){ "/src/main.rs", ~0u });
+	assert_int_equal(trace_writer_step(w, &test_steps[0]), 0);
+	assert_int_equal(trace_writer_step(w, &test_steps[1]), 1);
+	trace_writer_path(w, 65535, &(struct trace_path){ (const uint32_t[]){ 1, 0, 1 }, 3 });
+	trace_writer_path(w, 2, &(struct trace_path){ (const uint32_t[]){ 0, 2 }, 2 });
 	s = trace_writer_thread(w, 5);
 	trace_stream_put(s, &(struct event){ .kind = EV_THREAD_NAME, .a = 0x62, .b = 0 });
 	trace_stream_put(s, &(struct event){ .kind = EV_THREAD_NAME,
@@ -280,6 +331,7 @@ static void definitions_come_back(void **state)
 	assert_string_equal(trace_get_objects(t, &nr)[0].build_id, "00");
 	assert_string_equal(trace_get_runtimes(t, &nr)[0].name, "tokio");
 	check_stacks(t);
+	check_steps(t);
 	threads = trace_get_threads(t, &nr);
 	assert_int_equal(nr, 2);
 	assert_int_equal(threads[0].tid, 5);
