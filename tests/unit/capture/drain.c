@@ -351,7 +351,7 @@ static void *produce(void *arg)
 
 	for (unsigned i = 0; i < 300007;) {
 		struct event ev = {
-			.kind = EV_RUN_START, .task = i, .addr = ~(uint64_t)i, .time = i
+			.kind = EV_RUN_START, .task = i, .addr = EVENT_ID_MASK - i, .time = i
 		};
 
 		i += fake_put(&s->agent, s->t, &ev);
@@ -372,7 +372,7 @@ static void test_concurrent(void **state)
 	for (unsigned i = 0; i < 300007; i++) {
 		const struct event *ev = &fake_file.events.v[i].ev;
 
-		assert_true(ev->task == i && ev->addr == ~(uint64_t)i && ev->time == i);
+		assert_true(ev->task == i && ev->addr == EVENT_ID_MASK - i && ev->time == i);
 	}
 	assert_int_equal(s->d.nr_broken, 0);
 }
