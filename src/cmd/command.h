@@ -15,6 +15,7 @@ enum operands {
 	OPERANDS_NONE,
 	OPERANDS_ANY,	  /* files, whatever their names */
 	OPERANDS_BINARY,  /* a compiled program, or a process id */
+	OPERANDS_PROCESS, /* a process id */
 	OPERANDS_PROGRAM, /* a program to run and its arguments */
 	OPERANDS_COMMAND, /* a command of futrace */
 	OPERANDS_CHOICE,  /* a word of `choices` */
@@ -41,6 +42,10 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_FINDINGS = 3 };
 int cmd_fail(const struct err *e);
 int cmd_usage(const char *fmt, ...) PRINTF(1, 2);
 void cmd_note(const char *fmt, ...) PRINTF(1, 2);
+
+/* Where what was learnt of programs is kept: $XDG_CACHE_HOME/futrace, else ~/.cache/futrace; NULL
+ * when there is no home. The caller frees it. */
+char *cmd_cache_dir(void);
 
 /* The trace file that an operand names; futrace.data when there is none. */
 #define CMD_DEFAULT_FILE "futrace.data"

@@ -14,6 +14,7 @@
 	COMMAND(diff) \
 	COMMAND(dump) \
 	COMMAND(info) \
+	COMMAND(ps) \
 	COMMAND(doctor) \
 	COMMAND(cargo) \
 	COMMAND(completion) \

@@ -183,6 +183,7 @@ static void add_operands(struct strbuf *out)
 		[OPERANDS_NONE] = "none",
 		[OPERANDS_ANY] = "file",
 		[OPERANDS_BINARY] = "binary",
+		[OPERANDS_PROCESS] = "pid",
 		[OPERANDS_PROGRAM] = "program",
 		[OPERANDS_COMMAND] = "words words=(\"${_futrace_commands[@]}\")",
 		[OPERANDS_CHOICE] = "words",

@@ -147,6 +147,10 @@ static void add_operands(struct strbuf *out, const struct command *c)
 		add_start(out, c);
 		strbuf_addstr(out, " -F -a '(__fish_complete_pids)'");
 		break;
+	case OPERANDS_PROCESS:
+		add_start(out, c);
+		strbuf_addstr(out, " -a '(__fish_complete_pids)'");
+		break;
 	case OPERANDS_ANY:
 		strbuf_addf(out, "complete -c futrace -n '__futrace_in %s' -F", c->name);
 		break;

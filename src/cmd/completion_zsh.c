@@ -114,6 +114,7 @@ static void add_operands(struct strbuf *out, const struct command *c)
 		[OPERANDS_TRACE] = { "*", "trace", "_files -g \"*.data*\"" },
 		[OPERANDS_ANY] = { "*", "argument", "_files" },
 		[OPERANDS_BINARY] = { "1", "program or process", "_futrace_binary" },
+		[OPERANDS_PROCESS] = { "1", "process", "_pids" },
 		[OPERANDS_PROGRAM] = { "1", "program", "_futrace_program" },
 		[OPERANDS_COMMAND] = { "1", "command", "_futrace_commands" },
 		[OPERANDS_CHOICE] = { "1", "word", "" },

@@ -25,7 +25,6 @@
 #define INDENT	 14
 #define ROW	 4 /* its label begins here */
 #define ROW_TEXT 19
-#define DIR_MAX	 4096
 
 struct doctor_opts {
 	bool json, verbose, no_cache;
@@ -468,30 +467,15 @@ static void json_subject(const struct subject *s, struct json *j)
 	strbuf_release(&text);
 }
 
-/* $XDG_CACHE_HOME/futrace, else ~/.cache/futrace; NULL when there is no home. */
-static const char *cache_dir(char *buf, size_t size)
-{
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-
-	if (xdg && *xdg == '/')
-		snprintf(buf, size, "%s/futrace", xdg);
-	else if (home && *home == '/')
-		snprintf(buf, size, "%s/.cache/futrace", home);
-	else
-		return NULL;
-	return buf;
-}
-
 bool subject_look(struct subject *s, const char *path, const char *shown, bool use_cache,
 		  struct err *e)
 {
-	char dir[DIR_MAX];
-	struct discover_opts opts = { .names = true,
-				      .allocator = true,
-				      .cache_dir = use_cache ? cache_dir(dir, sizeof(dir)) : NULL };
+	char *cache = use_cache ? cmd_cache_dir() : NULL;
+	struct discover_opts opts = { .names = true, .allocator = true, .cache_dir = cache };
 	struct stat st;
 
 	s->d = discover_file(path, shown, &opts, e);
+	free(cache);
 	if (!s->d)
 		return false;
 	s->is_privileged = stat(path, &st) == 0 && st.st_mode & (S_ISUID | S_ISGID);

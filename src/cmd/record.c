@@ -288,15 +288,6 @@ static void show_reports(struct talk *t)
 
 /* ---- the command ---- */
 
-static char *cache_dir(void)
-{
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-
-	if (xdg && *xdg == '/')
-		return xasprintf("%s/futrace", xdg);
-	return home && *home == '/' ? xasprintf("%s/.cache/futrace", home) : NULL;
-}
-
 static int take_limit(const char *name, const char *arg, int (*parse)(const char *, uint64_t *),
 		      const char *such_as, uint64_t *value)
 {
@@ -352,7 +343,7 @@ static int run(const void *opts, int nr, char **argv)
 		return cmd_usage("no command to record; give it after '--'");
 	if (take_limits(o, &so))
 		return EXIT_USAGE;
-	cache = o->no_cache ? NULL : cache_dir();
+	cache = o->no_cache ? NULL : cmd_cache_dir();
 	if (agent_open(&agent, &e) == 0) {
 		so.agent = agent.name;
 		so.agent_real = agent.real;

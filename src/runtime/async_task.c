@@ -271,4 +271,5 @@ const struct runtime runtime_async_task = {
 	.find_roots = async_task_find_waits,
 	.spawns_local = spawns_local,
 	.judge = async_task_judge,
+	.tasks = &async_task_shape,
 };

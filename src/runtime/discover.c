@@ -11,6 +11,7 @@
 #include "runtime/names.h"
 #include "runtime/remember.h"
 #include "runtime/runtime.h"
+#include "runtime/task.h"
 #include "symbol/debug_file.h"
 #include "symbol/demangle.h"
 
@@ -202,6 +203,15 @@ struct discovery *discover_file(const char *path, const char *shown_path,
 	files_close(&fs);
 	o->d.took_ns = clock_mono_ns() - start_ns;
 	return &o->d;
+}
+
+const struct task_shape *task_shape(const struct discovery *d, const struct found_table *t)
+{
+	const struct runtime *r = NULL;
+
+	if (t->runtime < d->nr_runtimes)
+		r = runtime_descriptor(&d->runtimes[t->runtime]);
+	return (r ? r : runtimes[0])->tasks;
 }
 
 void discovery_free(struct discovery *d)

@@ -167,4 +167,6 @@ const struct runtime runtime_tokio = {
 	.find_roots = tokio_find_roots,
 	.spawns_local = spawns_local,
 	.judge = tokio_judge,
+	.tasks = &tokio_task_shape,
+	.leaves = &tokio_leaves,
 };

@@ -36,6 +36,9 @@ void tokio_find_roots(struct finding *f);
 void tokio_judge(struct finding *f, const struct discovery *d, const struct found_runtime *r,
 		 struct found_fact facts[NR_FACTS]);
 
+extern const struct task_shape tokio_task_shape;
+extern const struct leaf_rules tokio_leaves;
+
 /* Sets name and kind of a table from the type T as some source spells it. */
 void tokio_set_type(struct finding *f, struct found_table *t, const char *type, size_t len);
 extern const char tokio_blocking_task[]; /* how the type of a blocking closure begins */

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cmd/look.h"
+
+#include <string.h>
+
+#include "base/format.h"
+#include "model/model.h"
+#include "model/shorten.h"
+
+static int take_pid(int nr, char **argv, uint32_t *pid)
+{
+	unsigned long value;
+
+	if (nr != 1)
+		return cmd_usage("give one process id, or --core=FILE");
+	value = strlen(argv[0]) <= 10 ? strtoul(argv[0], NULL, 10) : 0;
+	if (!*argv[0] || strspn(argv[0], "0123456789") != strlen(argv[0]) || !value ||
+	    value > INT32_MAX)
+		return cmd_usage("'%s' is no process id", argv[0]);
+	*pid = value;
+	return EXIT_OK;
+}
+
+static int no_runtime(const struct look *l)
+{
+	struct err e = ERR_INIT;
+
+	if (l->objects.nr_other || (l->objects.nr_unreadable && !l->objects.nr_without))
+		return cmd_fail(&l->objects.note);
+	err_set(&e, ERR_NOT_ASYNC,
+		"no async runtime that futrace knows is in %s: there are no tasks to show",
+		*l->memory->exe ? l->memory->exe : "it");
+	return cmd_fail(&e);
+}
+
+int look_open(struct look *l, const char *core, bool use_cache, int nr, char **argv)
+{
+	struct err e = ERR_INIT;
+	uint32_t pid = 0;
+	char *cache;
+	int rc;
+
+	*l = (struct look){ 0 };
+	if (core && nr)
+		return cmd_usage("give a process id or --core, not both");
+	rc = core ? EXIT_OK : take_pid(nr, argv, &pid);
+	if (rc)
+		return rc;
+	l->memory = core ? memory_open_core(core, &e) : memory_open_process(pid, &e);
+	if (!l->memory)
+		return cmd_fail(&e);
+	cache = use_cache ? cmd_cache_dir() : NULL;
+	objects_init(&l->objects, l->memory, cache);
+	free(cache);
+	if (!l->objects.list.nr)
+		rc = look_check(l) ? EXIT_FAILED : no_runtime(l);
+	if (!rc)
+		census_init(&l->census, l->memory, &l->objects);
+	return rc ? rc : look_check(l);
+}
+
+int look_check(struct look *l)
+{
+	struct err e = ERR_INIT;
+
+	if (memory_is_there(l->memory))
+		return EXIT_OK;
+	err_set(&e, ERR_NO_PROCESS,
+		"process %u ended, or began another program, while it was looked at",
+		l->memory->pid);
+	return cmd_fail(&e);
+}
+
+void look_close(struct look *l)
+{
+	census_release(&l->census);
+	objects_release(&l->objects);
+	memory_close(l->memory);
+}
+
+void look_notes(const struct look *l)
+{
+	char bytes[FORMAT_SIZE];
+
+	if (l->memory->nr_missing_bytes)
+		cmd_note("the core file was cut: %s of memory are missing, and with them tasks",
+			 format_bytes(l->memory->nr_missing_bytes, bytes));
+	if (l->objects.nr_other)
+		cmd_note("%s: its tasks are not shown", l->objects.note.msg);
+	else if (l->objects.nr_unreadable)
+		cmd_note("%u mapped file%s could not be looked at: %s", l->objects.nr_unreadable,
+			 plural(l->objects.nr_unreadable), l->objects.note.msg);
+	vec_each (o, &l->objects.list)
+		for (uint32_t i = 0; i < o->d->nr_runtimes; i++)
+			if (o->d->runtimes[i].nr_refused)
+				cmd_note("%s in %s: %s", o->d->runtimes[i].name, o->d->path,
+					 o->d->runtimes[i].note);
+}
+
+const char *look_state_name(enum task_state state)
+{
+	static const char *const names[] = {
+		[TASK_NONE] = "gone",		[TASK_OVER] = "over",	    [TASK_IDLE] = "idle",
+		[TASK_SCHEDULED] = "scheduled", [TASK_RUNNING] = "running",
+	};
+
+	return names[state];
+}
+
+const struct found_table *look_table(const struct look *l, const struct census_task *t)
+{
+	return l->census.tables.v[t->table].found;
+}
+
+static const struct object *object_of(const struct look *l, const struct census_task *t)
+{
+	return &l->objects.list.v[l->census.tables.v[t->table].object];
+}
+
+const struct found_runtime *look_runtime(const struct look *l, const struct census_task *t)
+{
+	return &object_of(l, t)->d->runtimes[look_table(l, t)->runtime];
+}
+
+uint32_t look_runtime_id(const struct look *l, const struct census_task *t)
+{
+	uint32_t id = look_table(l, t)->runtime;
+
+	for (uint32_t i = 0; i < l->census.tables.v[t->table].object; i++)
+		id += l->objects.list.v[i].d->nr_runtimes;
+	return id;
+}
+
+void look_add_type(const struct look *l, const struct census_task *t, struct strbuf *out)
+{
+	const struct found_table *table = look_table(l, t);
+
+	if (*table->name)
+		label_candidates(out, table->name, table->nr_candidates);
+	else
+		strbuf_addf(out, "table 0x%llx", (unsigned long long)table->plan.va);
+}
+
+void look_json_head(const struct look *l, struct json *j)
+{
+	uint32_t id = 0;
+
+	json_uint(j, "schema", 1);
+	if (l->memory->pid)
+		json_uint(j, "pid", l->memory->pid);
+	else
+		json_null(j, "pid");
+	json_str(j, "exe", l->memory->exe);
+	json_open_array(j, "runtimes");
+	vec_each (o, &l->objects.list)
+		for (uint32_t i = 0; i < o->d->nr_runtimes; i++, id++) {
+			const struct found_runtime *r = &o->d->runtimes[i];
+
+			json_open_object(j, NULL);
+			json_uint(j, "id", id);
+			json_str(j, "name", r->name);
+			json_str(j, "version", *r->version ? r->version : NULL);
+			json_str(j, "object", o->d->path);
+			json_close_object(j);
+		}
+	json_close_array(j);
+}
+
+void look_json_task(const struct look *l, const struct census_task *t, enum task_state state,
+		    struct json *j)
+{
+	const struct found_table *table = look_table(l, t);
+	struct strbuf text = STRBUF_INIT;
+
+	json_uint(j, "id", t->id);
+	json_str(j, "runtime", look_runtime(l, t)->name);
+	json_uint(j, "runtime_id", look_runtime_id(l, t));
+	json_str(j, "kind", model_kind_name(table->kind));
+	json_str(j, "state", look_state_name(state));
+	look_add_type(l, t, &text);
+	json_str(j, "type", *table->name ? text.s : NULL);
+	strbuf_reset(&text);
+	if (*table->file)
+		strbuf_addf(&text, "%s:%u", table->file, table->line);
+	json_str(j, "location", *table->file ? text.s : NULL);
+	strbuf_release(&text);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Shared by `futrace ps` and `futrace tree`: whose memory is looked at, the tasks that are in it,
+ * and how the two name things.
+ */
+#ifndef CMD_LOOK_H
+#define CMD_LOOK_H
+
+#include "base/json.h"
+#include "cmd/command.h"
+#include "walk/census.h"
+
+struct look {
+	struct memory *memory;
+	struct objects objects;
+	struct census census;
+};
+
+/*
+ * Takes a census of the process that the only operand names, or of the core file. Returns EXIT_OK,
+ * or says what is wrong and returns the exit status. look_close in any case.
+ */
+int look_open(struct look *l, const char *core, bool use_cache, int nr, char **argv);
+void look_close(struct look *l);
+/* Still the same program? If not, says so and returns the exit status. */
+int look_check(struct look *l);
+/* Says what could not be seen, and why. */
+void look_notes(const struct look *l);
+
+const char *look_state_name(enum task_state state);
+const struct found_table *look_table(const struct look *l, const struct census_task *t);
+const struct found_runtime *look_runtime(const struct look *l, const struct census_task *t);
+/* Index among the runtimes of all objects. */
+uint32_t look_runtime_id(const struct look *l, const struct census_task *t);
+/* Readable, and the same for all tasks of a table; "table 0x…" when nothing names it. */
+void look_add_type(const struct look *l, const struct census_task *t, struct strbuf *out);
+
+/* "schema", "pid", "exe", "runtimes": what both objects begin with. */
+void look_json_head(const struct look *l, struct json *j);
+/* "id" to "location" of a task. */
+void look_json_task(const struct look *l, const struct census_task *t, enum task_state state,
+		    struct json *j);
+
+#endif

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Finds rules by type, and has those of Rust's own libraries and of futures-rs. */
+#include "runtime/leaf.h"
+
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+static const struct list_rule lists[] = {
+	{
+		.type = "alloc::vec::Vec<",
+		.first = "buf.inner.ptr.pointer",
+		.count = "len",
+		.param = "T",
+	},
+	{
+		.type = "futures_util::stream::futures_unordered::FuturesUnordered<",
+		.heads = { "head_all" },
+		.next = "next_all",
+		.value = "future",
+	},
+};
+
+static const struct leaf_rules libraries = {
+	.lists = lists,
+	.nr_lists = ARRAY_SIZE(lists),
+};
+
+/* "a::B<" fits "a::B<C>", "a::B" only itself. */
+static bool fits(const char *rule, const char *type)
+{
+	size_t len = strlen(rule);
+
+	return len && rule[len - 1] == '<' ? strncmp(rule, type, len) == 0
+					   : strcmp(rule, type) == 0;
+}
+
+static const struct leaf_rules *rules_at(size_t i)
+{
+	return i ? runtimes[i - 1]->leaves : &libraries;
+}
+
+/* Runtimes may have none. */
+#define each_rules(r)                                          \
+	for (size_t at = 0; at == 0 || runtimes[at - 1]; at++) \
+		for (const struct leaf_rules *r = rules_at(at); r; r = NULL)
+
+const struct leaf_rule *leaf_find(const char *type)
+{
+	each_rules(r) for (size_t i = 0; i < r->nr_leaves;
+			   i++) if (fits(r->leaves[i].type, type)) return &r->leaves[i];
+	return NULL;
+}
+
+const struct list_rule *leaf_find_list(const char *type)
+{
+	each_rules(r) for (size_t i = 0; i < r->nr_lists;
+			   i++) if (fits(r->lists[i].type, type)) return &r->lists[i];
+	return NULL;
+}
+
+bool leaf_is_shared(const char *type)
+{
+	each_rules(r) for (const char *const *s = r->shared; s && *s;
+			   s++) if (str_has_prefix(type, *s)) return true;
+	return false;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * What futures wait for in the end, and how libraries keep many futures together: told as data, by
+ * names of types and members as debug info has them, so that it survives new versions that only
+ * move things around. Each runtime has its own rules, and leaf.c those of Rust's libraries.
+ *
+ * A path leads from a value to another one, "semaphore.*.permits":
+ *
+ *	name	a member; of an enum, of the active variant. What a type does not have itself is
+ *		looked for in what it is made of: UnsafeCell, Mutex and the like are not named
+ *	*	what a pointer leads to: &T, Box, NonNull; and, behind their counters, Arc and Rc
+ *
+ * A number at the end of a path may be wrapped as well (AtomicUsize). What lies behind a pointer
+ * belongs to others, too: it is read once, as it happens to be.
+ */
+#ifndef RUNTIME_LEAF_H
+#define RUNTIME_LEAF_H
+
+#include "base/util.h"
+
+enum leaf_unit {
+	LEAF_NUMBER,  /* an integer; `shift` and `mask` choose bits of it */
+	LEAF_WORD,    /* the same, but told by words[value] */
+	LEAF_ADDRESS, /* where the value at the path lies: tells two locks apart */
+	LEAF_INSTANT, /* of std: seconds and nanoseconds of CLOCK_MONOTONIC; told as time left */
+	LEAF_TASK,    /* a pointer to a task's header: told as that task's id */
+	LEAF_EPOLL,   /* the address at the path is what an epoll set knows a file descriptor by */
+	LEAF_FD,      /* a file descriptor: an integer of 32 bits */
+};
+
+struct leaf_field {
+	const char *key; /* in JSON; NULL ends the list */
+	const char *path;
+	enum leaf_unit unit;
+	uint8_t shift;
+	uint64_t mask; /* after the shift, 0: all bits */
+	const char *const *words;
+	uint8_t nr_words;
+};
+
+/* A leaf is known better by who waits for it: a semaphore may be that of a lock. */
+struct leaf_above {
+	const char *prefix; /* of a function or type above it; NULL ends the list */
+	const char *kind;
+};
+
+#define LEAF_MAX_FIELDS 6
+
+struct leaf_rule {
+	const char *type;		/* its full name; "…<": whatever its arguments */
+	const char *kind;		/* "sleep", "mutex", as in JSON */
+	const struct leaf_above *above; /* the nearest that fits gives the kind; or NULL */
+	struct leaf_field fields[LEAF_MAX_FIELDS + 1];
+};
+
+/* Futures in a row or a chain. */
+struct list_rule {
+	const char *type;     /* as above */
+	const char *heads[2]; /* of chains: a pointer to the first node */
+	const char *next;     /* in a node: a pointer to the next */
+	const char *value;    /* in a node */
+	/* or, of a row: a pointer to the first element, and their number */
+	const char *first, *count;
+	const char *param; /* the type argument that an element is of */
+};
+
+struct leaf_rules {
+	const struct leaf_rule *leaves;
+	size_t nr_leaves;
+	const struct list_rule *lists;
+	size_t nr_lists;
+	/* Types that are shared by Arc and yet belong to the future that has them, up to NULL:
+	 * prefixes as above. */
+	const char *const *shared;
+};
+
+/* By the name of a type; NULL: there is none. */
+const struct leaf_rule *leaf_find(const char *type);
+const struct list_rule *leaf_find_list(const char *type);
+bool leaf_is_shared(const char *type); /* an Arc that is to be followed */
+
+#endif

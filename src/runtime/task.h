@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * What a task looks like in memory, to somebody who finds it there: where its header has the
+ * address of its table, what state it is in, and where in it the future lies. Each runtime tells by
+ * its `struct runtime`; who reads memory knows no runtime.
+ */
+#ifndef RUNTIME_TASK_H
+#define RUNTIME_TASK_H
+
+#include "runtime/discover.h"
+#include "symbol/layout.h"
+
+enum task_state {
+	TASK_NONE, /* it is none: freed memory, a copy that was left behind, a chance */
+	TASK_OVER, /* only its output is left, or not even that */
+	TASK_IDLE, /* waits for something */
+	TASK_SCHEDULED,
+	TASK_RUNNING, /* its future changes while we look */
+};
+
+struct task_look {
+	enum task_state state;
+	uint64_t id; /* the runtime's own, 0: it has none */
+	/* It looks as one that was just made, and as the copies of it that were left behind on the
+	 * stack where it was made. */
+	bool may_be_copy;
+};
+
+/* Where the future of all tasks of a table lies. */
+struct task_place {
+	uint64_t task_bytes; /* of the whole task */
+	uint64_t off;	     /* of the value that holds the future, if it is not over */
+	uint32_t type;	     /* of that value */
+};
+
+#define TASK_HEADER_BYTES    48 /* as much of a task as look() may read */
+#define TASK_MAX_TABLE_WORDS 3
+
+struct task_shape {
+	/* Words of a header that may hold the address of the table, the likeliest first. Returns
+	 * how many there are. */
+	unsigned (*table_words)(const struct found_table *t, uint8_t words[TASK_MAX_TABLE_WORDS]);
+	/* Which word holds the state, if the table's address is in table_word. */
+	unsigned (*state_word)(unsigned table_word);
+	/* All but the id. header: the first TASK_HEADER_BYTES of a task. */
+	struct task_look (*look)(const struct found_table *t, const uint64_t *header,
+				 unsigned table_word);
+	uint32_t (*id_off)(const struct found_table *t); /* in the task, 0: there is none */
+	/* False: debug info does not tell. */
+	bool (*locate)(struct layouts *l, const struct found_table *t, struct task_place *place);
+};
+
+/* Never NULL. */
+const struct task_shape *task_shape(const struct discovery *d, const struct found_table *t);
+
+/*
+ * Follows a path of members that lie inside of each other, "core.stage": a member that a type does
+ * not have itself is looked for in what it is made of, so wrappers need not be named. False: there
+ * is none.
+ */
+bool task_member(struct layouts *l, const char *path, uint32_t *type, uint64_t *off);
+
+#endif

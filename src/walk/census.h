@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Every task that is alive: a live task's header holds the address of its table, so whoever looks
+ * for these addresses in all writable memory finds them all, whatever list or queue they are in.
+ * What was true of a task when its header was read may be over by now.
+ */
+#ifndef WALK_CENSUS_H
+#define WALK_CENSUS_H
+
+#include "runtime/task.h"
+#include "walk/objects.h"
+
+struct census_table {
+	const struct found_table *found;
+	const struct task_shape *shape;
+	uint32_t object; /* index into objects */
+	uint64_t addr;
+};
+
+struct census_task {
+	uint64_t addr;
+	uint64_t id; /* the runtime's own, or, where it has none, the address */
+	uint32_t table;
+	uint8_t state;	    /* enum task_state: idle, scheduled or running */
+	uint8_t table_word; /* of the header */
+	bool may_be_copy;
+};
+
+struct census {
+	struct memory *memory;
+	const struct objects *objects;
+	VEC(struct census_table) tables;
+	VEC(struct census_task) tasks; /* by runtime and id; without the runtimes' own helpers */
+	uint64_t nr_over;	       /* tasks of which only the output is left */
+	uint64_t nr_copies;	       /* left behind on stacks */
+	uint64_t scanned_bytes;
+};
+
+void census_init(struct census *c, struct memory *m, const struct objects *o);
+void census_release(struct census *c);
+/* Reads the header at addr; false: there is no task of that table any more, or it is over. */
+bool census_look(const struct census *c, uint64_t addr, const struct census_table *t,
+		 unsigned table_word, struct task_look *look);
+
+#endif

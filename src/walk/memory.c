@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "walk/memory.h"
+
+void memory_close(struct memory *m)
+{
+	if (!m)
+		return;
+	vec_each (f, &m->files)
+		free(f->path);
+	vec_release(&m->files);
+	vec_release(&m->areas);
+	vec_release(&m->threads);
+	free(m->exe);
+	m->ops->close(m);
+}
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct memory_area *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* The last area that begins at or before the address; NULL: none does. */
+static struct memory_area *last_before(const struct memory *m, uint64_t addr)
+{
+	size_t low = 0, high = m->areas.nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->areas.v[middle].addr <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &m->areas.v[low - 1] : NULL;
+}
+
+const struct memory_area *memory_area(const struct memory *m, uint64_t addr)
+{
+	struct memory_area *a = last_before(m, addr);
+
+	return a && addr < a->end_addr ? a : NULL;
+}
+
+void memory_settle(struct memory *m)
+{
+	size_t kept = 0;
+
+	if (m->areas.nr)
+		qsort(m->areas.v, m->areas.nr, sizeof(*m->areas.v), by_addr);
+	/* A core file is hostile input: what overlaps is cut. */
+	for (size_t i = 0; i < m->areas.nr; i++) {
+		struct memory_area *a = &m->areas.v[i];
+
+		if (kept && a->addr < m->areas.v[kept - 1].end_addr)
+			a->addr = MIN(m->areas.v[kept - 1].end_addr, a->end_addr);
+		a->held_end = MAX(a->held_end, a->addr);
+		if (a->addr < a->end_addr)
+			m->areas.v[kept++] = *a;
+	}
+	m->areas.nr = kept;
+	vec_each (t, &m->threads) {
+		struct memory_area *a = t->sp ? last_before(m, t->sp) : NULL;
+
+		if (a && t->sp < a->end_addr)
+			a->is_stack = true;
+	}
+}
+
+bool memory_is_readable(const struct memory *m, uint64_t addr, uint64_t len)
+{
+	const struct memory_area *a = memory_area(m, addr);
+
+	/* neighbours with other rights, as parts of one heap may be, follow each other */
+	while (a && a->may_read && addr < a->held_end) {
+		if (len <= a->held_end - addr)
+			return true;
+		if (a->held_end != a->end_addr || a + 1 == m->areas.v + m->areas.nr ||
+		    a[1].addr != a->end_addr)
+			return false;
+		len -= a->end_addr - addr;
+		addr = a->end_addr;
+		a++;
+	}
+	return false;
+}
+
+bool memory_read_pieces(struct memory *m, struct memory_piece *pieces, size_t nr)
+{
+	size_t first = 0;
+	bool are_all = true;
+
+	for (size_t i = 0; i < nr; i++)
+		pieces[i].was_read = false;
+	/* as many together as the map allows */
+	for (size_t i = 0; i <= nr; i++) {
+		if (i < nr && memory_is_readable(m, pieces[i].addr, pieces[i].len))
+			continue;
+		if (i > first)
+			m->ops->read(m, pieces + first, i - first);
+		first = i + 1;
+	}
+	for (size_t i = 0; i < nr; i++)
+		are_all = are_all && pieces[i].was_read;
+	return are_all;
+}
+
+bool memory_read(struct memory *m, uint64_t addr, void *into, uint64_t len)
+{
+	struct memory_piece piece = { .addr = addr, .into = into, .len = len };
+
+	return memory_read_pieces(m, &piece, 1);
+}
+
+void memory_each_present(struct memory *m, const struct memory_area *a, memory_range_fn *fn,
+			 void *arg)
+{
+	if (m->ops->each_present)
+		m->ops->each_present(m, a, fn, arg);
+	else if (a->addr < a->held_end)
+		fn(arg, a->addr, a->held_end);
+}
+
+char *memory_path_of(struct memory *m, const struct memory_file *f)
+{
+	return m->ops->path_of ? m->ops->path_of(m, f) : NULL;
+}
+
+bool memory_is_there(struct memory *m)
+{
+	return !m->ops->is_there || m->ops->is_there(m);
+}
