@@ -10,12 +10,13 @@
 #include <gelf.h>
 #include <string.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "symbol/demangle.h"
 #include "symbol/dwarf_index.h"
 
-#define MAX_RATIO 1100 /* zlib cannot pack better than 1:1032, so anything above is a lie */
-#define ZSTD	  2    /* ELFCOMPRESS_ZSTD, which libelf 0.188 cannot unpack */
+#define MAX_RATIO 1100 /* nobody packs debug info so well: anything above is a lie */
+#define ZSTD	  2    /* ELFCOMPRESS_ZSTD */
 
 static const char *const section_names[NR_RAW_SECTIONS] = {
 	[RAW_INFO] = ".debug_info",
@@ -38,9 +39,26 @@ static int section_id(const char *name)
 	return -1;
 }
 
+/* libelf 0.188 knows zlib only. */
+static bool unpack_zstd(struct dwarf *d, const Elf_Data *packed, uint64_t size_bytes,
+			struct raw_section *to)
+{
+	size_t head = sizeof(Elf64_Chdr);
+	char *data;
+
+	if (!packed || !packed->d_buf || packed->d_size < head)
+		return false;
+	data = xmalloc(size_bytes + 1);
+	vec_push(&d->strings, data);
+	if (ZSTD_decompress(data, size_bytes, (char *)packed->d_buf + head,
+			    packed->d_size - head) != size_bytes)
+		return false;
+	*to = (struct raw_section){ (const uint8_t *)data, size_bytes };
+	return true;
+}
+
 /* Unpacks it when it is compressed. */
-static bool load_section(Elf_Scn *scn, const GElf_Shdr *sh, struct raw_section *to,
-			 const char **why)
+static bool load_section(struct dwarf *d, Elf_Scn *scn, const GElf_Shdr *sh, struct raw_section *to)
 {
 	Elf_Data *data;
 	GElf_Chdr ch;
@@ -49,7 +67,7 @@ static bool load_section(Elf_Scn *scn, const GElf_Shdr *sh, struct raw_section *
 		if (!gelf_getchdr(scn, &ch) || ch.ch_size / MAX_RATIO > sh->sh_size)
 			return false;
 		if (ch.ch_type == ZSTD)
-			*why = "its debug info is compressed with zstd; only zlib is understood";
+			return unpack_zstd(d, elf_rawdata(scn, NULL), ch.ch_size, to);
 		if (elf_compress(scn, 0, 0) < 0)
 			return false;
 	}
@@ -77,8 +95,10 @@ static bool load_sections(struct dwarf *d, const char **why)
 			continue;
 		name = elf_strptr(d->elf, names, sh.sh_name);
 		id = name ? section_id(name) : -1;
-		if (id >= 0 && !d->raw.sections[id].data)
-			load_section(scn, &sh, &d->raw.sections[id], why);
+		if (id >= 0 && !d->raw.sections[id].data &&
+		    !load_section(d, scn, &sh, &d->raw.sections[id]) &&
+		    sh.sh_flags & SHF_COMPRESSED)
+			*why = "its debug info is compressed in a way that cannot be unpacked";
 	}
 	return d->raw.sections[RAW_INFO].data && d->raw.sections[RAW_ABBREV].data;
 }

@@ -200,15 +200,6 @@ const struct layout *layouts_get(struct layouts *l, uint32_t type)
 		layout_read(l, t);
 		t->layout.is_future = t->layout.kind == LAYOUT_COROUTINE ||
 				      layout_index_find(&l->index, INDEX_FUTURES, t->name_hash);
-		if (t->layout.kind == LAYOUT_COROUTINE) {
-			struct strbuf path = STRBUF_INIT;
-
-			layout_index_add_path(&l->index, l->d, t->off, &path);
-			if (path.len >= 2)
-				path.s[path.len - 2] = '\0';
-			t->layout.function = strbuf_take(&path);
-			vec_push(&l->strings, (char *)t->layout.function);
-		}
 	}
 	return &t->layout;
 }
@@ -239,35 +230,51 @@ static uint32_t param_of(struct layouts *l, uint64_t off, const char *param)
 	return LAYOUT_NONE;
 }
 
-/* Code that the linker made one for several types: which of them it is cannot be told. */
+/*
+ * Code, or a table, that the linker made one for several types: which of them it is cannot be told.
+ */
+static bool merge_answers(uint32_t *found, uint32_t type)
+{
+	if (*found == LAYOUT_NONE)
+		*found = type;
+	return type == LAYOUT_NONE || type == *found;
+}
+
 uint32_t layouts_of_function(struct layouts *l, uint64_t va, const char *param)
 {
-	const struct index_entry *e = layout_index_find(&l->index, INDEX_FUNCTIONS, va);
-	const struct index_entry *end =
-		l->index.tables[INDEX_FUNCTIONS].v + l->index.tables[INDEX_FUNCTIONS].nr;
 	uint32_t found = LAYOUT_NONE;
 
-	for (; e && e < end && e->key == va; e++) {
-		uint32_t type = param_of(l, e->value, param);
-
-		if (found != LAYOUT_NONE && type != LAYOUT_NONE && type != found)
+	for (const struct index_entry *e = layout_index_find(&l->index, INDEX_FUNCTIONS, va); e;
+	     e = layout_index_next(&l->index, INDEX_FUNCTIONS, e)) {
+		if (!merge_answers(&found, param_of(l, e->value, param)))
 			return LAYOUT_NONE;
-		found = type != LAYOUT_NONE ? type : found;
 	}
 	return found;
 }
 
-uint32_t layouts_of_vtable(struct layouts *l, uint64_t va)
+/* The type that a table's own type belongs to. */
+static uint32_t type_behind(struct layouts *l, uint64_t table_off)
 {
-	const struct index_entry *e = layout_index_find(&l->index, INDEX_VTABLES, va);
 	struct raw_cursor c;
 	struct raw_die die;
 
-	if (!e || !dwarf_cursor(l->d, e->value, &c) ||
+	if (!dwarf_cursor(l->d, table_off, &c) ||
 	    raw_next(&c, TAG(DW_TAG_structure_type), &die) != 1 ||
 	    die.tag != DW_TAG_structure_type || !die.has_containing)
 		return LAYOUT_NONE;
 	return layouts_number(l, die.containing_off);
+}
+
+uint32_t layouts_of_vtable(struct layouts *l, uint64_t va)
+{
+	uint32_t found = LAYOUT_NONE;
+
+	for (const struct index_entry *e = layout_index_find(&l->index, INDEX_VTABLES, va); e;
+	     e = layout_index_next(&l->index, INDEX_VTABLES, e)) {
+		if (!merge_answers(&found, type_behind(l, e->value)))
+			return LAYOUT_NONE;
+	}
+	return found;
 }
 
 uint32_t layouts_named(struct layouts *l, const char *name)

@@ -74,21 +74,24 @@ struct layout {
 	uint32_t nr_params;
 	bool is_future; /* a coroutine, or has a poll or poll_next of its own: `Pin<&mut Self>` */
 	/* of a coroutine */
-	const char *function; /* that it is the body of: "shop::checkout" */
+	/* that it is the body of, as people call it: "shop::checkout", "shop::main::{async
+	 * block#0}"
+	 */
+	const char *function;
 	const char *file;
 	uint32_t first_line, last_line; /* of its body */
-	uint64_t body_va;		/* of its code; 0: inlined wherever it is polled */
+	uint64_t body_va; /* of its code, the first when there are several; 0: inlined everywhere */
 };
 
 struct layouts;
 
 /*
- * Debug info of the ELF file at `path`, or of the separate file that belongs to it. NULL without an
- * error when it has none that describes types; *why then is a sentence that says what there is and
- * what to change, and lives for ever. cache_dir: where the index is kept, NULL: nowhere.
+ * Debug info of the ELF file at `path`, or of the separate file that belongs to it. NULL when it
+ * has none that describes types. *why then is a sentence that says what there is and what to
+ * change, and lives for ever; it is "" when all is well, and set as well when a part is missing.
+ * cache_dir: where the index is kept, NULL: nowhere.
  */
 struct layouts *layouts_open(const char *path, const char *cache_dir, const char **why);
-/* Writes what was resolved meanwhile to the cache. */
 void layouts_close(struct layouts *l);
 
 /* Valid until layouts_close; never NULL: for LAYOUT_NONE an opaque one without a name. */

@@ -17,14 +17,14 @@
 #define NO_PARENT   UINT32_MAX
 #define TAG(t)	    (UINT64_C(1) << (t))
 
-/* The code of a coroutine; va 0: here it is only named, another DIE refers to it. */
+/* The code of a coroutine, by its type's name. */
 struct coded {
-	uint64_t off, hash, va;
+	uint64_t off, hash;
 };
 
 /* Code that has its name in another DIE. */
 struct copy {
-	uint64_t origin_off, va;
+	uint64_t origin_off, off;
 };
 
 struct deal {
@@ -83,7 +83,7 @@ static void on_body(struct walk *w, const struct raw_die *die)
 	hash = layout_hash(hash, die->name, mark - die->name);
 	hash = layout_hash(hash, "_env", 4);
 	hash = layout_hash(hash, mark, strlen(mark));
-	vec_push(&w->to->bodies, (struct coded){ die->off, hash, die->low_pc });
+	vec_push(&w->to->bodies, (struct coded){ die->off, hash });
 }
 
 static bool is_poll(const char *name)
@@ -120,7 +120,7 @@ static void on_subprogram(struct walk *w, const struct raw_die *die)
 	if (die->name && die->name[0] == '{' && !str_has_prefix(die->name, "{closure#"))
 		on_body(w, die);
 	if (has_code && die->has_origin)
-		vec_push(&w->to->copies, (struct copy){ die->origin_off, die->low_pc });
+		vec_push(&w->to->copies, (struct copy){ die->origin_off, die->off });
 	if (has_code && (die->has_origin || (die->name && strchr(die->name, '<'))))
 		vec_push(&w->to->tables[INDEX_FUNCTIONS],
 			 (struct index_entry){ die->low_pc, die->off });
@@ -270,8 +270,7 @@ static void add_bodies(struct layout_index *x, struct worker *workers, size_t nr
 
 	for (size_t i = 0; i < nr; i++) {
 		vec_each (b, &workers[i].bodies) {
-			if (b->va)
-				add(x, INDEX_BODIES, b->hash, b->va);
+			add(x, INDEX_BODIES, b->hash, b->off);
 			*map_put(&by_off, b->off, NULL) = b->hash;
 		}
 	}
@@ -280,7 +279,7 @@ static void add_bodies(struct layout_index *x, struct worker *workers, size_t nr
 			const uint64_t *hash = map_get(&by_off, copy->origin_off);
 
 			if (hash)
-				add(x, INDEX_BODIES, *hash, copy->va);
+				add(x, INDEX_BODIES, *hash, copy->off);
 		}
 	}
 	map_release(&by_off);
@@ -388,6 +387,14 @@ const struct index_entry *layout_index_find(const struct layout_index *x, enum i
 									   : NULL;
 }
 
+const struct index_entry *layout_index_next(const struct layout_index *x, enum index_table table,
+					    const struct index_entry *e)
+{
+	const struct index_entry *end = x->tables[table].v + x->tables[table].nr;
+
+	return e + 1 < end && e[1].key == e->key ? e + 1 : NULL;
+}
+
 void layout_index_add_path(const struct layout_index *x, struct dwarf *d, uint64_t off,
 			   struct strbuf *to)
 {
@@ -411,7 +418,8 @@ void layout_index_add_path(const struct layout_index *x, struct dwarf *d, uint64
 		if (!dwarf_cursor(d, path[depth], &c) ||
 		    raw_next(&c, TAG(DW_TAG_namespace), &die) != 1 || die.tag != DW_TAG_namespace)
 			continue;
-		strbuf_addf(to, "%s::", die.name ? die.name : "");
+		strbuf_addstr(to, die.name ? die.name : "");
+		strbuf_addstr(to, "::");
 	}
 }
 

@@ -17,7 +17,7 @@ enum index_table {
 	INDEX_NAMES,	 /* hash of a type's name -> offset of its definition */
 	INDEX_FUNCTIONS, /* va -> offset of a function with type arguments */
 	INDEX_VTABLES,	 /* va -> offset of the table's type */
-	INDEX_BODIES,	 /* hash of a coroutine's name -> va of its code */
+	INDEX_BODIES,	 /* hash of a coroutine's name -> offset of a function that is its code */
 	INDEX_FUTURES,	 /* hash of the name of a type that has a poll of its own */
 	INDEX_SPACES,	 /* offset of a namespace -> its end, and the number of the one around it */
 	NR_INDEX_TABLES
@@ -35,9 +35,12 @@ struct layout_index {
 
 void layout_index_build(struct layout_index *x, struct dwarf *d);
 void layout_index_release(struct layout_index *x);
-/* The first of that key, NULL when there is none; those behind it may have the same. */
+/* The first of that key, NULL when there is none. */
 const struct index_entry *layout_index_find(const struct layout_index *x, enum index_table table,
 					    uint64_t key);
+/* The next of the same key, NULL when there is none. */
+const struct index_entry *layout_index_next(const struct layout_index *x, enum index_table table,
+					    const struct index_entry *e);
 /* Appends "a::b::", the namespaces around a DIE. */
 void layout_index_add_path(const struct layout_index *x, struct dwarf *d, uint64_t off,
 			   struct strbuf *to);

@@ -6,6 +6,7 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "symbol/demangle.h"
 #include "symbol/layout_types.h"
 
 #define TAG(t)	  (UINT64_C(1) << (t))
@@ -232,15 +233,72 @@ static void narrow(const struct parts *p, size_t i, struct layout_variant *v)
 	v->last_line = from <= to ? to : t->last_line;
 }
 
+/* What is told of a function by its DIE and by the one that has its name. */
+struct code {
+	const char *linkage_name;
+	uint64_t va;
+};
+
+/*
+ * Is the function at off the code of this coroutine? Another release of its crate has one of the
+ * same name, but hardly at the same line of the same file.
+ */
+static bool read_code(struct layouts *l, uint64_t off, const struct layout *t, struct code *code)
+{
+	*code = (struct code){ 0 };
+	for (unsigned hops = 0; hops < 4; hops++) {
+		struct raw_cursor c;
+		struct raw_die die;
+
+		if (!dwarf_cursor(l->d, off, &c) ||
+		    raw_next(&c, TAG(DW_TAG_subprogram), &die) != 1 || die.tag != DW_TAG_subprogram)
+			return false;
+		if (die.has_low_pc && !code->va)
+			code->va = die.low_pc;
+		if (die.linkage_name)
+			code->linkage_name = die.linkage_name;
+		if (die.name)
+			return die.decl_line == t->first_line &&
+			       strcmp(layouts_file(l, c.unit, die.decl_file), t->file) == 0;
+		if (!die.has_origin)
+			return false;
+		off = die.origin_off;
+	}
+	return false;
+}
+
+/* Its name for people, and where its code begins. */
+static void read_function(struct layouts *l, struct type *type)
+{
+	struct layout *t = &type->layout;
+	const char *linkage_name = NULL;
+	char *path, *name;
+
+	for (const struct index_entry *e =
+		     layout_index_find(&l->index, INDEX_BODIES, type->name_hash);
+	     e; e = layout_index_next(&l->index, INDEX_BODIES, e)) {
+		struct code code;
+
+		if (!read_code(l, e->value, t, &code))
+			continue;
+		if (code.linkage_name && !linkage_name)
+			linkage_name = code.linkage_name;
+		if (code.va && (!t->body_va || code.va < t->body_va))
+			t->body_va = code.va;
+	}
+	path = linkage_name ? name_impl(t->name, linkage_name) : xstrdup(t->name);
+	name = readable_type(path, strlen(path), false);
+	free(path);
+	vec_push(&l->strings, name);
+	t->function = name;
+}
+
 static void read_coroutine(struct parts *p)
 {
 	struct layout *t = &p->type->layout;
 	size_t first = find_variant(p, "Unresumed"), last = find_variant(p, "Returned");
-	const struct index_entry *body =
-		layout_index_find(&p->l->index, INDEX_BODIES, p->type->name_hash);
 
 	t->kind = LAYOUT_COROUTINE;
-	t->body_va = body ? body->value : 0;
 	if (first < p->places.nr) {
 		t->file = p->places.v[first].file;
 		t->first_line = p->places.v[first].line;
@@ -261,6 +319,7 @@ static void read_coroutine(struct parts *p)
 		    !is_in_body(t, &p->places.v[i]))
 			narrow(p, i, v);
 	}
+	read_function(p->l, p->type);
 }
 
 static void read_array(struct layouts *l, struct layout *t, const struct raw_die *array,
