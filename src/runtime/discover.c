@@ -43,7 +43,7 @@ static int files_open(struct files *fs, const char *path, const char *shown, str
 	if (!fs->img)
 		return -1;
 	if (!image_section(fs->img, ".debug_info"))
-		fs->debug_path = debug_file_find(fs->img, path);
+		fs->debug_path = debug_file_find(fs->img, path, NULL);
 	if (fs->debug_path)
 		fs->debug = image_open(fs->debug_path, NULL, NULL);
 	return 0;

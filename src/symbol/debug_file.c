@@ -26,7 +26,7 @@ static bool belongs(const struct image *img, const char *candidate, const uint32
 	return ok;
 }
 
-static char *by_build_id(const struct image *img)
+static char *by_build_id(const struct image *img, bool *is_other)
 {
 	char *path;
 
@@ -34,8 +34,11 @@ static char *by_build_id(const struct image *img)
 		return NULL;
 	path = xasprintf("%s/.build-id/%.2s/%s.debug", DEBUG_ROOT, img->build_id,
 			 img->build_id + 2);
-	if (access(path, R_OK) == 0 && belongs(img, path, NULL))
-		return path;
+	if (access(path, R_OK) == 0) {
+		if (belongs(img, path, NULL))
+			return path;
+		*is_other = true;
+	}
 	free(path);
 	return NULL;
 }
@@ -58,7 +61,7 @@ static char *folder_of(const char *path)
 	return xstrdup(real);
 }
 
-static char *by_link(const struct image *img, const char *path)
+static char *by_link(const struct image *img, const char *path, bool *is_other)
 {
 	static const char *const forms[] = { "%s/%s", "%s/.debug/%s", DEBUG_ROOT "%s/%s" };
 	const struct image_section *s = image_section(img, ".gnu_debuglink");
@@ -79,16 +82,25 @@ static char *by_link(const struct image *img, const char *path)
 		char candidate[2 * PATH_MAX];
 
 		snprintf(candidate, sizeof(candidate), forms[i], folder, name);
-		if (access(candidate, R_OK) == 0 && belongs(img, candidate, &crc))
+		if (access(candidate, R_OK) != 0)
+			continue;
+		if (belongs(img, candidate, &crc))
 			found = xstrdup(candidate);
+		else
+			*is_other = true;
 	}
 	free(folder);
 	return found;
 }
 
-char *debug_file_find(const struct image *img, const char *path)
+char *debug_file_find(const struct image *img, const char *path, bool *is_other)
 {
-	char *found = by_build_id(img);
+	bool other = false;
+	char *found = by_build_id(img, &other);
 
-	return found ? found : by_link(img, path);
+	if (!found)
+		found = by_link(img, path, &other);
+	if (is_other)
+		*is_other = other && !found;
+	return found;
 }

@@ -19,15 +19,19 @@
 #define MAX_NESTING 64 /* of arrays */
 #define CACHE_BYTES (UINT64_C(64) << 20)
 
-static const char no_info[] =
-	"it has no debug info; build it with debug = 2 in the profile of Cargo.toml, or with "
-	"CARGO_PROFILE_RELEASE_DEBUG=2";
+#define REMEDY                                                                      \
+	"; build it with debug = 2 in the profile of Cargo.toml, or with environment " \
+	"variable CARGO_PROFILE_RELEASE_DEBUG=2"
+
+static const char no_elf[] = "it cannot be read as an ELF file of this machine";
+static const char no_info[] = "it has no debug info" REMEDY;
 static const char no_types[] =
-	"its debug info has no types; build it with debug = 2 in the profile of Cargo.toml, or with "
-	"CARGO_PROFILE_RELEASE_DEBUG=2";
+	"its debug info has functions and lines, but no types (debug = 1 or less)" REMEDY;
+static const char other_build[] =
+	"its separate debug file belongs to another build; take the one that was made with it";
 static const char split[] =
-	"its debug info is split off into .dwo or .dwp files; build it with split-debuginfo = \"off\" "
-	"in the profile of Cargo.toml";
+	"its debug info is split off into .dwo or .dwp files; build it with split-debuginfo = "
+	"\"off\" in the profile of Cargo.toml";
 
 static const struct layout nothing = { .name = "", .target = LAYOUT_NONE };
 
@@ -341,34 +345,54 @@ static void read_index(struct layouts *l, const char *cache_dir, char *key)
 	free(key);
 }
 
+/* What is missing, "" when nothing is. */
+static const char *missing(const struct layout_index *x)
+{
+	if (x->is_split)
+		return split;
+	return x->tables[INDEX_NAMES].nr ? "" : no_types;
+}
+
+/* debug: the separate file, NULL when img has debug info itself. */
+static struct layouts *open_info(const struct image *img, const struct image *debug,
+				 const char *path, const char *cache_dir, const char **why)
+{
+	struct layouts *l;
+	struct dwarf *d = dwarf_open(path, why);
+
+	if (!d) {
+		if (!**why)
+			*why = no_info;
+		return NULL;
+	}
+	l = xcalloc(1, sizeof(*l));
+	l->d = d;
+	read_index(l, cache_dir, cache_key(img, debug));
+	*why = missing(&l->index);
+	if (l->index.tables[INDEX_NAMES].nr)
+		return l;
+	layouts_close(l);
+	return NULL;
+}
+
 struct layouts *layouts_open(const char *path, const char *cache_dir, const char **why)
 {
 	struct image *img = image_open(path, NULL, NULL), *debug = NULL;
 	struct layouts *l = NULL;
 	char *debug_path = NULL;
-	struct dwarf *d;
+	bool is_other = false;
 
-	*why = no_info;
-	if (img && !image_section(img, ".debug_info")) {
-		debug_path = debug_file_find(img, path);
+	*why = no_elf;
+	if (!img)
+		return NULL;
+	if (!image_section(img, ".debug_info")) {
+		debug_path = debug_file_find(img, path, &is_other);
 		debug = debug_path ? image_open(debug_path, NULL, NULL) : NULL;
 	}
-	d = img ? dwarf_open(debug_path ? debug_path : path, why) : NULL;
-	if (d) {
-		l = xcalloc(1, sizeof(*l));
-		l->d = d;
-		read_index(l, cache_dir, cache_key(img, debug));
-		if (l->index.is_split)
-			*why = split;
-		else if (!l->index.tables[INDEX_NAMES].nr)
-			*why = no_types;
-		if (!l->index.tables[INDEX_NAMES].nr) {
-			layouts_close(l);
-			l = NULL;
-		}
-	} else if (!**why) {
-		*why = no_info;
-	}
+	if (is_other)
+		*why = other_build;
+	else
+		l = open_info(img, debug, debug ? debug_path : path, cache_dir, why);
 	image_close(debug);
 	image_close(img);
 	free(debug_path);

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# usage: layouts.sh TEST_LAYOUT SOURCES MODE RUSTC_OPTIONS...
+# Builds fake/layouts.rs in one way, lets it print its truth, and checks what its debug info is read as.
+set -eu
+test=$1 src=$2 mode=$3
+shift 3
+if ! command -v rustc >/dev/null; then
+	echo "skipped: there is no rustc to build the program with"
+	exit 77
+fi
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cp "$src/layouts.rs" "$dir"
+build()
+{
+	(cd "$dir" && rustc --edition 2021 --crate-name layouts -o "$dir/app" "$@" "$dir/layouts.rs")
+}
+separate()
+{
+	objcopy --only-keep-debug "$dir/app" "$dir/app.debug"
+	strip "$dir/app"
+	objcopy --add-gnu-debuglink="$dir/app.debug" "$dir/app"
+}
+build "$@"
+"$dir/app" >"$dir/truth"
+case $mode in
+full | why-*) ;;
+zlib | zstd) objcopy --compress-debug-sections=$mode "$dir/app" ;;
+link) separate ;;
+other-build) # the debug file was made of another build since
+	separate
+	cp "$dir/app" "$dir/old"
+	echo '#[used] static OTHER: u8 = 7;' >>"$dir/layouts.rs"
+	build "$@"
+	objcopy --only-keep-debug "$dir/app" "$dir/app.debug"
+	mv "$dir/old" "$dir/app" ;;
+stripped) strip "$dir/app" ;;
+no-elf) echo "no program" >"$dir/app" ;;
+missing) rm "$dir/app" ;;
+esac
+case $mode in
+full | zlib | zstd | link) "$test" "$dir/app" "$dir/truth" "$dir/cache" ;;
+*) "$test" --why "$dir/app" "$mode" ;;
+esac
