@@ -10,8 +10,8 @@
 
 /*
  * The path of the separate debug file that belongs to img (by build-id, else by debug link with its
- * checksum), NULL when there is none. The caller frees it. *is_other (may be NULL): there is one, but
- * it belongs to another build.
+ * checksum), NULL when there is none. The caller frees it. *is_other (may be NULL): there is one,
+ * but it belongs to another build.
  */
 char *debug_file_find(const struct image *img, const char *path, bool *is_other);
 

@@ -15,11 +15,12 @@
 #include "symbol/layout_types.h"
 
 #define TAG(t)	    (UINT64_C(1) << (t))
-#define MAX_HOPS    16 /* from a type to what it is another word for */
-#define MAX_NESTING 64 /* of arrays */
+#define MAX_HOPS    16	 /* from a type to what it is another word for */
+#define MAX_NESTING 64	 /* of arrays */
+#define FILE_BYTES  1024 /* what looking up a file name costs */
 #define CACHE_BYTES (UINT64_C(64) << 20)
 
-#define REMEDY                                                                      \
+#define REMEDY                                                                         \
 	"; build it with debug = 2 in the profile of Cargo.toml, or with environment " \
 	"variable CARGO_PROFILE_RELEASE_DEBUG=2"
 
@@ -41,13 +42,22 @@ static const uint64_t type_tags = TAG(DW_TAG_structure_type) | TAG(DW_TAG_union_
 				  TAG(DW_TAG_typedef) | TAG(DW_TAG_const_type) |
 				  TAG(DW_TAG_volatile_type) | TAG(DW_TAG_subroutine_type);
 
+bool layouts_spend(struct layouts *l, uint64_t bytes)
+{
+	if (l->budget)
+		l->d->raw.nr_broken += bytes >= l->budget;
+	l->budget -= MIN(bytes, l->budget);
+	return l->budget > 0;
+}
+
 const char *layouts_file(struct layouts *l, struct raw_unit *u, uint64_t index)
 {
 	bool was_there;
 	uint64_t *number = map_put(&l->files, map_hash(u->off) ^ index, &was_there);
 
 	if (!was_there) {
-		const char *name = dwarf_file_name(l->d, u, index);
+		const char *name =
+			layouts_spend(l, FILE_BYTES) ? dwarf_file_name(l->d, u, index) : NULL;
 
 		*number = l->file_names.nr;
 		vec_push(&l->file_names, name ? name : "");
@@ -97,7 +107,8 @@ static char *name_of(struct layouts *l, const struct raw_die *die, unsigned nest
 	struct strbuf name = STRBUF_INIT;
 
 	layout_index_add_path(&l->index, l->d, die->off, &name);
-	strbuf_addstr(&name, die->name ? die->name : "");
+	if (layouts_spend(l, die->name ? strlen(die->name) : 0))
+		strbuf_addstr(&name, die->name ? die->name : "");
 	return strbuf_take(&name);
 }
 
@@ -148,8 +159,10 @@ static uint32_t intern_type(struct layouts *l, char *name, uint64_t off, const s
 {
 	uint64_t key = hash_of(name) ^ map_hash(die->tag ^ die->byte_size << 8);
 
-	if (die->has_children)
-		key ^= layout_shape(c);
+	if (die->has_children && layouts_spend(l, 1)) {
+		key ^= layout_shape(&c);
+		layouts_spend(l, c.off - off);
+	}
 	if (!*name)
 		return new_type(l, name, off, die);
 	for (;; key++) {
@@ -199,9 +212,12 @@ const struct layout *layouts_get(struct layouts *l, uint32_t type)
 	if (type >= l->types.nr)
 		return &nothing;
 	t = l->types.v[type];
-	if (!t->is_resolved) {
+	if (!t->is_resolved && l->nesting < MAX_NESTING) {
 		t->is_resolved = true; /* first: a type may be asked for from inside of itself */
-		layout_read(l, t);
+		l->nesting++;
+		if (layouts_spend(l, 1))
+			layout_read(l, t);
+		l->nesting--;
 		t->layout.is_future = t->layout.kind == LAYOUT_COROUTINE ||
 				      layout_index_find(&l->index, INDEX_FUTURES, t->name_hash);
 	}
@@ -367,6 +383,7 @@ static struct layouts *open_info(const struct image *img, const struct image *de
 	}
 	l = xcalloc(1, sizeof(*l));
 	l->d = d;
+	l->budget = layout_budget(d);
 	read_index(l, cache_dir, cache_key(img, debug));
 	*why = missing(&l->index);
 	if (l->index.tables[INDEX_NAMES].nr)

@@ -41,6 +41,7 @@ struct worker {
 	VEC(struct copy) copies;
 	VEC(uint64_t) polls; /* the type of what a function called poll takes */
 	uint64_t nr_broken;
+	uint64_t budget; /* bytes of names that may still be read */
 	bool is_split;
 };
 
@@ -52,6 +53,21 @@ struct walk {
 	uint32_t space_at[MAX_DEPTH]; /* the innermost of them, NO_PARENT: none */
 };
 
+/* Names that are long and shared by many, which only a joker writes, are cut when it is enough. */
+static size_t name_len(struct walk *w, const char *name)
+{
+	size_t len = strnlen(name, w->to->budget);
+
+	w->to->budget -= len;
+	return len;
+}
+
+/* Of a name with the namespaces around it. */
+static uint64_t hash_name(struct walk *w, const char *name)
+{
+	return layout_hash(w->hash_at[w->depth], name, name_len(w, name));
+}
+
 static void on_type(struct walk *w, const struct raw_die *die)
 {
 	bool was_there;
@@ -59,8 +75,7 @@ static void on_type(struct walk *w, const struct raw_die *die)
 
 	if (!die->name || !die->has_byte_size || die->is_declaration || die->name[0] == '<')
 		return;
-	off = map_put(&w->to->definitions,
-		      layout_hash(w->hash_at[w->depth], die->name, strlen(die->name)), &was_there);
+	off = map_put(&w->to->definitions, hash_name(w, die->name), &was_there);
 	if (!was_there || die->off < *off)
 		*off = die->off;
 }
@@ -82,7 +97,7 @@ static void on_body(struct walk *w, const struct raw_die *die)
 		return;
 	hash = layout_hash(hash, die->name, mark - die->name);
 	hash = layout_hash(hash, "_env", 4);
-	hash = layout_hash(hash, mark, strlen(mark));
+	hash = layout_hash(hash, mark, name_len(w, mark));
 	vec_push(&w->to->bodies, (struct coded){ die->off, hash });
 }
 
@@ -134,8 +149,7 @@ static void on_subprogram(struct walk *w, const struct raw_die *die)
 
 static void enter_space(struct walk *w, const struct raw_die *die)
 {
-	const char *name = die->name ? die->name : "";
-	uint64_t hash = layout_hash(w->hash_at[w->depth], name, strlen(name));
+	uint64_t hash = hash_name(w, die->name ? die->name : "");
 	uint32_t around = w->space_at[w->depth];
 	uint64_t parent_off = around == NO_PARENT ? 0 : w->to->tables[INDEX_SPACES].v[around].key;
 
@@ -344,8 +358,10 @@ void layout_index_build(struct layout_index *x, struct dwarf *d)
 	for (size_t i = 0; i < nr_units; i++)
 		deal.units[i] = &d->raw.units[i];
 	qsort(deal.units, nr_units, sizeof(*deal.units), by_size);
-	for (size_t i = 0; i < MAX_THREADS; i++)
+	for (size_t i = 0; i < MAX_THREADS; i++) {
 		workers[i].deal = &deal;
+		workers[i].budget = layout_budget(d);
+	}
 	while (nr < MAX_THREADS && (long)nr < nr_cpus && nr < nr_units &&
 	       pthread_create(&threads[nr], NULL, work, &workers[nr]) == 0)
 		nr++;

@@ -49,6 +49,15 @@ void layout_index_add_path(const struct layout_index *x, struct dwarf *d, uint64
 void layout_index_encode(const struct layout_index *x, struct strbuf *to);
 bool layout_index_decode(struct layout_index *x, const void *data, size_t len);
 
+/*
+ * How many bytes may be looked at: what compilers write is read two or three times, what is made to
+ * be read for ever is not.
+ */
+static inline uint64_t layout_budget(const struct dwarf *d)
+{
+	return 16 * (d->raw.sections[RAW_INFO].size_bytes + (UINT64_C(1) << 20));
+}
+
 #define LAYOUT_HASH_START UINT64_C(0xcbf29ce484222325)
 
 /* Of a string in pieces: the hash of what is before it goes in. */

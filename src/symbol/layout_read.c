@@ -9,8 +9,7 @@
 #include "symbol/demangle.h"
 #include "symbol/layout_types.h"
 
-#define TAG(t)	  (UINT64_C(1) << (t))
-#define MAX_PARTS (1 << 20) /* members, variants and so on of one type */
+#define TAG(t) (UINT64_C(1) << (t))
 
 static const uint64_t part_tags = TAG(DW_TAG_member) | TAG(DW_TAG_variant_part) |
 				  TAG(DW_TAG_variant) | TAG(DW_TAG_enumerator) |
@@ -69,7 +68,8 @@ static void read_variant_type(struct parts *p, const struct raw_die *member,
 	struct raw_cursor c;
 	struct raw_die die, child;
 
-	if (!member->has_type || !dwarf_cursor(p->l->d, member->type_off, &c) ||
+	if (!member->has_type || !layouts_spend(p->l, 1) ||
+	    !dwarf_cursor(p->l->d, member->type_off, &c) ||
 	    raw_next(&c, TAG(DW_TAG_structure_type), &die) != 1)
 		return;
 	if (die.tag != DW_TAG_structure_type) {
@@ -79,6 +79,7 @@ static void read_variant_type(struct parts *p, const struct raw_die *member,
 		while (die.has_children && next_child(&c, 0, &child))
 			if (child.tag == DW_TAG_member)
 				add_member(p->l, &members, &child, member->member_off);
+		layouts_spend(p->l, c.off - member->type_off);
 	}
 	v->members = members.list.v;
 	v->nr_members = members.list.nr;
@@ -363,6 +364,7 @@ static void read_parts(struct parts *p, const struct raw_die *die)
 	cut_values(t, p->variants.v, p->variants.nr);
 	if (p->is_coroutine)
 		read_coroutine(p);
+	layouts_spend(p->l, p->c.off - p->type->off);
 	t->members = p->members.list.v;
 	t->nr_members = p->members.list.nr;
 	t->variants = p->variants.v;
@@ -406,15 +408,15 @@ void layout_read(struct layouts *l, struct type *type)
 	}
 }
 
-uint64_t layout_shape(struct raw_cursor c)
+uint64_t layout_shape(struct raw_cursor *c)
 {
 	uint64_t shape = LAYOUT_HASH_START;
 	unsigned depth = 1;
 	struct raw_die die;
 	int what;
 
-	for (unsigned i = 0; i < MAX_PARTS && depth; i++) {
-		what = raw_next(&c, part_tags, &die);
+	while (depth) {
+		what = raw_next(c, part_tags, &die);
 		if (what == 0)
 			break;
 		if (what == 2) {
@@ -422,7 +424,7 @@ uint64_t layout_shape(struct raw_cursor c)
 			continue;
 		}
 		if (die.tag == DW_TAG_subprogram && die.has_children) {
-			raw_skip_children(&c); /* methods: each unit has those that it calls */
+			raw_skip_children(c); /* methods: each unit has those that it calls */
 			continue;
 		}
 		depth += die.has_children;

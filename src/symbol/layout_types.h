@@ -23,9 +23,12 @@ struct layouts {
 	struct map files;   /* hash of unit and file number -> number in file_names */
 	VEC(const char *) file_names;
 	VEC(char *) strings;
-	char *cache_dir, *cache_key; /* NULL: not kept, or already */
+	unsigned nesting; /* of types that are being read */
+	uint64_t budget;  /* bytes of debug info that may still be looked at */
 };
 
+/* False: there is nothing left to spend. */
+bool layouts_spend(struct layouts *l, uint64_t bytes);
 /* The number of the type at an offset; LAYOUT_NONE when there is none. */
 uint32_t layouts_number(struct layouts *l, uint64_t off);
 const char *layouts_file(struct layouts *l, struct raw_unit *u, uint64_t index); /* "" : unknown */
@@ -33,7 +36,7 @@ const char *layouts_file(struct layouts *l, struct raw_unit *u, uint64_t index);
 /* layout_read.c: fills in what is below the name of a type. */
 void layout_read(struct layouts *l, struct type *t);
 /* Mixes what the members, variants and values of the type at the cursor are called and where they
- * lie; not of which types they are. The cursor stands behind its DIE. */
-uint64_t layout_shape(struct raw_cursor c);
+ * lie; not of which types they are. The cursor stands behind its DIE, and afterwards behind all. */
+uint64_t layout_shape(struct raw_cursor *c);
 
 #endif

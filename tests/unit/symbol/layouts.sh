@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # usage: layouts.sh TEST_LAYOUT SOURCES MODE RUSTC_OPTIONS...
-# Builds fake/layouts.rs in one way, lets it print its truth, and checks what its debug info is read as.
+# Builds fake/layouts.rs in one way, lets it print its truth, and checks what its debug info is read as. With mode damage
+# the test is damage_layout.
 set -eu
 test=$1 src=$2 mode=$3
 shift 3
@@ -25,7 +26,7 @@ separate()
 build "$@"
 "$dir/app" >"$dir/truth"
 case $mode in
-full | why-*) ;;
+full | damage | why-*) ;;
 zlib | zstd) objcopy --compress-debug-sections=$mode "$dir/app" ;;
 link) separate ;;
 other-build) # the debug file was made of another build since
@@ -40,6 +41,7 @@ no-elf) echo "no program" >"$dir/app" ;;
 missing) rm "$dir/app" ;;
 esac
 case $mode in
+damage) "$test" 5 "$dir/app" ;;
 full | zlib | zstd | link) "$test" "$dir/app" "$dir/truth" "$dir/cache" ;;
 *) "$test" --why "$dir/app" "$mode" ;;
 esac

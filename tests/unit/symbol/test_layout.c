@@ -18,8 +18,8 @@
 
 static const char letters[] = "SMVBANTCF";
 static const char *const kinds[] = {
-	[LAYOUT_OPAQUE] = "opaque", [LAYOUT_NUMBER] = "number", [LAYOUT_POINTER] = "pointer",
-	[LAYOUT_ARRAY] = "array",   [LAYOUT_STRUCT] = "struct", [LAYOUT_ENUM] = "enum",
+	[LAYOUT_OPAQUE] = "opaque",	  [LAYOUT_NUMBER] = "number", [LAYOUT_POINTER] = "pointer",
+	[LAYOUT_ARRAY] = "array",	  [LAYOUT_STRUCT] = "struct", [LAYOUT_ENUM] = "enum",
 	[LAYOUT_COROUTINE] = "coroutine",
 };
 
@@ -103,9 +103,9 @@ static void check_inside(struct layouts *l, const struct layout *t)
 		const char *name;
 		enum layout_number number;
 		uint64_t bytes;
-	} numbers[] = { { "u8", LAYOUT_UNSIGNED, 1 }, { "u16", LAYOUT_UNSIGNED, 2 },
-			{ "i64", LAYOUT_SIGNED, 8 },  { "char", LAYOUT_CHAR, 4 },
-			{ "bool", LAYOUT_BOOL, 1 },   { "f32", LAYOUT_FLOAT, 4 },
+	} numbers[] = { { "u8", LAYOUT_UNSIGNED, 1 },	{ "u16", LAYOUT_UNSIGNED, 2 },
+			{ "i64", LAYOUT_SIGNED, 8 },	{ "char", LAYOUT_CHAR, 4 },
+			{ "bool", LAYOUT_BOOL, 1 },	{ "f32", LAYOUT_FLOAT, 4 },
 			{ "u128", LAYOUT_UNSIGNED, 16 } };
 	const struct layout *target = layouts_get(l, t->target);
 
@@ -113,8 +113,8 @@ static void check_inside(struct layouts *l, const struct layout *t)
 		check_num(t->size_bytes, 8);
 		check_num(strstr(t->name, target->name) && *target->name, true);
 	} else if (t->kind == LAYOUT_ARRAY) {
-		char *name = xasprintf("[%s; %llu]", target->name,
-				       (unsigned long long)t->nr_elements);
+		char *name =
+			xasprintf("[%s; %llu]", target->name, (unsigned long long)t->nr_elements);
 
 		check_str(name, t->name);
 		check_num(t->size_bytes, target->size_bytes * t->nr_elements);
@@ -152,8 +152,8 @@ static void check_awaitee(struct layouts *l, const struct layout_variant *v)
 	check_num(t->is_future, true);
 	if (t->kind != LAYOUT_COROUTINE)
 		return;
-	inner = layout_variant(t, number_at(v->members[v->awaitee].off + t->discr_off,
-					    t->discr_bytes));
+	inner = layout_variant(
+		t, number_at(v->members[v->awaitee].off + t->discr_off, t->discr_bytes));
 	check_num(inner && str_has_prefix(inner->name, "Suspend"), true);
 }
 
@@ -327,9 +327,12 @@ static void check_why(const char *path, const char *mode)
 	static const struct {
 		const char *mode, *word;
 	} words[] = {
-		{ "why-none", "no debug info" },   { "why-lines", "no types" },
-		{ "why-split", "split-debuginfo" }, { "other-build", "another build" },
-		{ "stripped", "no debug info" },   { "no-elf", "ELF" },
+		{ "why-none", "no debug info" },
+		{ "why-lines", "no types" },
+		{ "why-split", "split-debuginfo" },
+		{ "other-build", "another build" },
+		{ "stripped", "no debug info" },
+		{ "no-elf", "ELF" },
 		{ "missing", "ELF" },
 	};
 	const char *why = NULL;
