@@ -210,6 +210,20 @@ static bool is_in_body(const struct layout *t, const struct place *at)
 }
 
 /*
+ * A body that a macro wrote, such as that of #[tokio::main], has the line of the macro, but its await
+ * points have theirs: below, as a macro must be written before it is used.
+ */
+static uint32_t last_line(const struct parts *p, uint32_t first)
+{
+	uint32_t last = first;
+
+	for (size_t i = 0; i < p->places.nr; i++)
+		if (strcmp(p->places.v[i].file, p->type->layout.file) == 0)
+			last = MAX(last, p->places.v[i].line);
+	return last;
+}
+
+/*
  * An await that a macro wrote has the line of that macro. Await points are in the order of the
  * source, so it is between the nearest two that are in the body itself.
  */
@@ -304,7 +318,8 @@ static void read_coroutine(struct parts *p)
 		t->file = p->places.v[first].file;
 		t->first_line = p->places.v[first].line;
 		t->last_line = last < p->places.nr ? p->places.v[last].line : 0;
-		t->last_line = MAX(t->first_line, t->last_line);
+		if (t->last_line <= t->first_line)
+			t->last_line = last_line(p, t->first_line);
 	}
 	for (size_t i = 0; i < p->variants.nr; i++) {
 		struct layout_variant *v = &p->variants.v[i];

@@ -152,6 +152,18 @@ async fn all_macro(n: u64) {
     wait_inside!(wait(n));
 }
 
+macro_rules! body { ($($code:tt)*) => { async move { $($code)* } } }
+
+/// Written by a macro as a whole, as `#[tokio::main]` does.
+const WHOLE: u32 = line!() + 1;
+fn whole() -> impl Future<Output = u64> {
+    body! {
+        let a = leaf(1).await;
+        wait_inside!(leaf(a));
+        leaf(a).await
+    }
+}
+
 async fn generic<T: Clone>(x: T, n: u64) -> T {
     leaf(n).await;
     x.clone()
@@ -321,6 +333,12 @@ fn coroutines() {
     let name = "layouts::all_macro::{async_fn_env#0}";
     coroutine(name, all_macro(1), &[("Suspend0", 1, "", 0)]);
     at(name, "Suspend0", ALL_MACRO, ALL_MACRO + 2, "layouts::Wait");
+
+    let name = "layouts::whole::{async_block_env#0}";
+    coroutine(name, whole(), &[("Suspend0", 1, "", 0), ("Suspend1", 1, "a", 2), ("Suspend2", 1, "", 0)]);
+    at(name, "Suspend0", WHOLE + 2, 0, "layouts::leaf::{async_fn_env#0}");
+    at(name, "Suspend1", WHOLE + 2, WHOLE + 4, "layouts::leaf::{async_fn_env#0}");
+    at(name, "Suspend2", WHOLE + 4, 0, "layouts::leaf::{async_fn_env#0}");
 
     let name = "layouts::generic::{async_fn_env#0}<u32>";
     coroutine(name, generic(9u32, 1), &[("Unresumed", 0, "x", 9), ("Suspend0", 1, "", 0)]);
