@@ -19,6 +19,7 @@ class Tools:
         self.paths = {}
         self.find("futrace", os.path.join(build, "futrace"), "not built: run make first")
         self.find("reader", os.path.join(build, "bench", "reader"), "bench/reader.c is not built")
+        self.find("layouts", os.path.join(build, "bench", "layouts"), "bench/layouts.c is not built")
         for peer in ("bpftrace", "uftrace"):
             self.find(peer, shutil.which(peer), "not installed: see bench/setup")
 
@@ -38,24 +39,27 @@ class Tools:
         """What these sections need; None: all."""
         stable = os.path.join(self.target, "stable")
         unstable = os.path.join(self.target, "unstable")
-        wanted = set(only or ("storm", "startup"))
+        wanted = set(only or ("storm", "startup", "layouts"))
         self.cargo("plain", stable, "plain", "release")
         if wanted & {"storm", "async-task"}:
             self.cargo("smol", stable, "smol-variant", "release")
         if "startup" in wanted:
             self.cargo("big", stable, "big", "debug")
+        if "layouts" in wanted:
+            self.cargo("big-full", os.path.join(self.target, "full"), "big", "release",
+                       env={"CARGO_PROFILE_RELEASE_DEBUG": "2"})
         if wanted & {"storm", "spawn"}:
             self.cargo("dial9", unstable, "dial9-variant", "release", "--cfg tokio_unstable")
         self.barehook()
         if self.has("plain"):
             self.copy_for_uprobes()
 
-    def cargo(self, name, target, package, profile, flags=None):
+    def cargo(self, name, target, package, profile, flags=None, env=None):
         """One package alone, so that the features of another do not leak into it."""
         argv = ["cargo", "build", "--quiet", "--locked", "--package", package]
         if profile == "release":
             argv.append("--release")
-        env = dict(os.environ, CARGO_TARGET_DIR=target)
+        env = dict(os.environ, CARGO_TARGET_DIR=target, **(env or {}))
         env.pop("RUSTFLAGS", None)
         if flags:
             env["RUSTFLAGS"] = flags

@@ -210,8 +210,8 @@ static bool is_in_body(const struct layout *t, const struct place *at)
 }
 
 /*
- * A body that a macro wrote, such as that of #[tokio::main], has the line of the macro, but its await
- * points have theirs: below, as a macro must be written before it is used.
+ * A body that a macro wrote, such as that of #[tokio::main], has the line of the macro, but its
+ * await points have theirs: below, as a macro must be written before it is used.
  */
 static uint32_t last_line(const struct parts *p, uint32_t first)
 {
