@@ -158,11 +158,13 @@ static uint32_t intern_type(struct layouts *l, char *name, uint64_t off, const s
 			    struct raw_cursor c)
 {
 	uint64_t key = hash_of(name) ^ map_hash(die->tag ^ die->byte_size << 8);
+	uint64_t shape = LAYOUT_HASH_START;
 
 	if (die->has_children && layouts_spend(l, 1)) {
-		key ^= layout_shape(&c);
+		shape = layout_shape(&c);
 		layouts_spend(l, c.off - off);
 	}
+	key ^= map_hash(shape);
 	if (!*name)
 		return new_type(l, name, off, die);
 	for (;; key++) {

@@ -178,6 +178,43 @@ static void cut_values(struct layout *t, struct layout_variant *variants, size_t
 		variants[i].value &= mask;
 }
 
+/* `!`, Infallible, and what holds one of them: no value of it can be. */
+static bool can_be(struct layouts *l, uint32_t type, unsigned level)
+{
+	const struct layout *t = layouts_get(l, type);
+
+	if (strcmp(t->name, "!") == 0 || (t->kind == LAYOUT_ENUM && !t->nr_variants))
+		return false;
+	for (uint32_t i = 0; t->kind == LAYOUT_STRUCT && level && i < t->nr_members; i++)
+		if (!can_be(l, t->members[i].type, level - 1))
+			return false;
+	return true;
+}
+
+/*
+ * `Result<T, Infallible>` has two variants and nothing that tells them apart, as the second can
+ * never be: it is left out.
+ */
+static void drop_impossible(struct parts *p)
+{
+	size_t nr_kept = 0;
+
+	for (size_t i = 0; i < p->variants.nr; i++) {
+		struct layout_variant *v = &p->variants.v[i];
+		uint32_t m = 0;
+
+		while (m < v->nr_members && can_be(p->l, v->members[m].type, 4))
+			m++;
+		if (m < v->nr_members) {
+			free((void *)v->members);
+			continue;
+		}
+		p->places.v[nr_kept] = p->places.v[i];
+		p->variants.v[nr_kept++] = *v;
+	}
+	p->variants.nr = p->places.nr = nr_kept;
+}
+
 static size_t find_variant(const struct parts *p, const char *name)
 {
 	for (size_t i = 0; i < p->variants.nr; i++)
@@ -377,6 +414,8 @@ static void read_parts(struct parts *p, const struct raw_die *die)
 		read_structure(p);
 	p->l->d->raw.nr_broken += p->c.broken;
 	cut_values(t, p->variants.v, p->variants.nr);
+	if (die->tag != DW_TAG_enumeration_type && p->variants.nr > 1 && !t->discr_bytes)
+		drop_impossible(p);
 	if (p->is_coroutine)
 		read_coroutine(p);
 	layouts_spend(p->l, p->c.off - p->type->off);

@@ -3,6 +3,7 @@
 //! fields with tabs between them.
 #![allow(dead_code)]
 use std::any::type_name;
+use std::convert::Infallible;
 use std::future::Future;
 use std::hint::black_box;
 use std::mem::{offset_of, size_of, size_of_val};
@@ -83,6 +84,11 @@ enum Signed {
 enum Wide {
     Small = 3,
     Large = 40_000,
+}
+
+struct Never {
+    count: u8,
+    never: Infallible,
 }
 
 /// A future by hand, pending as often as it is told.
@@ -304,6 +310,11 @@ fn enums() {
     let name = "core::option::Option<alloc::string::String>"; // its niche is a capacity of 2^63
     value(name, black_box(&None::<String>), "None", "", 0);
     value(name, black_box(&Some(String::from("x"))), "Some", "", 0);
+    // Nothing tells these apart, as one of them cannot be.
+    let name = "core::result::Result<u32, core::convert::Infallible>";
+    value(name, black_box(&Ok::<u32, Infallible>(7)), "Ok", "__0", 7);
+    let name = "core::result::Result<layouts::Never, u32>";
+    value(name, black_box(&Err::<Never, u32>(8)), "Err", "__0", 8);
     value("core::option::Option<char>", black_box(&Some('a')), "Some", "__0", 'a' as u64);
     value("core::option::Option<char>", black_box(&None::<char>), "None", "", 0);
     value("core::option::Option<&u8>", black_box(&None::<&u8>), "None", "", 0);
