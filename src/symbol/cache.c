@@ -17,7 +17,7 @@
 
 #define MAGIC	 UINT64_C(0x3145484341435446) /* "FTCACHE1" */
 #define SUFFIX	 ".cache"
-#define MAX_FILE (16 << 20)
+#define MAX_FILE (48 << 20)
 
 struct header {
 	uint64_t magic, checksum; /* of everything behind the header */

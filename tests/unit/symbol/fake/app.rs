@@ -10,16 +10,7 @@ use tokio::runtime::task::raw::vtable;
 type Mt = Arc<multi_thread::handle::Handle>;
 type Ct = Arc<current_thread::Handle>;
 
-extern "C" {
-    static __ehdr_start: u8;
-}
-
-/// A PIE is linked at 0, so its header lies at the load base; other programs lie where they were linked.
-fn base() -> usize {
-    const ET_EXEC: u8 = 2;
-    let header = unsafe { &__ehdr_start as *const u8 };
-    if unsafe { *header.add(16) } == ET_EXEC { 0 } else { header as usize }
-}
+include!("base.rs");
 
 fn say(table: &'static tokio::runtime::task::raw::Vtable, rest: &str) {
     println!("{:x}\t{}", table.addr() - base(), rest);

@@ -11,16 +11,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake};
 
-extern "C" {
-    static __ehdr_start: u8;
-}
-
-/// A PIE is linked at 0, so its header lies at the load base; other programs lie where they were linked.
-fn base() -> usize {
-    const ET_EXEC: u8 = 2;
-    let header = unsafe { &__ehdr_start as *const u8 };
-    if unsafe { *header.add(16) } == ET_EXEC { 0 } else { header as usize }
-}
+include!("base.rs");
 
 fn hex<T: ?Sized>(x: &T) -> String {
     let p = black_box(x) as *const T as *const u8;
