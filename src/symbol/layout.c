@@ -430,6 +430,7 @@ void layouts_close(struct layouts *l)
 		free((void *)layout->variants);
 		free((void *)layout->members);
 		free((void *)layout->params);
+		free((void *)layout->bodies);
 		free((void *)layout->name);
 		free(*t);
 	}

@@ -80,7 +80,10 @@ struct layout {
 	const char *function;
 	const char *file;
 	uint32_t first_line, last_line; /* of its body */
-	uint64_t body_va; /* of its code, the first when there are several; 0: inlined everywhere */
+	/* where its code begins; several when optimisation made copies, none when all were inlined
+	 */
+	const uint64_t *bodies;
+	uint32_t nr_bodies;
 };
 
 struct layouts;

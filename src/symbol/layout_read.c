@@ -9,7 +9,9 @@
 #include "symbol/demangle.h"
 #include "symbol/layout_types.h"
 
-#define TAG(t) (UINT64_C(1) << (t))
+#define TAG(t)	   (UINT64_C(1) << (t))
+#define MAX_BODIES 256 /* copies of one coroutine's code */
+#define CODE_BYTES 64  /* of a function's DIE */
 
 static const uint64_t part_tags = TAG(DW_TAG_member) | TAG(DW_TAG_variant_part) |
 				  TAG(DW_TAG_variant) | TAG(DW_TAG_enumerator) |
@@ -302,7 +304,7 @@ static bool read_code(struct layouts *l, uint64_t off, const struct layout *t, s
 		struct raw_cursor c;
 		struct raw_die die;
 
-		if (!dwarf_cursor(l->d, off, &c) ||
+		if (!layouts_spend(l, CODE_BYTES) || !dwarf_cursor(l->d, off, &c) ||
 		    raw_next(&c, TAG(DW_TAG_subprogram), &die) != 1 || die.tag != DW_TAG_subprogram)
 			return false;
 		if (die.has_low_pc && !code->va)
@@ -319,11 +321,25 @@ static bool read_code(struct layouts *l, uint64_t off, const struct layout *t, s
 	return false;
 }
 
+struct vas {
+	VEC(uint64_t) list;
+};
+
+static void add_va(struct vas *to, uint64_t va)
+{
+	vec_each (have, &to->list)
+		if (*have == va)
+			return;
+	if (va && to->list.nr < MAX_BODIES)
+		vec_push(&to->list, va);
+}
+
 /* Its name for people, and where its code begins. */
 static void read_function(struct layouts *l, struct type *type)
 {
 	struct layout *t = &type->layout;
 	const char *linkage_name = NULL;
+	struct vas vas = { 0 };
 	char *path, *name;
 
 	for (const struct index_entry *e =
@@ -335,9 +351,10 @@ static void read_function(struct layouts *l, struct type *type)
 			continue;
 		if (code.linkage_name && !linkage_name)
 			linkage_name = code.linkage_name;
-		if (code.va && (!t->body_va || code.va < t->body_va))
-			t->body_va = code.va;
+		add_va(&vas, code.va);
 	}
+	t->bodies = vas.list.v;
+	t->nr_bodies = vas.list.nr;
 	path = linkage_name ? name_impl(t->name, linkage_name) : xstrdup(t->name);
 	name = readable_type(path, strlen(path), false);
 	free(path);

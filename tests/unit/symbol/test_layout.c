@@ -208,6 +208,15 @@ static void check_await(struct layouts *l, char **f)
 		check_str(layouts_get(l, v->members[v->awaitee].type)->name, f[5]);
 }
 
+static void check_code(const struct layout *t, uint64_t va)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < t->nr_bodies; i++)
+		found |= t->bodies[i] == va;
+	check_num(found, true);
+}
+
 static void check_line(struct layouts *l, char **f)
 {
 	switch (f[0][0]) {
@@ -234,7 +243,7 @@ static void check_line(struct layouts *l, char **f)
 			  f[2]);
 		break;
 	case 'C':
-		check_num(named(l, f[1])->body_va, strtoull(f[2], NULL, 16));
+		check_code(named(l, f[1]), strtoull(f[2], NULL, 16));
 		break;
 	case 'F':
 		check_str(layouts_get(l, layouts_of_function(l, strtoull(f[1], NULL, 16), f[2]))
