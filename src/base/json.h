@@ -9,11 +9,13 @@
 
 #include "base/strbuf.h"
 
+#define JSON_MAX_DEPTH 2560 /* await trees are deep, and each level is two */
+
 struct json {
 	struct strbuf *out;
 	unsigned depth;
-	bool first[32]; /* nothing written yet at this depth */
-	bool pretty;	/* one member of the outer two levels a line */
+	bool first[JSON_MAX_DEPTH]; /* nothing written yet at this depth */
+	bool pretty;		    /* one member of the outer two levels a line */
 };
 
 void json_init(struct json *j, struct strbuf *out);

@@ -15,6 +15,7 @@
 	COMMAND(dump) \
 	COMMAND(info) \
 	COMMAND(ps) \
+	COMMAND(tree) \
 	COMMAND(doctor) \
 	COMMAND(cargo) \
 	COMMAND(completion) \

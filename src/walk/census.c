@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/map.h"
-
 #define PIECE_BYTES  (UINT64_C(64) << 10)
 #define JOB_PIECES   16
 #define FILTER_BITS  (1u << 16)
@@ -24,7 +22,6 @@ struct range {
 
 struct scan {
 	struct census *c;
-	struct map by_addr; /* of tables: index */
 	uint64_t first_addr, span;
 	uint64_t filter[FILTER_BITS / 64];
 	VEC(struct range) pieces;
@@ -37,7 +34,7 @@ struct worker {
 	pthread_t thread;
 	uint8_t *buffer;
 	VEC(struct census_task) tasks;
-	uint64_t nr_over, nr_copies, scanned_bytes;
+	uint64_t nr_over, scanned_bytes;
 };
 
 /* A part of memory that was copied. */
@@ -86,10 +83,27 @@ static bool look_at(const struct census *c, const struct copied *copy, uint64_t 
 	return true;
 }
 
-bool census_look(const struct census *c, uint64_t addr, const struct census_table *t,
-		 unsigned table_word, struct task_look *look)
+bool census_find(const struct census *c, uint64_t addr, struct census_task *task)
 {
-	return look_at(c, NULL, addr, t, table_word, look) && look->state != TASK_OVER;
+	uint64_t header[HEADER_WORDS], *table;
+	struct task_look look;
+
+	if (addr % 8 || !memory_read(c->memory, addr, header, sizeof(header)))
+		return false;
+	for (unsigned i = 0; i < HEADER_WORDS; i++) {
+		table = map_get(&c->by_addr, header[i]);
+		if (!table || !look_at(c, NULL, addr, &c->tables.v[*table], i, &look))
+			continue;
+		*task = (struct census_task){
+			.addr = addr,
+			.id = look.id ? look.id : addr,
+			.table = *table,
+			.state = look.state,
+			.table_word = i,
+		};
+		return true;
+	}
+	return false;
 }
 
 /* A word that is the address of a table: is it a header's? */
@@ -131,7 +145,7 @@ static void scan_piece(struct worker *w, const struct copied *copy)
 		bit = filter_bit(word);
 		if (!(s->filter[bit / 64] & UINT64_C(1) << bit % 64))
 			continue;
-		table = map_get(&s->by_addr, word);
+		table = map_get(&s->c->by_addr, word);
 		if (table)
 			hit(w, copy, copy->addr + off, *table);
 	}
@@ -181,7 +195,6 @@ static void prepare(struct scan *s)
 	for (size_t i = 0; i < s->c->tables.nr; i++) {
 		uint64_t addr = s->c->tables.v[i].addr, bit = filter_bit(addr);
 
-		*map_put(&s->by_addr, addr, NULL) = i;
 		s->filter[bit / 64] |= UINT64_C(1) << bit % 64;
 		s->first_addr = MIN(s->first_addr, addr);
 		last = MAX(last, addr);
@@ -299,10 +312,12 @@ static void add_tables(struct census *c)
 
 void census_init(struct census *c, struct memory *m, const struct objects *o)
 {
-	struct scan s = { .c = c, .by_addr = MAP_INIT };
+	struct scan s = { .c = c };
 
 	*c = (struct census){ .memory = m, .objects = o };
 	add_tables(c);
+	for (size_t i = 0; i < c->tables.nr; i++)
+		*map_put(&c->by_addr, c->tables.v[i].addr, NULL) = i;
 	if (!c->tables.nr)
 		return;
 	prepare(&s);
@@ -310,12 +325,12 @@ void census_init(struct census *c, struct memory *m, const struct objects *o)
 	drop_copies(c);
 	if (c->tasks.nr)
 		qsort_r(c->tasks.v, c->tasks.nr, sizeof(*c->tasks.v), by_identity, c);
-	map_release(&s.by_addr);
 	vec_release(&s.pieces);
 }
 
 void census_release(struct census *c)
 {
+	map_release(&c->by_addr);
 	vec_release(&c->tables);
 	vec_release(&c->tasks);
 }

@@ -7,6 +7,7 @@
 #ifndef WALK_CENSUS_H
 #define WALK_CENSUS_H
 
+#include "base/map.h"
 #include "runtime/task.h"
 #include "walk/objects.h"
 
@@ -30,6 +31,7 @@ struct census {
 	struct memory *memory;
 	const struct objects *objects;
 	VEC(struct census_table) tables;
+	struct map by_addr;	       /* of tables: index */
 	VEC(struct census_task) tasks; /* by runtime and id; without the runtimes' own helpers */
 	uint64_t nr_over;	       /* tasks of which only the output is left */
 	uint64_t nr_copies;	       /* left behind on stacks */
@@ -38,8 +40,7 @@ struct census {
 
 void census_init(struct census *c, struct memory *m, const struct objects *o);
 void census_release(struct census *c);
-/* Reads the header at addr; false: there is no task of that table any more, or it is over. */
-bool census_look(const struct census *c, uint64_t addr, const struct census_table *t,
-		 unsigned table_word, struct task_look *look);
+/* Is there a task at this address, and be it over? Fills in all but may_be_copy. */
+bool census_find(const struct census *c, uint64_t addr, struct census_task *task);
 
 #endif

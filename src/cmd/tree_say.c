@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cmd/tree_say.h"
+
+#include <string.h>
+
+#include "base/format.h"
+#include "model/shorten.h"
+#include "symbol/demangle.h"
+
+void say_name(const struct tree_node *n, size_t width, struct strbuf *out)
+{
+	char *name = readable_type(n->type->name, strlen(n->type->name), false);
+
+	shorten_type(out, name, width);
+	free(name);
+}
+
+void say_place(const struct tree_node *n, size_t width, struct strbuf *out)
+{
+	if (!tree_has_place(n))
+		return;
+	shorten_place(out, n->variant->file, n->variant->line, width);
+	if (n->variant->last_line > n->variant->line)
+		strbuf_addf(out, "-%u", n->variant->last_line);
+}
+
+const char *say_state(const struct tree_node *n)
+{
+	static const char *const names[] = {
+		[TREE_WAITS] = "",
+		[TREE_NOT_STARTED] = "not started",
+		[TREE_DONE] = "done",
+		[TREE_PANICKED] = "panicked",
+		[TREE_DISABLED] = "disabled",
+	};
+
+	return names[n->state];
+}
+
+static void add_remaining(const struct say *s, uint64_t ns, struct strbuf *out)
+{
+	char span[FORMAT_SIZE];
+
+	if (!s->now_ns)
+		strbuf_addf(out, "until %llu.%09llu", (unsigned long long)(ns / 1000000000),
+			    (unsigned long long)(ns % 1000000000));
+	else if (ns > s->now_ns)
+		strbuf_addf(out, "%s left", format_span(ns - s->now_ns, span));
+	else
+		strbuf_addf(out, "due for %s", format_span(s->now_ns - ns, span));
+}
+
+/* "permits_free" -> "3 permits free" */
+static void add_number(const char *key, uint64_t number, struct strbuf *out)
+{
+	strbuf_addf(out, "%llu ", (unsigned long long)number);
+	for (; *key; key++)
+		strbuf_addch(out, *key == '_' ? ' ' : *key);
+}
+
+static void add_value(const struct say *s, const struct tree_value *v, struct strbuf *out)
+{
+	switch (v->field->unit) {
+	case LEAF_INSTANT:
+		return add_remaining(s, v->number, out);
+	case LEAF_ADDRESS:
+		return strbuf_addf(out, "0x%llx", (unsigned long long)v->number);
+	case LEAF_WORD:
+		return strbuf_addstr(out, v->field->words[v->number]);
+	case LEAF_TASK:
+		return strbuf_addf(out, v->number == v->task_addr ? "task 0x%llx" : "task %llu",
+				   (unsigned long long)v->number);
+	case LEAF_FD:
+	case LEAF_EPOLL:
+		return strbuf_addf(out, "fd %llu", (unsigned long long)v->number);
+	default:
+		return add_number(v->field->key, v->number, out);
+	}
+}
+
+void say_leaf(const struct say *s, const struct tree_node *n, struct strbuf *out)
+{
+	strbuf_addstr(out, n->leaf);
+	for (uint32_t i = 0; i < n->nr_values; i++) {
+		strbuf_addstr(out, i ? ", " : " ");
+		add_value(s, &s->tree->values.v[n->first_value + i], out);
+	}
+}
+
+void say_leaves(const struct say *s, uint32_t max, struct strbuf *out)
+{
+	uint32_t nr = 0, at;
+
+	for (; nr < max && (at = tree_leaf(s->tree, nr)) != TREE_NO_NODE; nr++) {
+		const struct tree_node *n = &s->tree->nodes.v[at];
+
+		strbuf_addstr(out, nr ? " | " : "");
+		if (strcmp(n->leaf, "other") == 0)
+			say_name(n, 40, out);
+		else
+			say_leaf(s, n, out);
+	}
+	if (nr == max && tree_leaf(s->tree, nr) != TREE_NO_NODE)
+		strbuf_addstr(out, " | ..");
+}
+
+/* ---- values of variables ---- */
+
+static int64_t sign_extend(uint64_t bits, uint64_t bytes)
+{
+	unsigned shift = bytes >= 8 ? 0 : 64 - 8 * bytes;
+
+	return (int64_t)(bits << shift) >> shift;
+}
+
+static double as_float(uint64_t bits, uint64_t bytes)
+{
+	double d;
+	float f;
+
+	memcpy(&d, &bits, sizeof(d));
+	memcpy(&f, &bits, sizeof(f));
+	return bytes == 4 ? f : d;
+}
+
+void say_local(const struct tree_local *l, struct strbuf *out)
+{
+	switch (l->type->number) {
+	case LAYOUT_SIGNED:
+		return strbuf_addf(out, "%lld",
+				   (long long)sign_extend(l->number, l->type->size_bytes));
+	case LAYOUT_BOOL:
+		return strbuf_addstr(out, l->number ? "true" : "false");
+	case LAYOUT_FLOAT:
+		return strbuf_addf(out, "%g", as_float(l->number, l->type->size_bytes));
+	case LAYOUT_CHAR:
+		return strbuf_addf(out, "'\\u{%llx}'", (unsigned long long)l->number);
+	default:
+		return strbuf_addf(out, "%llu", (unsigned long long)l->number);
+	}
+}
+
+static void json_locals(const struct say *s, const struct tree_node *n, struct json *j)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	if (!n->nr_locals)
+		return;
+	json_open_array(j, "locals");
+	for (uint32_t i = 0; i < n->nr_locals; i++) {
+		const struct tree_local *l = &s->tree->locals.v[n->first_local + i];
+
+		strbuf_reset(&text);
+		say_local(l, &text);
+		json_open_object(j, NULL);
+		json_str(j, "name", l->name);
+		json_str(j, "type", l->type->name);
+		json_str(j, "value", text.s);
+		json_close_object(j);
+	}
+	json_close_array(j);
+	strbuf_release(&text);
+}
+
+/* ---- JSON ---- */
+
+static void json_value(const struct say *s, const struct tree_value *v, struct json *j)
+{
+	const char *key = v->field->key;
+
+	if (v->field->unit == LEAF_WORD)
+		json_str(j, key, v->field->words[v->number]);
+	else if (v->field->unit != LEAF_INSTANT)
+		json_uint(j, key, v->number);
+	else if (s->now_ns)
+		json_int(j, key, (int64_t)(v->number - s->now_ns));
+	if (v->field->unit == LEAF_INSTANT)
+		json_uint(j, "deadline_ns", v->number);
+}
+
+static void json_leaf(const struct say *s, const struct tree_node *n, struct json *j)
+{
+	if (!n->leaf)
+		return json_null(j, "leaf");
+	json_open_object(j, "leaf");
+	json_str(j, "kind", n->leaf);
+	for (uint32_t i = 0; i < n->nr_values; i++)
+		json_value(s, &s->tree->values.v[n->first_value + i], j);
+	json_close_object(j);
+}
+
+static void json_place(const struct tree_node *n, struct json *j)
+{
+	const struct layout_variant *v = n->variant;
+	bool has_line = tree_has_place(n), is_range = has_line && v->last_line > v->line;
+
+	json_str(j, "file", has_line ? v->file : NULL);
+	if (has_line)
+		json_uint(j, "line", v->line);
+	else
+		json_null(j, "line");
+	if (!is_range)
+		return json_null(j, "line_range");
+	json_open_array(j, "line_range");
+	json_uint(j, NULL, v->line);
+	json_uint(j, NULL, v->last_line);
+	json_close_array(j);
+}
+
+static void open_node(const struct say *s, const struct tree_node *n, struct json *j)
+{
+	char *type = readable_type(n->type->name, strlen(n->type->name), false);
+
+	json_open_object(j, n->parent == TREE_NO_NODE ? "tree" : NULL);
+	json_str(j, "type", type);
+	json_str(j, "function", tree_is_generated(n) ? n->type->function : NULL);
+	json_place(n, j);
+	json_str(j, "state", *say_state(n) ? say_state(n) : "waits");
+	json_leaf(s, n, j);
+	json_locals(s, n, j);
+	json_open_array(j, "children");
+	free(type);
+}
+
+static void close_node(struct json *j)
+{
+	json_close_array(j);
+	json_close_object(j);
+}
+
+void say_json(const struct say *s, struct json *j)
+{
+	uint32_t depth = 0;
+
+	if (!s->tree || !s->tree->nodes.nr)
+		return json_null(j, "tree");
+	vec_each (n, &s->tree->nodes) {
+		/* a task has one future; what else stands at the top would be a second tree */
+		if (n != s->tree->nodes.v && n->depth == 0)
+			break;
+		for (; depth > n->depth; depth--)
+			close_node(j);
+		open_node(s, n, j);
+		depth = n->depth + 1;
+	}
+	for (; depth > 0; depth--)
+		close_node(j);
+}

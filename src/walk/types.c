@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "walk/types.h"
+
+#include <string.h>
+
+static const struct layout no_layout = { .name = "" };
+static struct type no_type = { .layout = &no_layout };
+
+/* Types whose answer is being looked for. */
+struct search {
+	VEC(uint32_t) ids;
+};
+
+void types_init(struct types *t, const struct object *o, pthread_mutex_t *lock)
+{
+	*t = (struct types){ .object = o, .lock = lock };
+}
+
+void types_release(struct types *t)
+{
+	vec_each (x, &t->known)
+		free(*x);
+	vec_release(&t->known);
+	map_release(&t->tables);
+}
+
+static bool has_prefix_of(const char *name, const char *const *prefixes)
+{
+	for (; *prefixes; prefixes++)
+		if (str_has_prefix(name, *prefixes))
+			return true;
+	return false;
+}
+
+/* What a fat pointer to a future or stream is called, however it owns it. */
+static bool is_dyn_future(const struct layout *l)
+{
+	static const char *const borrowed[] = { "&dyn ", "&(dyn ", "*const ", "*mut ", NULL };
+
+	return layout_member(l, "pointer") && layout_member(l, "vtable") &&
+	       (strstr(l->name, "Future") || strstr(l->name, "Stream")) &&
+	       !has_prefix_of(l->name, borrowed);
+}
+
+static bool is_slice(const struct layout *l)
+{
+	static const char *const owned[] = { "alloc::boxed::Box<[", "&mut [", NULL };
+
+	return layout_member(l, "data_ptr") && layout_member(l, "length") &&
+	       has_prefix_of(l->name, owned);
+}
+
+static enum type_role role_of(const struct layout *l, const struct type *t)
+{
+	static const char *const owned[] = { "alloc::boxed::Box<", "&mut ", NULL };
+
+	if (t->leaf)
+		return TYPE_LEAF;
+	if (t->list)
+		return TYPE_LIST;
+	switch (l->kind) {
+	case LAYOUT_COROUTINE:
+		return TYPE_COROUTINE;
+	case LAYOUT_ENUM:
+		return TYPE_ENUM;
+	case LAYOUT_ARRAY:
+		return TYPE_ARRAY;
+	case LAYOUT_POINTER:
+		return has_prefix_of(l->name, owned) ? TYPE_POINTER : TYPE_NOTHING;
+	case LAYOUT_STRUCT:
+		return is_dyn_future(l)		 ? TYPE_DYN
+		       : is_slice(l)		 ? TYPE_SLICE
+		       : leaf_is_shared(l->name) ? TYPE_ARC
+						 : TYPE_STRUCT;
+	default:
+		return TYPE_NOTHING;
+	}
+}
+
+/* These are futures, too, but only pass on what they are asked. */
+static bool is_node(const struct layout *l)
+{
+	static const char *const passing[] = { "core::pin::Pin<", "alloc::boxed::Box<", "&mut ",
+					       NULL };
+
+	return l->is_future && !has_prefix_of(l->name, passing);
+}
+
+static struct type *type_new(const struct layout *l)
+{
+	static const char *const poll_fns[] = { "core::future::poll_fn::PollFn<",
+						"futures_util::future::poll_fn::PollFn<",
+						"futures_lite::future::PollFn<", NULL };
+	struct type *t = xcalloc(1, sizeof(*t));
+
+	t->layout = l;
+	t->leaf = leaf_find(l->name);
+	t->list = t->leaf ? NULL : leaf_find_list(l->name);
+	t->role = role_of(l, t);
+	t->is_node = is_node(l);
+	t->is_closure = strstr(l->name, "{closure_env#") != NULL;
+	t->polls_closure = has_prefix_of(l->name, poll_fns);
+	t->is_tuple = l->name[0] == '(';
+	t->holds = l->is_future || t->leaf || t->role == TYPE_DYN || t->role == TYPE_ARC ||
+		   (t->list && !t->list->param);
+	return t;
+}
+
+/* The entry of a type, made if there is none yet; NULL: no such type. */
+static struct type *entry(struct types *t, uint32_t id, bool *was_there)
+{
+	const struct layout *l;
+
+	if (id == LAYOUT_NONE || !t->object->layouts)
+		return NULL;
+	*was_there = id < t->known.nr && t->known.v[id];
+	if (*was_there)
+		return t->known.v[id];
+	pthread_mutex_lock(t->lock);
+	l = layouts_get(t->object->layouts, id);
+	pthread_mutex_unlock(t->lock);
+	if (id >= t->known.nr) {
+		size_t more = id + 1 - t->known.nr;
+
+		vec_grow(&t->known, more);
+		memset(t->known.v + t->known.nr, 0, more * sizeof(*t->known.v));
+		t->known.nr += more;
+	}
+	return t->known.v[id] = type_new(l);
+}
+
+typedef bool part_fn(void *arg, uint32_t id);
+
+static bool each_member(const struct layout_member *m, uint32_t nr, part_fn *fn, void *arg)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (fn(arg, m[i].type))
+			return true;
+	return false;
+}
+
+/* Calls fn for the types that a value of this type has or owns, until it says true. */
+static bool each_part(const struct type *t, part_fn *fn, void *arg)
+{
+	const struct layout *l = t->layout;
+
+	switch (t->role) {
+	case TYPE_POINTER:
+	case TYPE_ARRAY:
+		return fn(arg, l->target);
+	case TYPE_LIST:
+		for (uint32_t i = 0; t->list->param && i < l->nr_params; i++)
+			if (strcmp(l->params[i].name, t->list->param) == 0)
+				return fn(arg, l->params[i].type);
+		return false;
+	case TYPE_ENUM:
+		for (uint32_t i = 0; i < l->nr_variants; i++)
+			if (each_member(l->variants[i].members, l->variants[i].nr_members, fn, arg))
+				return true;
+		return each_member(l->members, l->nr_members, fn, arg);
+	case TYPE_STRUCT:
+		return each_member(l->members, l->nr_members, fn, arg);
+	default:
+		return false;
+	}
+}
+
+struct visit {
+	struct types *types;
+	struct search *search;
+};
+
+static bool enqueue(void *arg, uint32_t id)
+{
+	struct visit *v = arg;
+	bool was_there;
+
+	if (entry(v->types, id, &was_there) && !was_there)
+		vec_push(&v->search->ids, id);
+	return false;
+}
+
+static bool does_hold(void *arg, uint32_t id)
+{
+	const struct types *t = arg;
+
+	return id < t->known.nr && t->known.v[id] && t->known.v[id]->holds;
+}
+
+/* Of a slice the elements are behind a pointer of no particular kind. */
+static uint32_t element_of(struct types *t, const struct type *slice)
+{
+	const struct layout_member *m = layout_member(slice->layout, "data_ptr");
+	bool was_there;
+	const struct type *pointer = m ? entry(t, m->type, &was_there) : NULL;
+
+	return pointer ? pointer->layout->target : LAYOUT_NONE;
+}
+
+/*
+ * Types lead to each other in circles, so all that can be reached are gathered first, and then what
+ * holds a future spreads until nothing changes.
+ */
+static void settle(struct types *t, uint32_t id)
+{
+	struct search s = { 0 };
+	struct visit v = { t, &s };
+	bool has_changed = true;
+
+	vec_push(&s.ids, id);
+	for (size_t i = 0; i < s.ids.nr; i++) {
+		const struct type *x = t->known.v[s.ids.v[i]];
+
+		if (x->role == TYPE_SLICE)
+			enqueue(&v, element_of(t, x));
+		else
+			each_part(x, enqueue, &v);
+	}
+	while (has_changed) {
+		has_changed = false;
+		for (size_t i = s.ids.nr; i-- > 0;) {
+			struct type *x = t->known.v[s.ids.v[i]];
+
+			if (x->holds)
+				continue;
+			x->holds = x->role == TYPE_SLICE ? does_hold(t, element_of(t, x))
+							 : each_part(x, does_hold, t);
+			has_changed = has_changed || x->holds;
+		}
+	}
+	vec_release(&s.ids);
+}
+
+const struct type *types_get(struct types *t, uint32_t id)
+{
+	bool was_there;
+	struct type *x = entry(t, id, &was_there);
+
+	if (x && !was_there)
+		settle(t, id);
+	return x ? x : &no_type;
+}
+
+uint32_t types_of_table(struct types *t, uint64_t addr)
+{
+	bool was_there;
+	uint64_t *type = map_put(&t->tables, addr, &was_there);
+	uint32_t id = LAYOUT_NONE;
+
+	if (was_there)
+		return *type;
+	if (t->object->layouts) {
+		pthread_mutex_lock(t->lock);
+		id = layouts_of_vtable(t->object->layouts, addr - t->object->base);
+		pthread_mutex_unlock(t->lock);
+	}
+	*type = id;
+	return id;
+}

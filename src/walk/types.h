@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * What a walk wants to know of the types of one object, worked out once: is it worth looking into,
+ * and how. A walk only enters what can hold a future. Layouts are shared by threads and taken under
+ * a lock; each thread keeps what it took.
+ */
+#ifndef WALK_TYPES_H
+#define WALK_TYPES_H
+
+#include <pthread.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "runtime/leaf.h"
+#include "walk/objects.h"
+
+enum type_role {
+	TYPE_NOTHING, /* nothing to find in it */
+	TYPE_COROUTINE,
+	TYPE_ENUM,
+	TYPE_STRUCT,
+	TYPE_ARRAY,
+	TYPE_POINTER, /* Box<T>, &mut T: the future's own */
+	TYPE_ARC,     /* shared, but to be followed all the same */
+	TYPE_DYN,     /* a fat pointer to some future */
+	TYPE_SLICE,   /* a fat pointer to several */
+	TYPE_LIST,    /* a collection with a rule of its own */
+	TYPE_LEAF,
+};
+
+struct type {
+	const struct layout *layout;
+	enum type_role role;
+	bool holds;   /* a future, in itself or behind what it owns */
+	bool is_node; /* a future that a tree shows */
+	bool is_closure;
+	bool polls_closure; /* PollFn: what its closure borrows is what it polls */
+	bool is_tuple;
+	const struct leaf_rule *leaf;
+	const struct list_rule *list;
+};
+
+struct types {
+	const struct object *object;
+	pthread_mutex_t *lock; /* of the object's layouts */
+	VEC(struct type *) known;
+	struct map tables; /* address of a table of a dyn -> type */
+};
+
+void types_init(struct types *t, const struct object *o, pthread_mutex_t *lock);
+void types_release(struct types *t);
+/* Never NULL. */
+const struct type *types_get(struct types *t, uint32_t id);
+/* The type behind a table of a `dyn Future`, LAYOUT_NONE: not known. */
+uint32_t types_of_table(struct types *t, uint64_t addr);
+
+#endif

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Many tasks at a time: one system call copies all of them, each is decoded from its copy (which
+ * may copy further objects), one call reads all of it again. Those that changed meanwhile are tried
+ * again one by one.
+ */
+#include "walk/walker.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "walk/descend.h"
+
+#define BATCH	       64
+#define MAX_TRIES      20
+#define MAX_THREADS    16
+#define MAX_TASK_BYTES (UINT64_C(64) << 20)
+
+/* Where the futures of a table's tasks lie; task_bytes 0: not known. */
+struct crew {
+	const struct census *census;
+	const struct walk_opts *opts;
+	struct task_place *places; /* by table */
+	pthread_mutex_t lock;
+	size_t next; /* atomic */
+	walk_fn *fn;
+	void *arg;
+};
+
+/* A task that is being looked at. */
+struct subject {
+	size_t index;
+	struct snapshot snapshot;
+	struct tree tree;
+	struct walk_result result;
+	bool is_settled; /* there is no sense in looking again */
+};
+
+struct walker {
+	struct crew *crew;
+	pthread_t thread;
+	struct types *types; /* by object */
+	struct subject subjects[BATCH];
+};
+
+static const struct census_task *task_of(const struct walker *w, const struct subject *s)
+{
+	return &w->crew->census->tasks.v[s->index];
+}
+
+static const struct census_table *table_of(const struct walker *w, const struct subject *s)
+{
+	return &w->crew->census->tables.v[task_of(w, s)->table];
+}
+
+static const struct task_place *place_of(const struct walker *w, const struct subject *s)
+{
+	return &w->crew->places[task_of(w, s)->table];
+}
+
+static uint64_t state_addr(const struct walker *w, const struct subject *s)
+{
+	const struct census_task *t = task_of(w, s);
+
+	return t->addr + 8 * table_of(w, s)->shape->state_word(t->table_word);
+}
+
+static void settle(struct subject *s, enum walk_status status)
+{
+	s->result.status = status;
+	s->is_settled = true;
+	tree_reset(&s->tree);
+}
+
+/* The state first, then the whole task. False: it cannot be read. */
+static bool copy_tasks(struct walker *w, struct subject **subjects, size_t nr)
+{
+	struct memory_piece pieces[2 * BATCH];
+	bool are_read;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct subject *s = subjects[i];
+		uint64_t addr[2] = { state_addr(w, s), task_of(w, s)->addr },
+			 len[2] = { 8, place_of(w, s)->task_bytes };
+
+		snapshot_reset(&s->snapshot);
+		tree_reset(&s->tree);
+		vec_grow(&s->snapshot.bytes, len[0] + len[1]); /* it must not move */
+		for (unsigned k = 0; k < 2; k++)
+			pieces[2 * i + k] = (struct memory_piece){
+				.addr = addr[k],
+				.into = snapshot_reserve(&s->snapshot, addr[k], len[k]),
+				.len = len[k],
+			};
+	}
+	are_read = memory_read_pieces(w->crew->census->memory, pieces, 2 * nr);
+	for (size_t i = 0; i < nr && !are_read; i++)
+		if (!pieces[2 * i].was_read || !pieces[2 * i + 1].was_read)
+			settle(subjects[i], WALK_GONE);
+	return are_read;
+}
+
+/* Is the copy of that very task, and not running? */
+static bool check_header(struct walker *w, struct subject *s)
+{
+	const struct census_task *t = task_of(w, s);
+	const struct census_table *table = table_of(w, s);
+	uint32_t id_off = table->shape->id_off(table->found);
+	uint64_t header[TASK_HEADER_BYTES / 8], id = 0;
+	const uint8_t *p = snapshot_get(&s->snapshot, t->addr, sizeof(header));
+	struct task_look look;
+
+	if (p)
+		memcpy(header, p, sizeof(header));
+	if (!p || header[t->table_word] != table->addr ||
+	    (id_off && (!snapshot_number(&s->snapshot, t->addr + id_off, 8, &id) || id != t->id))) {
+		settle(s, WALK_GONE);
+		return false;
+	}
+	look = table->shape->look(table->found, header, t->table_word);
+	s->result.state = look.state;
+	if (look.state == TASK_NONE || look.state == TASK_OVER)
+		settle(s, WALK_GONE);
+	return look.state == TASK_IDLE || look.state == TASK_SCHEDULED;
+}
+
+static void decode(struct walker *w, struct subject *s)
+{
+	const struct task_place *place = place_of(w, s);
+	struct descent d = {
+		.census = w->crew->census,
+		.types = w->types,
+		.snapshot = &s->snapshot,
+		.tree = &s->tree,
+		.wants_locals = w->crew->opts->locals,
+	};
+
+	s->result.status = WALK_RUNNING;
+	if (s->is_settled || !check_header(w, s))
+		return;
+	descend(&d, table_of(w, s)->object, place->type, task_of(w, s)->addr + place->off);
+	s->result.status = d.is_torn ? WALK_BROKEN : WALK_OK;
+}
+
+/* One try for all of them. What is not settled then has to be tried again. */
+static void try_all(struct walker *w, struct subject **subjects, size_t nr)
+{
+	struct snapshot *snapshots[BATCH];
+	bool are_same[BATCH];
+	size_t nr_decoded = 0, at = 0;
+
+	copy_tasks(w, subjects, nr);
+	for (size_t i = 0; i < nr; i++) {
+		decode(w, subjects[i]);
+		if (!subjects[i]->is_settled && subjects[i]->result.status != WALK_RUNNING)
+			snapshots[nr_decoded++] = &subjects[i]->snapshot;
+	}
+	snapshot_compare(snapshots, nr_decoded, are_same);
+	for (size_t i = 0; i < nr; i++) {
+		struct subject *s = subjects[i];
+
+		if (s->is_settled || s->result.status == WALK_RUNNING)
+			continue;
+		if (are_same[at++])
+			s->is_settled = true;
+		else
+			s->result.status = WALK_RUNNING;
+	}
+}
+
+static void tell(struct walker *w, struct subject *s)
+{
+	if (s->result.status != WALK_OK)
+		tree_reset(&s->tree);
+	if (s->result.status == WALK_RUNNING)
+		s->result.state = TASK_RUNNING;
+	s->result.tree = &s->tree;
+	w->crew->fn(w->crew->arg, s->index, &s->result);
+}
+
+static void look_at(struct walker *w, size_t first, size_t nr)
+{
+	struct subject *known[BATCH];
+	size_t nr_known = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct subject *s = &w->subjects[i];
+
+		s->index = first + i;
+		s->is_settled = false;
+		s->result = (struct walk_result){ .state = task_of(w, s)->state };
+		if (place_of(w, s)->task_bytes)
+			known[nr_known++] = s;
+		else
+			settle(s, WALK_UNKNOWN);
+	}
+	try_all(w, known, nr_known);
+	for (size_t i = 0; i < nr; i++) {
+		struct subject *s = &w->subjects[i];
+		bool may_change = !w->crew->census->memory->is_core;
+
+		for (unsigned tries = 1; may_change && !s->is_settled && tries < MAX_TRIES; tries++)
+			try_all(w, &s, 1);
+		tell(w, s);
+	}
+}
+
+static void *work(void *arg)
+{
+	struct walker *w = arg;
+	size_t all = w->crew->census->tasks.nr;
+
+	for (;;) {
+		size_t first = __atomic_fetch_add(&w->crew->next, BATCH, __ATOMIC_RELAXED);
+
+		if (first >= all)
+			return NULL;
+		look_at(w, first, MIN((size_t)BATCH, all - first));
+	}
+}
+
+static struct walker *walker_new(struct crew *crew)
+{
+	const struct objects *o = crew->census->objects;
+	struct walker *w = xcalloc(1, sizeof(*w));
+
+	w->crew = crew;
+	w->types = xcalloc(o->list.nr, sizeof(*w->types));
+	for (size_t i = 0; i < o->list.nr; i++)
+		types_init(&w->types[i], &o->list.v[i], &crew->lock);
+	for (size_t i = 0; i < BATCH; i++)
+		snapshot_init(&w->subjects[i].snapshot, crew->census->memory);
+	return w;
+}
+
+static void walker_free(struct walker *w)
+{
+	for (size_t i = 0; i < w->crew->census->objects->list.nr; i++)
+		types_release(&w->types[i]);
+	for (size_t i = 0; i < BATCH; i++) {
+		snapshot_release(&w->subjects[i].snapshot);
+		tree_release(&w->subjects[i].tree);
+	}
+	free(w->types);
+	free(w);
+}
+
+/* Only of tables that have tasks: it takes some looking at debug info. */
+static void find_places(struct crew *crew)
+{
+	const struct census *c = crew->census;
+	bool *are_used = xcalloc(c->tables.nr + 1, sizeof(*are_used));
+
+	crew->places = xcalloc(c->tables.nr + 1, sizeof(*crew->places));
+	vec_each (t, &c->tasks)
+		are_used[t->table] = true;
+	for (size_t i = 0; i < c->tables.nr; i++) {
+		struct layouts *l = c->objects->list.v[c->tables.v[i].object].layouts;
+
+		if (!are_used[i] || !l ||
+		    !c->tables.v[i].shape->locate(l, c->tables.v[i].found, &crew->places[i]) ||
+		    crew->places[i].task_bytes > MAX_TASK_BYTES ||
+		    crew->places[i].task_bytes < TASK_HEADER_BYTES)
+			crew->places[i].task_bytes = 0;
+	}
+	free(are_used);
+}
+
+void walk_tasks(const struct census *c, const struct walk_opts *opts, walk_fn *fn, void *arg)
+{
+	struct crew crew = {
+		.census = c, .opts = opts, .fn = fn, .arg = arg, .lock = PTHREAD_MUTEX_INITIALIZER
+	};
+	struct walker *walkers[MAX_THREADS];
+	bool has_thread[MAX_THREADS] = { false };
+	size_t nr = MIN(MAX(sysconf(_SC_NPROCESSORS_ONLN), 1), MAX_THREADS);
+
+	nr = MIN(nr, c->tasks.nr / (8 * BATCH) + 1);
+	find_places(&crew);
+	for (size_t i = 0; i < nr; i++) {
+		walkers[i] = walker_new(&crew);
+		has_thread[i] = i && !pthread_create(&walkers[i]->thread, NULL, work, walkers[i]);
+	}
+	work(walkers[0]);
+	for (size_t i = 0; i < nr; i++) {
+		if (has_thread[i])
+			pthread_join(walkers[i]->thread, NULL);
+		walker_free(walkers[i]);
+	}
+	free(crew.places);
+}
