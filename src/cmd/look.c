@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cmd/look.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/format.h"
-#include "model/model.h"
 #include "model/shorten.h"
 
 static int take_pid(int nr, char **argv, uint32_t *pid)
@@ -54,8 +55,10 @@ int look_open(struct look *l, const char *core, bool use_cache, int nr, char **a
 	free(cache);
 	if (!l->objects.list.nr)
 		rc = look_check(l) ? EXIT_FAILED : no_runtime(l);
-	if (!rc)
+	if (!rc) {
 		census_init(&l->census, l->memory, &l->objects);
+		objects_open_layouts(&l->objects);
+	}
 	return rc ? rc : look_check(l);
 }
 
@@ -90,11 +93,17 @@ void look_notes(const struct look *l)
 	else if (l->objects.nr_unreadable)
 		cmd_note("%u mapped file%s could not be looked at: %s", l->objects.nr_unreadable,
 			 plural(l->objects.nr_unreadable), l->objects.note.msg);
-	vec_each (o, &l->objects.list)
+	vec_each (o, &l->objects.list) {
+		if (!o->layouts && o->d->nr_tables)
+			cmd_note("%s: where its tasks wait is not known: %s", o->d->path,
+				 o->why_no_layouts);
+		else if (o->why_no_layouts && *o->why_no_layouts)
+			cmd_note("%s: %s", o->d->path, o->why_no_layouts);
 		for (uint32_t i = 0; i < o->d->nr_runtimes; i++)
 			if (o->d->runtimes[i].nr_refused)
 				cmd_note("%s in %s: %s", o->d->runtimes[i].name, o->d->path,
 					 o->d->runtimes[i].note);
+	}
 }
 
 const char *look_state_name(enum task_state state)
@@ -131,6 +140,11 @@ uint32_t look_runtime_id(const struct look *l, const struct census_task *t)
 	return id;
 }
 
+void look_add_id(const struct census_task *t, struct strbuf *out)
+{
+	strbuf_addf(out, t->id == t->addr ? "0x%llx" : "%llu", (unsigned long long)t->id);
+}
+
 void look_add_type(const struct look *l, const struct census_task *t, struct strbuf *out)
 {
 	const struct found_table *table = look_table(l, t);
@@ -141,47 +155,26 @@ void look_add_type(const struct look *l, const struct census_task *t, struct str
 		strbuf_addf(out, "table 0x%llx", (unsigned long long)table->plan.va);
 }
 
-void look_json_head(const struct look *l, struct json *j)
+static bool fits(const char *pattern, const char *text)
 {
-	uint32_t id = 0;
-
-	json_uint(j, "schema", 1);
-	if (l->memory->pid)
-		json_uint(j, "pid", l->memory->pid);
-	else
-		json_null(j, "pid");
-	json_str(j, "exe", l->memory->exe);
-	json_open_array(j, "runtimes");
-	vec_each (o, &l->objects.list)
-		for (uint32_t i = 0; i < o->d->nr_runtimes; i++, id++) {
-			const struct found_runtime *r = &o->d->runtimes[i];
-
-			json_open_object(j, NULL);
-			json_uint(j, "id", id);
-			json_str(j, "name", r->name);
-			json_str(j, "version", *r->version ? r->version : NULL);
-			json_str(j, "object", o->d->path);
-			json_close_object(j);
-		}
-	json_close_array(j);
+	return strpbrk(pattern, "*?[") ? fnmatch(pattern, text, 0) == 0
+				       : strstr(text, pattern) != NULL;
 }
 
-void look_json_task(const struct look *l, const struct census_task *t, enum task_state state,
-		    struct json *j)
+bool look_fits(const struct look *l, const char *pattern, const struct census_task *t,
+	       const struct tree *tree)
 {
-	const struct found_table *table = look_table(l, t);
-	struct strbuf text = STRBUF_INIT;
+	if (!pattern || fits(pattern, look_table(l, t)->name))
+		return true;
+	vec_each (n, &tree->nodes)
+		if (fits(pattern, n->type->name) ||
+		    (tree_is_generated(n) && fits(pattern, n->type->function)) ||
+		    (tree_has_place(n) && fits(pattern, n->variant->file)))
+			return true;
+	return false;
+}
 
-	json_uint(j, "id", t->id);
-	json_str(j, "runtime", look_runtime(l, t)->name);
-	json_uint(j, "runtime_id", look_runtime_id(l, t));
-	json_str(j, "kind", model_kind_name(table->kind));
-	json_str(j, "state", look_state_name(state));
-	look_add_type(l, t, &text);
-	json_str(j, "type", *table->name ? text.s : NULL);
-	strbuf_reset(&text);
-	if (*table->file)
-		strbuf_addf(&text, "%s:%u", table->file, table->line);
-	json_str(j, "location", *table->file ? text.s : NULL);
-	strbuf_release(&text);
+uint64_t look_now(const struct look *l)
+{
+	return l->memory->is_core ? 0 : clock_mono_ns();
 }

@@ -6,9 +6,8 @@
 #ifndef CMD_LOOK_H
 #define CMD_LOOK_H
 
-#include "base/json.h"
 #include "cmd/command.h"
-#include "walk/census.h"
+#include "walk/walker.h"
 
 struct look {
 	struct memory *memory;
@@ -32,13 +31,16 @@ const struct found_table *look_table(const struct look *l, const struct census_t
 const struct found_runtime *look_runtime(const struct look *l, const struct census_task *t);
 /* Index among the runtimes of all objects. */
 uint32_t look_runtime_id(const struct look *l, const struct census_task *t);
+/* Its number, or the address that stands in its place. */
+void look_add_id(const struct census_task *t, struct strbuf *out);
 /* Readable, and the same for all tasks of a table; "table 0x…" when nothing names it. */
 void look_add_type(const struct look *l, const struct census_task *t, struct strbuf *out);
 
-/* "schema", "pid", "exe", "runtimes": what both objects begin with. */
-void look_json_head(const struct look *l, struct json *j);
-/* "id" to "location" of a task. */
-void look_json_task(const struct look *l, const struct census_task *t, enum task_state state,
-		    struct json *j);
+/* Has the task's type, or a future in its tree, a name, function or file that fits? NULL fits all.
+ */
+bool look_fits(const struct look *l, const char *pattern, const struct census_task *t,
+	       const struct tree *tree);
+/* CLOCK_MONOTONIC of the memory's owner, 0: not known, of a core file. */
+uint64_t look_now(const struct look *l);
 
 #endif

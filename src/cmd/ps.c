@@ -4,17 +4,23 @@
 
 #include "base/out.h"
 #include "cmd/look.h"
+#include "cmd/look_json.h"
 #include "cmd/table.h"
+#include "cmd/tree_say.h"
 #include "model/model.h"
 #include "model/shorten.h"
 
+#define MAX_LEAVES 3
+
 struct ps_opts {
-	const char *core, *color;
+	const char *core, *color, *filter;
 	bool json, no_cache;
 };
 
 static const struct opt options[] = {
 	OPT(0, "core", OPT_STR, struct ps_opts, core, "FILE", "look into a core file"),
+	OPT(0, "filter", OPT_STR, struct ps_opts, filter, "PATTERN",
+	    "only tasks with a type, function or file that fits"),
 	OPT(0, "json", OPT_FLAG, struct ps_opts, json, NULL, "print a JSON object"),
 	OPT(0, "no-cache", OPT_FLAG, struct ps_opts, no_cache, NULL,
 	    "look at symbols and debug info again"),
@@ -22,88 +28,150 @@ static const struct opt options[] = {
 	{ 0 },
 };
 
+struct row {
+	const struct census_task *task;
+	enum task_state state;
+	bool is_shown;
+	struct tree_node place; /* where it waits, if it has a variant */
+	char *leaves;		/* what for; NULL: not known */
+};
+
+struct list {
+	const struct look *look;
+	const char *filter;
+	struct row *rows; /* one for each task */
+	uint64_t now_ns;
+};
+
+static void on_task(void *arg, size_t index, const struct walk_result *r)
+{
+	struct list *l = arg;
+	struct row *row = &l->rows[index];
+	struct say say = { r->tree, l->now_ns };
+	struct strbuf leaves = STRBUF_INIT;
+	uint32_t place = tree_main_place(r->tree);
+
+	row->task = &l->look->census.tasks.v[index];
+	row->state = r->state;
+	row->is_shown = r->status != WALK_GONE && look_fits(l->look, l->filter, row->task, r->tree);
+	if (!row->is_shown || r->status != WALK_OK)
+		return;
+	if (place != TREE_NO_NODE)
+		row->place = r->tree->nodes.v[place];
+	say_leaves(&say, MAX_LEAVES, &leaves);
+	if (leaves.len)
+		row->leaves = strbuf_take(&leaves);
+	strbuf_release(&leaves);
+}
+
 static const struct look *look_of(const struct table *t)
 {
 	return t->arg;
 }
 
+static const struct census_task *task_of(const void *row)
+{
+	return ((const struct row *)row)->task;
+}
+
 static const char *id(const struct table *t, const void *row, struct strbuf *scratch)
 {
-	const struct census_task *task = row;
-
-	/* an address stands where the runtime has no number */
-	strbuf_addf(scratch, task->id == task->addr ? "0x%llx" : "%llu",
-		    (unsigned long long)task->id);
+	look_add_id(task_of(row), scratch);
 	return scratch->s;
 }
 
 static const char *runtime(const struct table *t, const void *row, struct strbuf *scratch)
 {
-	return look_runtime(look_of(t), row)->name;
+	return look_runtime(look_of(t), task_of(row))->name;
 }
 
 static const char *kind(const struct table *t, const void *row, struct strbuf *scratch)
 {
-	return model_kind_name(look_table(look_of(t), row)->kind);
+	return model_kind_name(look_table(look_of(t), task_of(row))->kind);
 }
 
 static const char *state(const struct table *t, const void *row, struct strbuf *scratch)
 {
-	return look_state_name(((const struct census_task *)row)->state);
+	return look_state_name(((const struct row *)row)->state);
 }
 
 static void draw_type(const struct table *t, const void *row, size_t width, struct strbuf *out)
 {
 	struct strbuf name = STRBUF_INIT;
 
-	look_add_type(look_of(t), row, &name);
+	look_add_type(look_of(t), task_of(row), &name);
 	shorten_type(out, name.s, width);
 	strbuf_release(&name);
 }
 
+static void draw_place(const struct table *t, const void *row, size_t width, struct strbuf *out)
+{
+	const struct row *r = row;
+
+	if (r->place.variant)
+		say_place(&r->place, width, out);
+	else
+		strbuf_addch(out, '-');
+}
+
+static void draw_leaves(const struct table *t, const void *row, size_t width, struct strbuf *out)
+{
+	const struct row *r = row;
+
+	strbuf_addstr(out, r->leaves ? r->leaves : "-");
+}
+
 static const struct column columns[] = {
-	{ .head = "ID", .text = id },	       { .head = "RUNTIME", .text = runtime },
-	{ .head = "KIND", .text = kind },      { .head = "STATE", .text = state },
+	{ .head = "ID", .text = id },
+	{ .head = "RUNTIME", .text = runtime, .rank = 2 },
+	{ .head = "KIND", .text = kind, .rank = 1 },
+	{ .head = "STATE", .text = state },
 	{ .head = "TYPE", .draw = draw_type },
+	{ .head = "WAITS AT", .draw = draw_place },
+	{ .head = "FOR", .draw = draw_leaves },
 };
 
-static void print_text(const struct look *l, const struct styles *styles, struct out *out)
+static int print(const struct list *l, const struct styles *styles)
 {
 	struct table t = {
 		.columns = columns,
 		.nr_columns = ARRAY_SIZE(columns),
-		.arg = l,
+		.arg = l->look,
 		.styles = styles,
 		.is_ascii = !style_is_utf8(),
 		.what = "task",
 	};
+	struct err e = ERR_INIT;
+	struct out out;
 
-	vec_each (task, &l->census.tasks)
-		vec_push(&t.rows, task);
-	table_text(&t, style_width(), out);
+	for (size_t i = 0; i < l->look->census.tasks.nr; i++)
+		if (l->rows[i].is_shown)
+			vec_push(&t.rows, &l->rows[i]);
+	out_init(&out, fileno(stdout));
+	table_text(&t, style_width(), &out);
 	vec_release(&t.rows);
+	return out_release(&out, &e) < 0 ? cmd_fail(&e) : EXIT_OK;
 }
 
-static void print_json(const struct look *l, struct out *out)
+static int show(struct look *look, const struct ps_opts *o, const struct styles *styles)
 {
-	struct json j;
+	size_t nr = look->census.tasks.nr;
+	struct list l = {
+		.look = look,
+		.filter = o->filter,
+		.rows = xcalloc(nr + 1, sizeof(*l.rows)),
+		.now_ns = look_now(look),
+	};
+	int rc;
 
-	json_init(&j, &out->buf);
-	j.pretty = true;
-	json_open_object(&j, NULL);
-	look_json_head(l, &j);
-	json_open_array(&j, "tasks");
-	vec_each (task, &l->census.tasks) {
-		json_open_object(&j, NULL);
-		look_json_task(l, task, task->state, &j);
-		json_close_object(&j);
-		out_spill(out);
-	}
-	json_close_array(&j);
-	json_open_array(&j, "findings");
-	json_close_array(&j);
-	json_close_object(&j);
-	strbuf_addch(&out->buf, '\n');
+	walk_tasks(&look->census, &(struct walk_opts){ 0 }, on_task, &l);
+	rc = look_check(look);
+	if (!rc)
+		rc = print(&l, styles);
+	for (size_t i = 0; i < nr; i++)
+		free(l.rows[i].leaves);
+	free(l.rows);
+	return rc;
 }
 
 static int run(const void *opts, int nr, char **argv)
@@ -112,19 +180,13 @@ static int run(const void *opts, int nr, char **argv)
 	struct err e = ERR_INIT;
 	struct styles styles;
 	struct look l;
-	struct out out;
 	int rc;
 
 	if (styles_init(&styles, o->color, &e) < 0)
 		return cmd_usage("%s", e.msg);
 	rc = look_open(&l, o->core, !o->no_cache, nr, argv);
 	if (!rc) {
-		out_init(&out, fileno(stdout));
-		if (o->json)
-			print_json(&l, &out);
-		else
-			print_text(&l, &styles, &out);
-		rc = out_release(&out, &e) < 0 ? cmd_fail(&e) : EXIT_OK;
+		rc = o->json ? look_json(&l, o->filter, false) : show(&l, o, &styles);
 		look_notes(&l);
 	}
 	look_close(&l);

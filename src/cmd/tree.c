@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* futrace tree: what every live task waits for, from its future down to the leaf. */
-#include <fnmatch.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/format.h"
 #include "base/out.h"
 #include "cmd/look.h"
+#include "cmd/look_json.h"
 #include "cmd/style.h"
 #include "cmd/tree_say.h"
 #include "model/model.h"
 #include "model/shorten.h"
-#include "walk/walker.h"
 
-#define MAX_IDS 8 /* of tasks that share a tree */
+#define MAX_IDS	    8 /* of tasks that share a tree */
+#define NAME_WIDTH  80
+#define PLACE_WIDTH 40
 
 struct tree_opts {
 	const char *core, *color, *filter;
@@ -46,7 +46,7 @@ struct group {
 	uint64_t hash;
 	size_t first; /* in the census */
 	uint64_t nr;
-	uint64_t ids[MAX_IDS];
+	size_t tasks[MAX_IDS]; /* some of them, in the census */
 };
 
 struct forest {
@@ -63,33 +63,12 @@ struct forest {
 
 /* ---- gathering ---- */
 
-static bool fits_pattern(const char *pattern, const char *text)
-{
-	return strpbrk(pattern, "*?[") ? fnmatch(pattern, text, 0) == 0
-				       : strstr(text, pattern) != NULL;
-}
-
-static bool is_wanted(const struct forest *f, size_t index, const struct tree *t)
-{
-	const char *pattern = f->opts->filter;
-	const struct census_task *task = &f->look->census.tasks.v[index];
-
-	if (!pattern || fits_pattern(pattern, look_table(f->look, task)->name))
-		return true;
-	vec_each (n, &t->nodes)
-		if (fits_pattern(pattern, n->type->name) ||
-		    (tree_is_generated(n) && fits_pattern(pattern, n->type->function)) ||
-		    (tree_has_place(n) && fits_pattern(pattern, n->variant->file)))
-			return true;
-	return false;
-}
-
 static uint64_t hash_of(const struct forest *f, size_t index, const struct walk_result *r)
 {
 	uint64_t hash = tree_hash(r->tree);
 
 	hash = map_hash(hash + f->look->census.tasks.v[index].table);
-	return f->opts->all || f->opts->json ? index : map_hash(hash + r->status * 8 + r->state);
+	return f->opts->all ? index : map_hash(hash + r->status * 8 + r->state);
 }
 
 static bool is_same(const struct group *g, const struct walk_result *r)
@@ -104,7 +83,8 @@ static void gather(void *arg, size_t index, const struct walk_result *r)
 	struct group *g;
 	bool was_there;
 
-	if (r->status == WALK_GONE || !is_wanted(f, index, r->tree))
+	if (r->status == WALK_GONE ||
+	    !look_fits(f->look, f->opts->filter, &f->look->census.tasks.v[index], r->tree))
 		return;
 	pthread_mutex_lock(&f->lock);
 	f->nr_statuses[r->status]++;
@@ -120,7 +100,7 @@ static void gather(void *arg, size_t index, const struct walk_result *r)
 	g = &f->groups.v[*at];
 	g->first = MIN(g->first, index);
 	if (g->nr < MAX_IDS)
-		g->ids[g->nr] = f->look->census.tasks.v[index].id;
+		g->tasks[g->nr] = index;
 	g->nr++;
 	pthread_mutex_unlock(&f->lock);
 }
@@ -149,15 +129,9 @@ static const char *on(const struct forest *f, enum style s)
 	return style_on(f->styles, s);
 }
 
-static void add_id(const struct census_task *t, uint64_t id, struct strbuf *out)
-{
-	strbuf_addf(out, t->id == t->addr ? "0x%llx" : "%llu", (unsigned long long)id);
-}
-
 static void print_head(const struct forest *f, const struct group *g, struct strbuf *out)
 {
 	const struct census_task *t = &f->look->census.tasks.v[g->first];
-	struct strbuf name = STRBUF_INIT;
 	char count[FORMAT_SIZE];
 
 	strbuf_addstr(out, on(f, STYLE_HEAD));
@@ -167,15 +141,23 @@ static void print_head(const struct forest *f, const struct group *g, struct str
 		strbuf_addf(out, "%s tasks ", format_grouped(g->nr, count));
 	for (uint64_t i = 0; i < MIN(g->nr, (uint64_t)MAX_IDS); i++) {
 		strbuf_addstr(out, i ? ", " : "");
-		add_id(t, g->ids[i], out);
+		look_add_id(&f->look->census.tasks.v[g->tasks[i]], out);
 	}
 	strbuf_addf(out, "%s%s  %s", g->nr > MAX_IDS ? ", .." : "", style_off(f->styles),
 		    look_state_name(g->state));
 	if (look_table(f->look, t)->kind != TRACE_TASK)
 		strbuf_addf(out, " %s", model_kind_name(look_table(f->look, t)->kind));
-	look_add_type(f->look, t, &name);
-	strbuf_addf(out, "  %s", on(f, STYLE_NAME));
-	shorten_type(out, name.s, 100);
+	strbuf_addstr(out, "  ");
+}
+
+/* Of a task whose future is not known, or is no async fn. */
+static void print_type(const struct forest *f, const struct group *g, struct strbuf *out)
+{
+	struct strbuf name = STRBUF_INIT;
+
+	look_add_type(f->look, &f->look->census.tasks.v[g->first], &name);
+	strbuf_addstr(out, on(f, STYLE_NAME));
+	shorten_type(out, name.s, NAME_WIDTH);
 	strbuf_addf(out, "%s\n", style_off(f->styles));
 	strbuf_release(&name);
 }
@@ -198,8 +180,35 @@ static uint32_t shown_parent(const struct forest *f, const struct tree *t, uint3
 /* For each node that is shown: its depth among those, and whether a brother follows. */
 struct drawing {
 	uint32_t depth;
+	uint32_t nr_equal; /* brothers that are equal to it, down to their leaves, and not shown */
 	bool is_shown, has_next;
 };
+
+/* The node behind all that is below this one. */
+static uint32_t end_of(const struct tree *t, uint32_t node)
+{
+	uint32_t end = node + 1;
+
+	while (end < t->nodes.nr && t->nodes.v[end].depth > t->nodes.v[node].depth)
+		end++;
+	return end;
+}
+
+static bool are_equal(const struct tree *t, uint32_t a, uint32_t b)
+{
+	uint32_t nr = end_of(t, a) - a;
+
+	if (end_of(t, b) - b != nr)
+		return false;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct tree_node *x = &t->nodes.v[a + i], *y = &t->nodes.v[b + i];
+
+		if (!tree_node_is_equal(x, y) ||
+		    x->depth - t->nodes.v[a].depth != y->depth - t->nodes.v[b].depth)
+			return false;
+	}
+	return true;
+}
 
 static struct drawing *draw(const struct forest *f, const struct tree *t)
 {
@@ -207,17 +216,22 @@ static struct drawing *draw(const struct forest *f, const struct tree *t)
 	uint32_t *last = xcalloc(t->nodes.nr + 1, sizeof(*last)); /* child of a node, + 1 */
 
 	for (uint32_t i = 0; i < t->nodes.nr; i++) {
-		uint32_t parent;
+		uint32_t parent, slot;
 
-		d[i].is_shown = is_shown(f, &t->nodes.v[i]);
-		if (!d[i].is_shown)
+		if (!is_shown(f, &t->nodes.v[i]))
 			continue;
 		parent = shown_parent(f, t, i);
+		slot = parent == TREE_NO_NODE ? t->nodes.nr : parent;
+		if (last[slot] && !f->opts->all && are_equal(t, last[slot] - 1, i)) {
+			d[last[slot] - 1].nr_equal++;
+			i = end_of(t, i) - 1;
+			continue;
+		}
+		d[i].is_shown = true;
 		d[i].depth = parent == TREE_NO_NODE ? 1 : d[parent].depth + 1;
-		parent = parent == TREE_NO_NODE ? t->nodes.nr : parent;
-		if (last[parent])
-			d[last[parent] - 1].has_next = true;
-		last[parent] = i + 1;
+		if (last[slot])
+			d[last[slot] - 1].has_next = true;
+		last[slot] = i + 1;
 	}
 	free(last);
 	return d;
@@ -231,13 +245,13 @@ static void add_branches(const struct forest *f, const struct tree *t, const str
 		{ { "   ", "│  " }, { "└─ ", "├─ " } },
 		{ { "   ", "|  " }, { "`- ", "|- " } },
 	};
-	uint32_t depth = d[node].depth;
+	uint32_t depth = d[node].depth, first = tree_is_generated(t->nodes.v) ? 2 : 1;
 	uint8_t *has_next = xcalloc(depth + 1, 1);
 
 	for (uint32_t at = node; at != TREE_NO_NODE; at = shown_parent(f, t, at))
 		has_next[d[at].depth] = d[at].has_next;
 	strbuf_addstr(out, "  ");
-	for (uint32_t i = 2; i <= depth; i++)
+	for (uint32_t i = first; i <= depth; i++)
 		strbuf_addstr(out, marks[f->is_ascii][i == depth][has_next[i]]);
 	free(has_next);
 }
@@ -269,12 +283,12 @@ static void print_node(const struct forest *f, const struct say *s, const struct
 		say_leaf(s, n, out);
 	} else {
 		strbuf_addstr(out, on(f, tree_is_generated(n) ? STYLE_NAME : STYLE_DETAIL));
-		say_name(n, 80, out);
+		say_name(n, NAME_WIDTH, out);
 	}
 	strbuf_addstr(out, off);
 	if (tree_has_place(n)) {
 		strbuf_addf(out, "  %s", on(f, STYLE_DETAIL));
-		say_place(n, SIZE_MAX, out);
+		say_place(n, PLACE_WIDTH, out);
 		strbuf_addstr(out, off);
 	}
 	if (*state)
@@ -293,44 +307,26 @@ static void print_group(const struct forest *f, const struct group *g, struct st
 	};
 	struct say s = { g->tree, f->now_ns };
 	struct drawing *d = draw(f, g->tree);
+	uint32_t root = g->tree->nodes.nr && tree_is_generated(g->tree->nodes.v);
 
 	print_head(f, g, out);
+	if (root) /* its own line is the task's */
+		print_node(f, &s, &g->tree->nodes.v[0], out);
+	else
+		print_type(f, g, out);
 	if (g->status != WALK_OK)
 		strbuf_addf(out, "  %s\n", why[g->status]);
-	for (uint32_t i = 0; i < g->tree->nodes.nr; i++) {
+	for (uint32_t i = root; i < g->tree->nodes.nr; i++) {
 		if (!d[i].is_shown)
 			continue;
 		add_branches(f, g->tree, d, i, out);
+		if (d[i].nr_equal)
+			strbuf_addf(out, "%u x ", d[i].nr_equal + 1);
 		print_node(f, &s, &g->tree->nodes.v[i], out);
 	}
 	if (g->tree->is_cut)
 		strbuf_addstr(out, "  .. and more: the tree is too large\n");
 	free(d);
-}
-
-static void print_json(const struct forest *f, struct out *out)
-{
-	struct json j;
-
-	json_init(&j, &out->buf);
-	j.pretty = true;
-	json_open_object(&j, NULL);
-	look_json_head(f->look, &j);
-	json_open_array(&j, "tasks");
-	vec_each (g, &f->groups) {
-		struct say s = { g->tree, f->now_ns };
-
-		json_open_object(&j, NULL);
-		look_json_task(f->look, &f->look->census.tasks.v[g->first], g->state, &j);
-		say_json(&s, &j);
-		json_close_object(&j);
-		out_spill(out);
-	}
-	json_close_array(&j);
-	json_open_array(&j, "findings");
-	json_close_array(&j);
-	json_close_object(&j);
-	strbuf_addch(&out->buf, '\n');
 }
 
 static int print(const struct forest *f)
@@ -339,14 +335,25 @@ static int print(const struct forest *f)
 	struct out out;
 
 	out_init(&out, fileno(stdout));
-	if (f->opts->json)
-		print_json(f, &out);
-	else
-		vec_each (g, &f->groups) {
-			print_group(f, g, &out.buf);
-			out_spill(&out);
-		}
+	vec_each (g, &f->groups) {
+		print_group(f, g, &out.buf);
+		out_spill(&out);
+	}
 	return out_release(&out, &e) < 0 ? cmd_fail(&e) : EXIT_OK;
+}
+
+static int show(struct forest *f, struct look *l)
+{
+	int rc;
+
+	walk_tasks(&l->census, &(struct walk_opts){ .locals = f->opts->locals }, gather, f);
+	rc = look_check(l);
+	if (rc)
+		return rc;
+	f->now_ns = look_now(l);
+	if (f->groups.nr)
+		qsort(f->groups.v, f->groups.nr, sizeof(*f->groups.v), by_first);
+	return print(f);
 }
 
 static int run(const void *opts, int nr, char **argv)
@@ -355,26 +362,20 @@ static int run(const void *opts, int nr, char **argv)
 	struct err e = ERR_INIT;
 	struct styles styles;
 	struct look l;
-	struct forest f = { .look = &l,
-			    .opts = o,
-			    .styles = &styles,
-			    .lock = PTHREAD_MUTEX_INITIALIZER,
-			    .is_ascii = !style_is_utf8() };
+	struct forest f = {
+		.look = &l,
+		.opts = o,
+		.styles = &styles,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.is_ascii = !style_is_utf8(),
+	};
 	int rc;
 
 	if (styles_init(&styles, o->color, &e) < 0)
 		return cmd_usage("%s", e.msg);
 	rc = look_open(&l, o->core, !o->no_cache, nr, argv);
 	if (!rc) {
-		objects_open_layouts(&l.objects);
-		walk_tasks(&l.census, &(struct walk_opts){ .locals = o->locals }, gather, &f);
-		rc = look_check(&l);
-	}
-	if (!rc) {
-		f.now_ns = l.memory->is_core ? 0 : clock_mono_ns();
-		if (f.groups.nr)
-			qsort(f.groups.v, f.groups.nr, sizeof(*f.groups.v), by_first);
-		rc = print(&f);
+		rc = o->json ? look_json(&l, o->filter, o->locals) : show(&f, &l);
 		look_notes(&l);
 	}
 	forest_release(&f);

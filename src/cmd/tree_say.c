@@ -7,9 +7,16 @@
 #include "model/shorten.h"
 #include "symbol/demangle.h"
 
+static char *name_of(const struct tree_node *n)
+{
+	if (tree_is_generated(n) && *n->type->function)
+		return xstrdup(n->type->function);
+	return readable_type(n->type->name, strlen(n->type->name), false);
+}
+
 void say_name(const struct tree_node *n, size_t width, struct strbuf *out)
 {
-	char *name = readable_type(n->type->name, strlen(n->type->name), false);
+	char *name = name_of(n);
 
 	shorten_type(out, name, width);
 	free(name);

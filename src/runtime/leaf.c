@@ -21,7 +21,15 @@ static const struct list_rule lists[] = {
 	},
 };
 
+static const char *const ready[] = {
+	"futures_util::stream::iter::Iter<",
+	"futures_util::stream::empty::Empty<",
+	"futures_util::stream::stream::map::Map<futures_util::stream::iter::Iter<",
+	NULL,
+};
+
 static const struct leaf_rules libraries = {
+	.ready = ready,
 	.lists = lists,
 	.nr_lists = ARRAY_SIZE(lists),
 };
@@ -59,9 +67,22 @@ const struct list_rule *leaf_find_list(const char *type)
 	return NULL;
 }
 
+static bool is_listed(const char *const *types, const char *type)
+{
+	for (; types && *types; types++)
+		if (str_has_prefix(type, *types))
+			return true;
+	return false;
+}
+
 bool leaf_is_shared(const char *type)
 {
-	each_rules(r) for (const char *const *s = r->shared; s && *s;
-			   s++) if (str_has_prefix(type, *s)) return true;
+	each_rules(r) if (is_listed(r->shared, type)) return true;
+	return false;
+}
+
+bool leaf_is_ready(const char *type)
+{
+	each_rules(r) if (is_listed(r->ready, type)) return true;
 	return false;
 }

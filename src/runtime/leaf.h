@@ -72,11 +72,14 @@ struct leaf_rules {
 	/* Types that are shared by Arc and yet belong to the future that has them, up to NULL:
 	 * prefixes as above. */
 	const char *const *shared;
+	/* Futures and streams that never wait, and so say nothing: full names or prefixes. */
+	const char *const *ready;
 };
 
 /* By the name of a type; NULL: there is none. */
 const struct leaf_rule *leaf_find(const char *type);
 const struct list_rule *leaf_find_list(const char *type);
 bool leaf_is_shared(const char *type); /* an Arc that is to be followed */
+bool leaf_is_ready(const char *type);  /* nothing to be told of */
 
 #endif

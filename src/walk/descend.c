@@ -289,12 +289,8 @@ static void visit_awaitee(struct descent *d, const struct value *v, uint32_t nod
 	size_t nr = d->tree->nodes.nr;
 
 	visit(d, inner, at);
-	if (d->tree->nodes.nr == nr && !d->is_torn) {
-		uint32_t n = add_node(d, &inner, &at); /* somebody's own future, or none we know */
-
-		if (n != TREE_NO_NODE)
-			d->tree->nodes.v[n].leaf = "other";
-	}
+	if (d->tree->nodes.nr == nr && !d->is_torn)
+		add_node(d, &inner, &at); /* whatever it is */
 }
 
 static void visit_coroutine(struct descent *d, struct value v, struct spot at)
@@ -496,4 +492,9 @@ void descend(struct descent *d, uint32_t object, uint32_t type, uint64_t addr)
 	d->level = 0;
 	visit(d, (struct value){ &d->types[object], type, addr },
 	      (struct spot){ .parent = TREE_NO_NODE });
+	/* somebody's own future, or one that no rule knows */
+	vec_each (n, &d->tree->nodes)
+		if (!n->nr_children && !n->leaf && n->state == TREE_WAITS &&
+		    n->type->kind != LAYOUT_COROUTINE)
+			n->leaf = "other";
 }

@@ -83,16 +83,19 @@ uint64_t tree_hash(const struct tree *t)
 	return hash;
 }
 
+bool tree_node_is_equal(const struct tree_node *a, const struct tree_node *b)
+{
+	return a->type == b->type && a->variant == b->variant && a->state == b->state &&
+	       a->leaf == b->leaf;
+}
+
 bool tree_is_equal(const struct tree *a, const struct tree *b)
 {
 	if (a->nodes.nr != b->nodes.nr || a->is_cut != b->is_cut)
 		return false;
-	for (size_t i = 0; i < a->nodes.nr; i++) {
-		const struct tree_node *x = &a->nodes.v[i], *y = &b->nodes.v[i];
-
-		if (x->type != y->type || x->variant != y->variant || x->depth != y->depth ||
-		    x->state != y->state || x->leaf != y->leaf)
+	for (size_t i = 0; i < a->nodes.nr; i++)
+		if (!tree_node_is_equal(&a->nodes.v[i], &b->nodes.v[i]) ||
+		    a->nodes.v[i].depth != b->nodes.v[i].depth)
 			return false;
-	}
 	return true;
 }

@@ -79,6 +79,8 @@ static inline bool tree_has_place(const struct tree_node *n)
 uint32_t tree_main_place(const struct tree *t);
 /* The leaf that the nth way ends in; TREE_NO_NODE: there are not so many. */
 uint32_t tree_leaf(const struct tree *t, uint32_t nth);
+/* Apart from where it stands in the tree, and from values. */
+bool tree_node_is_equal(const struct tree_node *a, const struct tree_node *b);
 /* Equal trees wait for the same things at the same places; values may differ. */
 uint64_t tree_hash(const struct tree *t);
 bool tree_is_equal(const struct tree *a, const struct tree *b);

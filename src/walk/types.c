@@ -54,6 +54,8 @@ static enum type_role role_of(const struct layout *l, const struct type *t)
 {
 	static const char *const owned[] = { "alloc::boxed::Box<", "&mut ", NULL };
 
+	if (leaf_is_ready(l->name))
+		return TYPE_NOTHING;
 	if (t->leaf)
 		return TYPE_LEAF;
 	if (t->list)
@@ -101,8 +103,8 @@ static struct type *type_new(const struct layout *l)
 	t->is_closure = strstr(l->name, "{closure_env#") != NULL;
 	t->polls_closure = has_prefix_of(l->name, poll_fns);
 	t->is_tuple = l->name[0] == '(';
-	t->holds = l->is_future || t->leaf || t->role == TYPE_DYN || t->role == TYPE_ARC ||
-		   (t->list && !t->list->param);
+	t->holds = t->role != TYPE_NOTHING && (l->is_future || t->leaf || t->role == TYPE_DYN ||
+					       t->role == TYPE_ARC || (t->list && !t->list->param));
 	return t;
 }
 

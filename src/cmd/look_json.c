@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cmd/look_json.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "base/out.h"
+#include "cmd/tree_say.h"
+#include "model/model.h"
+
+struct printer {
+	const struct look *look;
+	const char *filter;
+	pthread_mutex_t lock;
+	struct out out;
+	struct json j;
+};
+
+static void print_runtimes(const struct look *l, struct json *j)
+{
+	uint32_t id = 0;
+
+	json_open_array(j, "runtimes");
+	vec_each (o, &l->objects.list)
+		for (uint32_t i = 0; i < o->d->nr_runtimes; i++, id++) {
+			const struct found_runtime *r = &o->d->runtimes[i];
+
+			json_open_object(j, NULL);
+			json_uint(j, "id", id);
+			json_str(j, "name", r->name);
+			json_str(j, "version", *r->version ? r->version : NULL);
+			json_str(j, "object", o->d->path);
+			json_close_object(j);
+		}
+	json_close_array(j);
+}
+
+static void print_head(const struct look *l, struct json *j)
+{
+	json_uint(j, "schema", 1);
+	if (l->memory->pid)
+		json_uint(j, "pid", l->memory->pid);
+	else
+		json_null(j, "pid");
+	json_str(j, "exe", l->memory->exe);
+	json_bool(j, "core", l->memory->is_core);
+	json_uint(j, "missing_bytes", l->memory->nr_missing_bytes);
+	print_runtimes(l, j);
+}
+
+static void print_task(const struct look *l, const struct census_task *t,
+		       const struct walk_result *r, struct json *j)
+{
+	static const char *const no_tree[] = {
+		[WALK_OK] = NULL,
+		[WALK_RUNNING] = "running",
+		[WALK_GONE] = "gone",
+		[WALK_UNKNOWN] = "no debug info",
+		[WALK_BROKEN] = "unreadable",
+	};
+	const struct found_table *table = look_table(l, t);
+	struct strbuf text = STRBUF_INIT;
+	struct say say = { r->tree, look_now(l) };
+
+	json_open_object(j, NULL);
+	json_uint(j, "id", t->id);
+	json_str(j, "runtime", look_runtime(l, t)->name);
+	json_uint(j, "runtime_id", look_runtime_id(l, t));
+	json_str(j, "kind", model_kind_name(table->kind));
+	json_str(j, "state", look_state_name(r->state));
+	look_add_type(l, t, &text);
+	json_str(j, "type", *table->name ? text.s : NULL);
+	strbuf_reset(&text);
+	if (*table->file)
+		strbuf_addf(&text, "%s:%u", table->file, table->line);
+	json_str(j, "location", *table->file ? text.s : NULL);
+	json_uint(j, "addr", t->addr);
+	json_str(j, "no_tree", no_tree[r->status]);
+	say_json(&say, j);
+	json_close_object(j);
+	strbuf_release(&text);
+}
+
+static void on_task(void *arg, size_t index, const struct walk_result *r)
+{
+	struct printer *p = arg;
+	const struct census_task *t = &p->look->census.tasks.v[index];
+
+	if (r->status == WALK_GONE || !look_fits(p->look, p->filter, t, r->tree))
+		return;
+	pthread_mutex_lock(&p->lock);
+	print_task(p->look, t, r, &p->j);
+	out_spill(&p->out);
+	pthread_mutex_unlock(&p->lock);
+}
+
+int look_json(struct look *l, const char *filter, bool locals)
+{
+	struct printer p = { .look = l, .filter = filter, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct err e = ERR_INIT;
+
+	out_init(&p.out, fileno(stdout));
+	json_init(&p.j, &p.out.buf);
+	p.j.pretty = true;
+	json_open_object(&p.j, NULL);
+	print_head(l, &p.j);
+	json_open_array(&p.j, "tasks");
+	walk_tasks(&l->census, &(struct walk_opts){ .locals = locals }, on_task, &p);
+	json_close_array(&p.j);
+	json_open_array(&p.j, "findings");
+	json_close_array(&p.j);
+	json_close_object(&p.j);
+	strbuf_addch(&p.out.buf, '\n');
+	return out_release(&p.out, &e) < 0 ? cmd_fail(&e) : look_check(l);
+}
