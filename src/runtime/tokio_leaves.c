@@ -14,6 +14,16 @@ static const struct leaf_rule leaves[] = {
 		.kind = "join",
 		.fields = { { "task", "raw.ptr", LEAF_TASK } },
 	},
+	{
+		.type = "tokio::runtime::io::scheduled_io::Readiness",
+		.kind = "socket",
+		.fields = { { "fd", "scheduled_io.*", LEAF_EPOLL } },
+	},
+	{
+		.type = "tokio::runtime::io::registration::Registration",
+		.kind = "socket",
+		.fields = { { "fd", "shared.*", LEAF_EPOLL } },
+	},
 };
 
 static const struct list_rule lists[] = {

@@ -100,15 +100,19 @@ static bool read_field(struct descent *d, struct value v, const struct leaf_fiel
 		       struct tree_value *out)
 {
 	struct census_task task;
+	uint64_t *fd;
 
 	*out = (struct tree_value){ .field = f };
 	if (!path_follow(d->snapshot, &v, f->path))
 		return false;
 	switch (f->unit) {
 	case LEAF_ADDRESS:
-	case LEAF_EPOLL:
 		out->number = v.addr;
 		return true;
+	case LEAF_EPOLL:
+		fd = map_get(&d->census->memory->epoll, v.addr);
+		out->number = fd ? *fd : 0;
+		return fd;
 	case LEAF_INSTANT:
 		return read_instant(d, v, &out->number);
 	case LEAF_TASK:

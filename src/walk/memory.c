@@ -10,6 +10,7 @@ void memory_close(struct memory *m)
 	vec_release(&m->files);
 	vec_release(&m->areas);
 	vec_release(&m->threads);
+	map_release(&m->epoll);
 	free(m->exe);
 	m->ops->close(m);
 }

@@ -8,6 +8,7 @@
 #define WALK_MEMORY_H
 
 #include "base/err.h"
+#include "base/map.h"
 #include "base/vec.h"
 
 struct memory;
@@ -63,6 +64,8 @@ struct memory {
 	VEC(struct memory_area) areas;
 	VEC(struct memory_file) files;
 	VEC(struct memory_thread) threads;
+	/* Of a process: what its epoll sets know a file descriptor by -> the descriptor. */
+	struct map epoll;
 	uint32_t pid;		   /* 0: unknown */
 	char *exe;		   /* path of the program, "" when unknown */
 	bool is_core;		   /* nothing changes any more */

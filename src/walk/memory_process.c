@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "walk/epoll.h"
 #include "walk/memory.h"
 
 #define MAX_MAPS	  (64 << 20)
@@ -298,6 +299,7 @@ struct memory *memory_open_process(uint32_t pid, struct err *e)
 		return NULL;
 	}
 	add_threads(&p->m);
+	epoll_find(pid, &p->m.epoll);
 	memory_settle(&p->m);
 	return &p->m;
 }
