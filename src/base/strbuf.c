@@ -91,14 +91,15 @@ void strbuf_add_clean(struct strbuf *b, const char *s, size_t len)
 	uint32_t c;
 
 	for (size_t i = 0; i < len; i += n) {
+		n = utf8_plain(s + i, len - i);
+		strbuf_add(b, s + i, n);
+		i += n;
+		if (i == len)
+			break;
 		n = utf8_get(s + i, len - i, &c);
 		if (!n || c < 0x80) {
 			n = 1;
-			c = (unsigned char)s[i];
-			if (c < 0x20 || c >= 0x7f)
-				strbuf_addf(b, "\\x%02x", c);
-			else
-				strbuf_addch(b, c);
+			strbuf_addf(b, "\\x%02x", (unsigned char)s[i]);
 		} else if (utf8_is_control(c)) {
 			strbuf_addf(b, "\\u{%x}", c);
 		} else {

@@ -76,12 +76,21 @@ static size_t columns_of(uint32_t c)
 							  : 1;
 }
 
+size_t utf8_plain(const char *s, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && s[n] >= 0x20 && s[n] < 0x7f)
+		n++;
+	return n;
+}
+
 size_t utf8_columns(const char *s, size_t len)
 {
-	size_t columns = 0, n;
+	size_t columns = utf8_plain(s, len), n;
 	uint32_t c;
 
-	for (size_t i = 0; i < len; i += n ? n : 1) {
+	for (size_t i = columns; i < len; i += n ? n : 1) {
 		n = utf8_get(s + i, len - i, &c);
 		columns += n ? columns_of(c) : 1;
 	}

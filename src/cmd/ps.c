@@ -2,6 +2,7 @@
 /* futrace ps: every live task of a process or core file, one a line. */
 #include <stdio.h>
 
+#include "base/intern.h"
 #include "base/out.h"
 #include "cmd/look.h"
 #include "cmd/look_json.h"
@@ -36,8 +37,15 @@ struct row {
 	char *leaves;		/* what for; NULL: not known */
 };
 
+struct words {
+	size_t width;
+	struct map known; /* -> number of the text */
+	struct intern *texts;
+};
+
 struct list {
 	const struct look *look;
+	struct words types, places;
 	const char *filter;
 	struct row *rows; /* one for each task */
 	uint64_t now_ns;
@@ -64,9 +72,14 @@ static void on_task(void *arg, size_t index, const struct walk_result *r)
 	strbuf_release(&leaves);
 }
 
+static struct list *list_of(const struct table *t)
+{
+	return (struct list *)t->arg;
+}
+
 static const struct look *look_of(const struct table *t)
 {
-	return t->arg;
+	return list_of(t)->look;
 }
 
 static const struct census_task *task_of(const void *row)
@@ -95,23 +108,63 @@ static const char *state(const struct table *t, const void *row, struct strbuf *
 	return look_state_name(((const struct row *)row)->state);
 }
 
+/* What many rows share is put into words once, and again when the width changes. */
+static const char *words_of(struct words *w, size_t width, uint64_t key, bool *was_there)
+{
+	uint64_t *at;
+
+	if (w->width != width) {
+		map_clear(&w->known);
+		intern_free(w->texts);
+		w->texts = intern_new();
+		w->width = width;
+	}
+	at = map_put(&w->known, key, was_there);
+	return *was_there ? intern_get(w->texts, *at) : NULL;
+}
+
+static const char *keep_words(struct words *w, uint64_t key, const struct strbuf *text)
+{
+	uint32_t id = intern_puts(w->texts, text->s);
+
+	*map_put(&w->known, key, NULL) = id;
+	return intern_get(w->texts, id);
+}
+
 static void draw_type(const struct table *t, const void *row, size_t width, struct strbuf *out)
 {
-	struct strbuf name = STRBUF_INIT;
+	struct words *w = &list_of(t)->types;
+	struct strbuf name = STRBUF_INIT, text = STRBUF_INIT;
+	bool was_there;
+	const char *words = words_of(w, width, task_of(row)->table, &was_there);
 
-	look_add_type(look_of(t), task_of(row), &name);
-	shorten_type(out, name.s, width);
+	if (!was_there) {
+		look_add_type(look_of(t), task_of(row), &name);
+		shorten_type(&text, name.s, width);
+		words = keep_words(w, task_of(row)->table, &text);
+	}
+	strbuf_addstr(out, words);
 	strbuf_release(&name);
+	strbuf_release(&text);
 }
 
 static void draw_place(const struct table *t, const void *row, size_t width, struct strbuf *out)
 {
 	const struct row *r = row;
+	struct words *w = &list_of(t)->places;
+	struct strbuf text = STRBUF_INIT;
+	bool was_there;
+	const char *words = words_of(w, width, (uintptr_t)r->place.variant, &was_there);
 
-	if (r->place.variant)
-		say_place(&r->place, width, out);
-	else
-		strbuf_addch(out, '-');
+	if (!was_there) {
+		if (r->place.variant)
+			say_place(&r->place, width, &text);
+		else
+			strbuf_addch(&text, '-');
+		words = keep_words(w, (uintptr_t)r->place.variant, &text);
+	}
+	strbuf_addstr(out, words);
+	strbuf_release(&text);
 }
 
 static void draw_leaves(const struct table *t, const void *row, size_t width, struct strbuf *out)
@@ -131,12 +184,18 @@ static const struct column columns[] = {
 	{ .head = "FOR", .draw = draw_leaves },
 };
 
+static void words_release(struct words *w)
+{
+	map_release(&w->known);
+	intern_free(w->texts);
+}
+
 static int print(const struct list *l, const struct styles *styles)
 {
 	struct table t = {
 		.columns = columns,
 		.nr_columns = ARRAY_SIZE(columns),
-		.arg = l->look,
+		.arg = l,
 		.styles = styles,
 		.is_ascii = !style_is_utf8(),
 		.what = "task",
@@ -171,6 +230,8 @@ static int show(struct look *look, const struct ps_opts *o, const struct styles 
 	for (size_t i = 0; i < nr; i++)
 		free(l.rows[i].leaves);
 	free(l.rows);
+	words_release(&l.types);
+	words_release(&l.places);
 	return rc;
 }
 

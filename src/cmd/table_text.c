@@ -80,6 +80,8 @@ static void cut(struct strbuf *text, size_t start, size_t width)
 {
 	size_t len = 0, columns = 0, n;
 
+	if (text->len - start <= width) /* no character has more columns than bytes */
+		return;
 	for (; start + len < text->len; len += n) {
 		const char *at = text->s + start + len;
 

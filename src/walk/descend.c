@@ -42,6 +42,7 @@ static uint32_t add_node(struct descent *d, const struct value *v, const struct 
 		.parent = at->parent,
 		.depth = parent ? parent->depth + 1 : 0,
 		.addr = v->addr,
+		.owner = type_of(v)->owner,
 		.first_value = t->values.nr,
 		.first_local = t->locals.nr,
 	};

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "walk/memory.h"
 
+#include <string.h>
+
+#define MAX_GAP	     2048
+#define MAX_GATHERED (UINT64_C(64) << 10)
+#define MIN_GATHERED 3
+
 void memory_close(struct memory *m)
 {
 	if (!m)
@@ -88,6 +94,61 @@ bool memory_is_readable(const struct memory *m, uint64_t addr, uint64_t len)
 	return false;
 }
 
+/*
+ * Small things that lie close together are read in one piece: what costs is to look up pages, not
+ * to copy them. Returns how many pieces belong together, from the first on.
+ */
+static size_t gather(const struct memory *m, const struct memory_piece *pieces, size_t nr,
+		     uint64_t *end_addr)
+{
+	uint64_t first = pieces[0].addr, end = first + pieces[0].len;
+	size_t n = 1;
+
+	for (; n < nr && pieces[n].addr >= first && pieces[n].addr <= end + MAX_GAP; n++) {
+		uint64_t next = MAX(end, pieces[n].addr + pieces[n].len);
+
+		if (next - first > MAX_GATHERED || !memory_is_readable(m, first, next - first))
+			break;
+		end = next;
+	}
+	*end_addr = end;
+	return n;
+}
+
+/* False: it did not work, which says nothing of the single pieces. */
+static bool read_gathered(struct memory *m, struct memory_piece *pieces, size_t nr,
+			  uint64_t end_addr)
+{
+	uint8_t bytes[MAX_GATHERED];
+	struct memory_piece all = { .addr = pieces[0].addr,
+				    .into = bytes,
+				    .len = end_addr - pieces[0].addr };
+
+	m->ops->read(m, &all, 1);
+	for (size_t i = 0; i < nr && all.was_read; i++) {
+		memcpy(pieces[i].into, bytes + (pieces[i].addr - all.addr), pieces[i].len);
+		pieces[i].was_read = true;
+	}
+	return all.was_read;
+}
+
+static void read_readable(struct memory *m, struct memory_piece *pieces, size_t nr)
+{
+	size_t first = 0, n;
+	uint64_t end_addr;
+
+	for (size_t i = 0; i < nr; i += n) {
+		n = gather(m, pieces + i, nr - i, &end_addr);
+		if (n < MIN_GATHERED || !read_gathered(m, pieces + i, n, end_addr))
+			continue;
+		if (i > first)
+			m->ops->read(m, pieces + first, i - first);
+		first = i + n;
+	}
+	if (nr > first)
+		m->ops->read(m, pieces + first, nr - first);
+}
+
 bool memory_read_pieces(struct memory *m, struct memory_piece *pieces, size_t nr)
 {
 	size_t first = 0;
@@ -100,7 +161,7 @@ bool memory_read_pieces(struct memory *m, struct memory_piece *pieces, size_t nr
 		if (i < nr && memory_is_readable(m, pieces[i].addr, pieces[i].len))
 			continue;
 		if (i > first)
-			m->ops->read(m, pieces + first, i - first);
+			read_readable(m, pieces + first, i - first);
 		first = i + 1;
 	}
 	for (size_t i = 0; i < nr; i++)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "runtime/source.h"
 
 void tree_release(struct tree *t)
 {
@@ -50,9 +49,9 @@ uint32_t tree_main_place(const struct tree *t)
 		have_parted = have_parted || n->nr_children > 1;
 		if (!tree_has_place(n) || n->state != TREE_WAITS)
 			continue;
-		if (best == TREE_NO_NODE || source_owner(n->variant->file) >= owner) {
+		if (best == TREE_NO_NODE || n->owner >= owner) {
 			best = i;
-			owner = source_owner(n->variant->file);
+			owner = n->owner;
 		}
 	}
 	return best;

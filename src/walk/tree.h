@@ -9,6 +9,7 @@
 
 #include "base/vec.h"
 #include "runtime/leaf.h"
+#include "runtime/source.h"
 #include "symbol/layout.h"
 
 #define TREE_NO_NODE UINT32_MAX
@@ -24,6 +25,7 @@ enum tree_state {
 struct tree_node {
 	const struct layout *type;
 	const struct layout_variant *variant; /* of a coroutine: where it is; of an enum; NULL */
+	enum source_owner owner;	      /* of the line where it is, if it has one */
 	uint32_t parent;		      /* TREE_NO_NODE: the task's own future */
 	uint32_t depth;
 	uint32_t nr_children;

@@ -103,6 +103,8 @@ static struct type *type_new(const struct layout *l)
 	t->is_closure = strstr(l->name, "{closure_env#") != NULL;
 	t->polls_closure = has_prefix_of(l->name, poll_fns);
 	t->is_tuple = l->name[0] == '(';
+	if (l->kind == LAYOUT_COROUTINE)
+		t->owner = source_owner(l->file);
 	t->holds = t->role != TYPE_NOTHING && (l->is_future || t->leaf || t->role == TYPE_DYN ||
 					       t->role == TYPE_ARC || (t->list && !t->list->param));
 	return t;

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "runtime/leaf.h"
+#include "runtime/source.h"
 #include "walk/objects.h"
 
 enum type_role {
@@ -38,6 +39,7 @@ struct type {
 	bool is_tuple;
 	const struct leaf_rule *leaf;
 	const struct list_rule *list;
+	enum source_owner owner; /* of a coroutine's body */
 };
 
 struct types {

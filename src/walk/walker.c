@@ -12,7 +12,7 @@
 
 #include "walk/descend.h"
 
-#define BATCH	       64
+#define BATCH	       256
 #define MAX_TRIES      20
 #define MAX_THREADS    16
 #define MAX_TASK_BYTES (UINT64_C(64) << 20)
@@ -73,32 +73,26 @@ static void settle(struct subject *s, enum walk_status status)
 	tree_reset(&s->tree);
 }
 
-/* The state first, then the whole task. False: it cannot be read. */
-static bool copy_tasks(struct walker *w, struct subject **subjects, size_t nr)
+static void copy_tasks(struct walker *w, struct subject **subjects, size_t nr)
 {
-	struct memory_piece pieces[2 * BATCH];
-	bool are_read;
+	struct memory_piece pieces[BATCH];
 
 	for (size_t i = 0; i < nr; i++) {
 		struct subject *s = subjects[i];
-		uint64_t addr[2] = { state_addr(w, s), task_of(w, s)->addr },
-			 len[2] = { 8, place_of(w, s)->task_bytes };
+		uint64_t addr = task_of(w, s)->addr, len = place_of(w, s)->task_bytes;
 
 		snapshot_reset(&s->snapshot);
 		tree_reset(&s->tree);
-		vec_grow(&s->snapshot.bytes, len[0] + len[1]); /* it must not move */
-		for (unsigned k = 0; k < 2; k++)
-			pieces[2 * i + k] = (struct memory_piece){
-				.addr = addr[k],
-				.into = snapshot_reserve(&s->snapshot, addr[k], len[k]),
-				.len = len[k],
-			};
+		pieces[i] = (struct memory_piece){
+			.addr = addr,
+			.into = snapshot_reserve(&s->snapshot, addr, len),
+			.len = len,
+		};
 	}
-	are_read = memory_read_pieces(w->crew->census->memory, pieces, 2 * nr);
-	for (size_t i = 0; i < nr && !are_read; i++)
-		if (!pieces[2 * i].was_read || !pieces[2 * i + 1].was_read)
+	memory_read_pieces(w->crew->census->memory, pieces, nr);
+	for (size_t i = 0; i < nr; i++)
+		if (!pieces[i].was_read)
 			settle(subjects[i], WALK_GONE);
-	return are_read;
 }
 
 /* Is the copy of that very task, and not running? */
@@ -143,30 +137,46 @@ static void decode(struct walker *w, struct subject *s)
 	s->result.status = d.is_torn ? WALK_BROKEN : WALK_OK;
 }
 
+/* Once more, when all else was read twice: a task that was polled meanwhile has begun to by now. */
+static void compare_states(struct walker *w, struct subject **subjects, size_t nr, bool *are_same)
+{
+	struct memory_piece pieces[BATCH];
+	uint64_t states[BATCH], before;
+
+	for (size_t i = 0; i < nr; i++)
+		pieces[i] = (struct memory_piece){ .addr = state_addr(w, subjects[i]),
+						   .into = &states[i],
+						   .len = sizeof(states[i]) };
+	memory_read_pieces(w->crew->census->memory, pieces, nr);
+	for (size_t i = 0; i < nr; i++)
+		are_same[i] = are_same[i] && pieces[i].was_read &&
+			      snapshot_number(&subjects[i]->snapshot, pieces[i].addr, 8, &before) &&
+			      before == states[i];
+}
+
 /* One try for all of them. What is not settled then has to be tried again. */
 static void try_all(struct walker *w, struct subject **subjects, size_t nr)
 {
+	struct subject *decoded[BATCH];
 	struct snapshot *snapshots[BATCH];
 	bool are_same[BATCH];
-	size_t nr_decoded = 0, at = 0;
+	size_t nr_decoded = 0;
 
 	copy_tasks(w, subjects, nr);
 	for (size_t i = 0; i < nr; i++) {
 		decode(w, subjects[i]);
-		if (!subjects[i]->is_settled && subjects[i]->result.status != WALK_RUNNING)
-			snapshots[nr_decoded++] = &subjects[i]->snapshot;
+		if (subjects[i]->is_settled || subjects[i]->result.status == WALK_RUNNING)
+			continue;
+		decoded[nr_decoded] = subjects[i];
+		snapshots[nr_decoded++] = &subjects[i]->snapshot;
 	}
 	snapshot_compare(snapshots, nr_decoded, are_same);
-	for (size_t i = 0; i < nr; i++) {
-		struct subject *s = subjects[i];
-
-		if (s->is_settled || s->result.status == WALK_RUNNING)
-			continue;
-		if (are_same[at++])
-			s->is_settled = true;
+	compare_states(w, decoded, nr_decoded, are_same);
+	for (size_t i = 0; i < nr_decoded; i++)
+		if (are_same[i])
+			decoded[i]->is_settled = true;
 		else
-			s->result.status = WALK_RUNNING;
-	}
+			decoded[i]->result.status = WALK_RUNNING;
 }
 
 static void tell(struct walker *w, struct subject *s)
@@ -276,7 +286,7 @@ void walk_tasks(const struct census *c, const struct walk_opts *opts, walk_fn *f
 	bool has_thread[MAX_THREADS] = { false };
 	size_t nr = MIN(MAX(sysconf(_SC_NPROCESSORS_ONLN), 1), MAX_THREADS);
 
-	nr = MIN(nr, c->tasks.nr / (8 * BATCH) + 1);
+	nr = MIN(nr, c->tasks.nr / (2 * BATCH) + 1);
 	find_places(&crew);
 	for (size_t i = 0; i < nr; i++) {
 		walkers[i] = walker_new(&crew);
