@@ -23,7 +23,7 @@ PROFILES = {
     "dev": (["--workspace"], "debug"),
     "release": (["--workspace"], "release"),
     "profiling": (["--bin", "findings", "--bin", "places"], "profiling"),
-    "lto-lines": (["--bin", "places", *TYPES], "lto-lines"),
+    "lto-lines": (["--bin", "places", "--bin", "life", *TYPES], "lto-lines"),
     "lto": ([*MATRIX, *TYPES, "--bin", "race", "--bin", "flavours", "--bin", "instances", "--bin", "safety"], "lto"),
     "stripped": ([*MATRIX, "--bin", "life", "--bin", "flavours", "--bin", "instances", "--bin", "places"], "stripped"),
 }
@@ -56,6 +56,13 @@ ASYNC_TASK = {
     "async-task-full": ("full", None),
 }
 ASYNC_TASK_ONLY = {"async-task-full": ["--bin", "named"]}
+# The programs that wait: profile and RUSTFLAGS of each build. All have full debug info.
+AWAIT = {
+    "await": ("release", None),
+    "await-lto": ("lto", None),
+    "await-v0": ("release", "-C symbol-mangling-version=v0"),
+    "await-small": ("small", None),
+}
 OLD = ("1.8.5", "1.22.0", "1.24.2", "1.38.0")
 OLD_SLOW = ("1.0.3", "1.13.1", "1.17.0", "1.20.6", "1.30.0", "1.44.2", "1.47.0")
 # Made by other compilers: an old one, with a Tokio and crates that it can build, and the newest.
@@ -89,6 +96,17 @@ def source_of_tokio(version):
 def async_task_dir(target_dir, name):
     """Builds with the same flags share what they depend on."""
     return os.path.join(target_dir, name if ASYNC_TASK[name][1] else "async-task")
+
+
+def await_dir(target_dir, name):
+    return os.path.join(target_dir, name if AWAIT[name][1] else "await")
+
+
+def build_await(target_dir):
+    folder = os.path.join(PROGRAMS, "await")
+    for name, (profile, flags) in AWAIT.items():
+        cargo(await_dir(target_dir, name), "--profile", profile, cwd=folder, flags=flags)
+    cargo(await_dir(target_dir, "await"), "--release", "--features", "web", "--bin", "shapes-web", cwd=folder)
 
 
 def need_rust(name):
@@ -140,6 +158,7 @@ def build_usual(target_dir, matrix):
     for name, (profile, flags) in ASYNC_TASK.items():
         cargo(async_task_dir(target_dir, name), "--profile", profile, *ASYNC_TASK_ONLY.get(name, []),
               cwd=os.path.join(PROGRAMS, "async-task"), flags=flags)
+    build_await(target_dir)
     build_two(target_dir)
     if matrix:
         build_by_other_rusts(target_dir)
@@ -190,6 +209,8 @@ def stage_programs(target_dir, stage, matrix):
     for name, (profile, _) in ASYNC_TASK.items():
         folder = os.path.join(async_task_dir(target_dir, name), "debug" if profile == "dev" else profile)
         copy_programs(folder, os.path.join(programs, name))
+    for name, (profile, _) in AWAIT.items():
+        copy_programs(os.path.join(await_dir(target_dir, name), profile), os.path.join(programs, name))
     copy_programs(os.path.join(target_dir, "two", "debug"), os.path.join(programs, "two-dev"))
     if os.path.exists(os.path.join(programs, "prefer-dynamic")):
         copy_libstd(os.path.join(programs, "prefer-dynamic"))

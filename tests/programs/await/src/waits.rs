@@ -103,6 +103,15 @@ impl At {
 		)
 	}
 
+	/// Of a timer that is not set by us, but from now on.
+	pub fn sleep_about(self, deadline: std::time::Instant) -> Wait {
+		let ns = deadline_ns(deadline);
+		self.waits(
+			"sleep",
+			format!(r#""deadline_ns":{ns},"slack_ns":500000000"#),
+		)
+	}
+
 	/// Something that lies in memory, and of which the tool may name any part.
 	pub fn object<T: ?Sized>(self, kind: &'static str, object: &T, facts: &str) -> Wait {
 		let comma = if facts.is_empty() { "" } else { "," };
@@ -122,11 +131,6 @@ impl At {
 		// SAFETY: only read as a number; the word is initialised, as an Arc is never null.
 		let addr = unsafe { *(end as *const T as *const usize) };
 		self.waits(kind, format!(r#""addr":{addr},"size":1024{comma}{facts}"#))
-	}
-
-	pub fn fd(self, fd: &impl std::os::fd::AsRawFd, direction: &str) -> Wait {
-		let fd = fd.as_raw_fd();
-		self.waits("socket", format!(r#""fd":{fd},"direction":"{direction}""#))
 	}
 }
 

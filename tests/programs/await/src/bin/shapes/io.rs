@@ -3,6 +3,7 @@
 
 use crate::start;
 use std::os::fd::AsRawFd;
+use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream, UdpSocket, UnixListener, UnixStream};
 use waits::{here, At};
@@ -64,8 +65,11 @@ async fn duplex(at: At) {
 }
 
 async fn child(at: At) {
-	let mut sleep = tokio::process::Command::new("sleep");
-	let mut child = sleep.arg("8000").kill_on_drop(true).spawn().expect("sleep");
+	let mut cat = tokio::process::Command::new("cat");
+	let cat = cat.stdin(Stdio::piped()).stdout(Stdio::null());
+	let mut child = cat.spawn().expect("cat");
+	// It reads until we end.
+	std::mem::forget(child.stdin.take());
 	let facts = format!(r#""pid":{}"#, child.id().expect("it runs"));
 	let _w = here!(at, 1).waits("process", facts);
 	let _ = child.wait().await;

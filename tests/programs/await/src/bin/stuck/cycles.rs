@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tasks that wait for each other, by locks and by handles.
+
+use crate::{keep, nap, start};
+use tokio::sync::{oneshot, Barrier, Mutex, RwLock};
+use tokio::task::JoinHandle;
+use waits::{here, At};
+
+async fn take_both(at: At, a: &'static Mutex<u64>, b: &'static Mutex<u64>, both: &'static Barrier) {
+	let held = a.lock().await;
+	both.wait().await;
+	let _w = here!(at, 1).object("mutex", b, "");
+	let mut wanted = b.lock().await;
+	*wanted += *held;
+}
+
+/// The same two locks in the same order: the second task waits before it has any.
+async fn take_first(at: At, a: &'static Mutex<u64>, both: &'static Barrier) {
+	both.wait().await;
+	let _w = here!(at, 1).object("mutex", a, "");
+	let mut held = a.lock().await;
+	*held += 1;
+}
+
+async fn has_both(at: At, a: &'static Mutex<u64>, b: &'static Mutex<u64>, both: &'static Barrier) {
+	let (held, mut wanted) = (a.lock().await, b.lock().await);
+	both.wait().await;
+	nap(here!(at), 100_000).await;
+	*wanted += *held;
+}
+
+pub fn locks(is_fault: bool) {
+	let (a, b): (&Mutex<u64>, &Mutex<u64>) = (keep(Mutex::new(1)), keep(Mutex::new(2)));
+	let both: &Barrier = keep(Barrier::new(2));
+	if is_fault {
+		start("stuck", 1, |at| take_both(at, a, b, both));
+		start("stuck too", 1, |at| take_both(at, b, a, both));
+	} else {
+		start("has both", 1, |at| has_both(at, a, b, both));
+		start("waits", 1, |at| take_first(at, a, both));
+	}
+}
+
+async fn read_then_write(
+	at: At,
+	a: &'static RwLock<u64>,
+	b: &'static RwLock<u64>,
+	both: &'static Barrier,
+) {
+	let held = a.read().await;
+	both.wait().await;
+	let _w = here!(at, 1).object("rwlock", b, "");
+	let mut wanted = b.write().await;
+	*wanted += *held;
+}
+
+pub fn rwlocks() {
+	let (a, b): (&RwLock<u64>, &RwLock<u64>) = (keep(RwLock::new(1)), keep(RwLock::new(2)));
+	let both: &Barrier = keep(Barrier::new(2));
+	start("stuck", 1, |at| read_then_write(at, a, b, both));
+	start("stuck too", 1, |at| read_then_write(at, b, a, both));
+}
+
+/// One waits for the second, the second for the third, and that one for time.
+pub fn lock_chain() {
+	let (a, b): (&Mutex<u64>, &Mutex<u64>) = (keep(Mutex::new(1)), keep(Mutex::new(2)));
+	let both: &Barrier = keep(Barrier::new(3));
+	start("first", 1, |at| take_first(at, a, both));
+	start("second", 1, |at| take_both(at, a, b, both));
+	start("third", 1, |at| async move {
+		let mut held = b.lock().await;
+		both.wait().await;
+		nap(here!(at), 100_000).await;
+		*held += 1;
+	});
+}
+
+async fn join(at: At, other: oneshot::Receiver<JoinHandle<()>>) {
+	let other = other.await.expect("a handle");
+	let _w = here!(at, 1).waits("join", format!(r#""task":{}"#, other.id()));
+	let _ = other.await;
+}
+
+pub async fn handles(is_fault: bool) {
+	let ((to_a, of_a), (to_b, of_b)) = (oneshot::channel(), oneshot::channel());
+	let (to_c, of_c) = oneshot::channel();
+	let a = start("stuck", 1, |at| join(at, of_a));
+	let b = start("stuck too", 1, |at| join(at, of_b));
+	let c = start("third", 1, |at| join(at, of_c));
+	let last = match is_fault {
+		true => a,
+		false => start("sleeps", 1, |at| nap(at, 100_000)),
+	};
+	to_a.send(b).expect("it waits");
+	to_b.send(c).expect("it waits");
+	to_c.send(last).expect("it waits");
+}
