@@ -10,7 +10,7 @@ type Lock = &'static Mutex<u64>;
 
 async fn hold(at: At, lock: Lock) {
 	let mut held = lock.lock().await;
-	nap(at, 100_000).await;
+	nap(here!(at), 100_000).await;
 	*held += 1;
 }
 
