@@ -77,6 +77,9 @@ static void add_value(const struct say *s, const struct tree_value *v, struct st
 	case LEAF_TASK:
 		return strbuf_addf(out, v->number == v->task_addr ? "task 0x%llx" : "task %llu",
 				   (unsigned long long)v->number);
+	case LEAF_TEXT:
+	case LEAF_WAKER:
+		return strbuf_addstr(out, v->field->text);
 	case LEAF_FD:
 	case LEAF_EPOLL:
 		return strbuf_addf(out, "fd %llu", (unsigned long long)v->number);
@@ -177,12 +180,16 @@ static void json_value(const struct say *s, const struct tree_value *v, struct j
 
 	if (v->field->unit == LEAF_WORD)
 		json_str(j, key, v->field->words[v->number]);
+	else if (v->field->unit == LEAF_TEXT || v->field->unit == LEAF_WAKER)
+		json_str(j, key, v->field->text);
 	else if (v->field->unit != LEAF_INSTANT)
 		json_uint(j, key, v->number);
 	else if (s->now_ns)
 		json_int(j, key, (int64_t)(v->number - s->now_ns));
 	if (v->field->unit == LEAF_INSTANT)
 		json_uint(j, "deadline_ns", v->number);
+	if (v->field->unit == LEAF_TASK && *v->task_type)
+		json_str(j, "task_type", v->task_type);
 }
 
 static void json_leaf(const struct say *s, const struct tree_node *n, struct json *j)

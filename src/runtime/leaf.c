@@ -75,6 +75,13 @@ static bool is_listed(const char *const *types, const char *type)
 	return false;
 }
 
+const struct guard_rule *leaf_find_guard(const char *type)
+{
+	each_rules(r) for (size_t i = 0; i < r->nr_guards;
+			   i++) if (fits(r->guards[i].type, type)) return &r->guards[i];
+	return NULL;
+}
+
 bool leaf_is_shared(const char *type)
 {
 	each_rules(r) if (is_listed(r->shared, type)) return true;

@@ -9,6 +9,7 @@
  *	name	a member; of an enum, of the active variant. What a type does not have itself is
  *		looked for in what it is made of: UnsafeCell, Mutex and the like are not named
  *	*	what a pointer leads to: &T, Box, NonNull; and, behind their counters, Arc and Rc
+ *	^	at the beginning: not from the leaf, but from what is above it and told its kind
  *
  * A number at the end of a path may be wrapped as well (AtomicUsize). What lies behind a pointer
  * belongs to others, too: it is read once, as it happens to be.
@@ -26,6 +27,9 @@ enum leaf_unit {
 	LEAF_TASK,    /* a pointer to a task's header: told as that task's id */
 	LEAF_EPOLL,   /* the address at the path is what an epoll set knows a file descriptor by */
 	LEAF_FD,      /* a file descriptor: an integer of 32 bits */
+	LEAF_TEXT,    /* `text`, if there is anything at the path */
+	LEAF_WAKER,   /* `text`, if the data of a waker at the path is this very task */
+	LEAF_QUEUE,   /* a pointer to the first in a queue: told as our place in it, from 1 */
 };
 
 struct leaf_field {
@@ -36,21 +40,34 @@ struct leaf_field {
 	uint64_t mask; /* after the shift, 0: all bits */
 	const char *const *words;
 	uint8_t nr_words;
+	const char *text;
+	/* LEAF_QUEUE: from one to the next; and, from the leaf, to our own */
+	const char *next, *own;
 };
+
+#define LEAF_MAX_FIELDS 7
 
 /* A leaf is known better by who waits for it: a semaphore may be that of a lock. */
 struct leaf_above {
-	const char *prefix; /* of a function or type above it; NULL ends the list */
-	const char *kind;
+	const char *prefix; /* of a type above it; NULL ends the list */
+	const char *kind;   /* NULL: as before */
+	bool is_parent;	    /* it must be right above */
+	struct leaf_field fields[4];
 };
 
-#define LEAF_MAX_FIELDS 6
-
 struct leaf_rule {
-	const char *type;		/* its full name; "…<": whatever its arguments */
-	const char *kind;		/* "sleep", "mutex", as in JSON */
-	const struct leaf_above *above; /* the nearest that fits gives the kind; or NULL */
+	const char *type; /* its full name; "…<": whatever its arguments */
+	const char *kind; /* "sleep", "mutex", as in JSON */
+	const struct leaf_above
+		*above; /* the first of the list that fits gives the kind; or NULL */
+	/* Of several with the same key the first that can be read. */
 	struct leaf_field fields[LEAF_MAX_FIELDS + 1];
+};
+
+/* A variable of this type holds a lock. */
+struct guard_rule {
+	const char *type; /* as above */
+	const char *lock; /* where the lock is that leaves call by its address */
 };
 
 /* Futures in a row or a chain. */
@@ -69,6 +86,8 @@ struct leaf_rules {
 	size_t nr_leaves;
 	const struct list_rule *lists;
 	size_t nr_lists;
+	const struct guard_rule *guards;
+	size_t nr_guards;
 	/* Types that are shared by Arc and yet belong to the future that has them, up to NULL:
 	 * prefixes as above. */
 	const char *const *shared;
@@ -79,6 +98,7 @@ struct leaf_rules {
 /* By the name of a type; NULL: there is none. */
 const struct leaf_rule *leaf_find(const char *type);
 const struct list_rule *leaf_find_list(const char *type);
+const struct guard_rule *leaf_find_guard(const char *type);
 bool leaf_is_shared(const char *type); /* an Arc that is to be followed */
 bool leaf_is_ready(const char *type);  /* nothing to be told of */
 

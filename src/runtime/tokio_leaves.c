@@ -3,10 +3,64 @@
 #include "runtime/leaf.h"
 #include "runtime/tokio.h"
 
+static const struct leaf_above of_sleep[] = {
+	{ .prefix = "tokio::time::timeout::Timeout<", .kind = "timeout", .is_parent = true },
+	{ 0 },
+};
+
+/* A writer takes all permits that there can be, an odd number; a reader takes one. */
+static const char *const rwlock_words[] = { "read", "write" };
+
+/* Mutex, RwLock, channels: all of them are a semaphore that somebody waits for. */
+static const struct leaf_above of_semaphore[] = {
+	{ .prefix = "tokio::sync::mutex::", .kind = "mutex" },
+	{
+		.prefix = "tokio::sync::rwlock::",
+		.kind = "rwlock",
+		.fields = { { "direction", "num_permits", LEAF_WORD, .shift = 1, .mask = 1,
+			      .words = rwlock_words, .nr_words = ARRAY_SIZE(rwlock_words) } },
+	},
+	{
+		.prefix = "tokio::sync::mpsc::bounded::",
+		.kind = "mpsc",
+		.fields = { { "senders", "^self.*.chan.inner.*.tx_count", LEAF_NUMBER },
+			    { "capacity", "^self.*.chan.inner.*.semaphore.bound", LEAF_NUMBER },
+			    { "direction", "", LEAF_TEXT, .text = "send" } },
+	},
+	{ 0 },
+};
+
+static const struct leaf_above of_notify[] = {
+	{ .prefix = "tokio::signal::", .kind = "signal" },
+	{ .prefix = "tokio::sync::barrier::", .kind = "barrier" },
+	{
+		.prefix = "tokio::sync::watch::",
+		.kind = "watch",
+		.fields = { { "senders", "^shared.*.ref_count_tx", LEAF_NUMBER } },
+	},
+	{ 0 },
+};
+
+/* Who waits by `&self`, as accept() and readable() do: its socket is with the one who waits. */
+static const struct leaf_above of_readiness[] = {
+	{
+		.prefix = "tokio::net::",
+		.fields = { { "fd", "^self.*.io.io.fd", LEAF_FD } },
+	},
+	{
+		.prefix = "tokio::io::async_fd::",
+		.fields = { { "fd", "^self.*.inner.fd", LEAF_FD } },
+	},
+	{ 0 },
+};
+
+static const char *const interests[] = { NULL, "read", "write", "read or write" };
+
 static const struct leaf_rule leaves[] = {
 	{
 		.type = "tokio::time::sleep::Sleep",
 		.kind = "sleep",
+		.above = of_sleep,
 		.fields = { { "remaining_ns", "deadline", LEAF_INSTANT } },
 	},
 	{
@@ -15,14 +69,81 @@ static const struct leaf_rule leaves[] = {
 		.fields = { { "task", "raw.ptr", LEAF_TASK } },
 	},
 	{
+		.type = "tokio::sync::batch_semaphore::Acquire",
+		.kind = "semaphore",
+		.above = of_semaphore,
+		.fields = { { "addr", "semaphore.*", LEAF_ADDRESS },
+			    { "permits_wanted", "num_permits", LEAF_NUMBER },
+			    { "permits_missing", "node.state", LEAF_NUMBER },
+			    { "permits_free", "semaphore.*.permits", LEAF_NUMBER, .shift = 1 },
+			    { "queue_place", "semaphore.*.waiters.queue.tail", LEAF_QUEUE,
+			      .next = "pointers.prev", .own = "node" } },
+	},
+	{
+		.type = "tokio::sync::mpsc::chan::Rx<",
+		.kind = "mpsc",
+		.fields = { { "addr", "inner.*", LEAF_ADDRESS },
+			    { "senders", "inner.*.tx_count", LEAF_NUMBER },
+			    { "capacity", "inner.*.semaphore.bound", LEAF_NUMBER },
+			    { "direction", "", LEAF_TEXT, .text = "recv" } },
+	},
+	{
+		.type = "tokio::sync::oneshot::Receiver<",
+		.kind = "oneshot",
+		.fields = { { "addr", "inner.*", LEAF_ADDRESS } },
+	},
+	{
+		.type = "tokio::sync::broadcast::Recv<",
+		.kind = "broadcast",
+		.fields = { { "addr", "receiver.*.shared.*", LEAF_ADDRESS },
+			    { "senders", "receiver.*.shared.*.num_tx", LEAF_NUMBER },
+			    { "capacity", "receiver.*.shared.*.buffer.length", LEAF_NUMBER } },
+	},
+	{
+		.type = "tokio::sync::notify::Notified",
+		.kind = "notify",
+		.above = of_notify,
+		.fields = { { "addr", "notify.*", LEAF_ADDRESS } },
+	},
+	{
+		.type = "tokio::sync::notify::OwnedNotified",
+		.kind = "notify",
+		.fields = { { "addr", "notify.*", LEAF_ADDRESS } },
+	},
+	{
 		.type = "tokio::runtime::io::scheduled_io::Readiness",
 		.kind = "socket",
-		.fields = { { "fd", "scheduled_io.*", LEAF_EPOLL } },
+		.above = of_readiness,
+		.fields = { { "fd", "scheduled_io.*", LEAF_EPOLL },
+			    { "direction", "waiter.interest", LEAF_WORD, .mask = 3,
+			      .words = interests, .nr_words = ARRAY_SIZE(interests) } },
+	},
+	/* Who waits by `&mut self`, as read() and write() do: two wakers, one for each direction.
+	 */
+	{
+		.type = "tokio::io::poll_evented::PollEvented<",
+		.kind = "socket",
+		.fields = { { "fd", "io.fd", LEAF_FD },
+			    { "fd", "registration.shared.*", LEAF_EPOLL },
+			    { "direction", "registration.shared.*.waiters.reader.data", LEAF_WAKER,
+			      .text = "read" },
+			    { "direction", "registration.shared.*.waiters.writer.data", LEAF_WAKER,
+			      .text = "write" } },
 	},
 	{
 		.type = "tokio::runtime::io::registration::Registration",
 		.kind = "socket",
 		.fields = { { "fd", "shared.*", LEAF_EPOLL } },
+	},
+	{
+		.type = "tokio::process::imp::pidfd_reaper::PidfdReaper<",
+		.kind = "process",
+		.fields = { { "pid", "inner.inner.handle.pid", LEAF_NUMBER } },
+	},
+	{
+		.type = "tokio::process::imp::reap::Reaper<",
+		.kind = "process",
+		.fields = { { "pid", "inner.handle.pid", LEAF_NUMBER } },
 	},
 };
 
@@ -35,6 +156,21 @@ static const struct list_rule lists[] = {
 	},
 };
 
+/* Where the semaphore is by which Acquire knows the lock. */
+static const struct guard_rule guards[] = {
+	{ "tokio::sync::mutex::MutexGuard<", "lock.*.s" },
+	{ "tokio::sync::mutex::OwnedMutexGuard<", "lock.*.s" },
+	{ "tokio::sync::mutex::MappedMutexGuard<", "s.*" },
+	{ "tokio::sync::mutex::OwnedMappedMutexGuard<", "lock.*.s" },
+	{ "tokio::sync::rwlock::read_guard::RwLockReadGuard<", "s.*" },
+	{ "tokio::sync::rwlock::write_guard::RwLockWriteGuard<", "s.*" },
+	{ "tokio::sync::rwlock::write_guard_mapped::RwLockMappedWriteGuard<", "s.*" },
+	{ "tokio::sync::rwlock::owned_read_guard::OwnedRwLockReadGuard<", "lock.*.s" },
+	{ "tokio::sync::rwlock::owned_write_guard::OwnedRwLockWriteGuard<", "lock.*.s" },
+	{ "tokio::sync::semaphore::SemaphorePermit", "sem.*.ll_sem" },
+	{ "tokio::sync::semaphore::OwnedSemaphorePermit", "sem.*.ll_sem" },
+};
+
 static const char *const shared[] = { "alloc::sync::Arc<tokio::net::", NULL };
 
 const struct leaf_rules tokio_leaves = {
@@ -42,5 +178,7 @@ const struct leaf_rules tokio_leaves = {
 	.nr_leaves = ARRAY_SIZE(leaves),
 	.lists = lists,
 	.nr_lists = ARRAY_SIZE(lists),
+	.guards = guards,
+	.nr_guards = ARRAY_SIZE(guards),
 	.shared = shared,
 };

@@ -7,7 +7,7 @@
 #define MAX_LEVEL    1200 /* of values in values; an HTTP service has trees of 400 */
 #define MAX_NODES    50000
 #define MAX_ELEMENTS 100000
-#define NS	     UINT64_C(1000000000)
+#define MAX_FOR_KEPT 1000 /* nodes: then nobody looks for more */
 
 /* States of a coroutine that are no await points, as rustc numbers them. */
 enum { UNRESUMED, RETURNED, PANICKED };
@@ -43,6 +43,8 @@ static uint32_t add_node(struct descent *d, const struct value *v, const struct 
 		.depth = parent ? parent->depth + 1 : 0,
 		.addr = v->addr,
 		.owner = type_of(v)->owner,
+		.object = v->types - d->types,
+		.type_id = v->type,
 		.first_value = t->values.nr,
 		.first_local = t->locals.nr,
 	};
@@ -82,82 +84,12 @@ static bool read_pointer(struct descent *d, uint64_t addr, uint64_t *target)
 	return false;
 }
 
-/* ---- leaves ---- */
-
-static bool read_instant(struct descent *d, struct value v, uint64_t *ns)
-{
-	struct value part = v;
-	uint64_t nsec;
-
-	if (!path_follow(d->snapshot, &v, "tv_sec") || !path_number(d->snapshot, v, ns) ||
-	    !path_follow(d->snapshot, &part, "tv_nsec") || !path_number(d->snapshot, part, &nsec) ||
-	    nsec >= NS || *ns > UINT64_MAX / NS - 1)
-		return false;
-	*ns = *ns * NS + nsec;
-	return true;
-}
-
-static bool read_field(struct descent *d, struct value v, const struct leaf_field *f,
-		       struct tree_value *out)
-{
-	struct census_task task;
-	uint64_t *fd;
-
-	*out = (struct tree_value){ .field = f };
-	if (!path_follow(d->snapshot, &v, f->path))
-		return false;
-	switch (f->unit) {
-	case LEAF_ADDRESS:
-		out->number = v.addr;
-		return true;
-	case LEAF_EPOLL:
-		fd = map_get(&d->census->memory->epoll, v.addr);
-		out->number = fd ? *fd : 0;
-		return fd;
-	case LEAF_INSTANT:
-		return read_instant(d, v, &out->number);
-	case LEAF_TASK:
-		if (!path_number(d->snapshot, v, &out->task_addr) ||
-		    !census_find(d->census, out->task_addr, &task))
-			return false;
-		out->number = task.id;
-		return true;
-	default:
-		if (!path_number(d->snapshot, v, &out->number))
-			return false;
-		out->number >>= f->shift;
-		if (f->mask)
-			out->number &= f->mask;
-		return f->unit != LEAF_WORD || out->number < f->nr_words;
-	}
-}
-
-/* Who waits for it may tell better what it is. */
-static const char *leaf_kind(const struct descent *d, const struct leaf_rule *rule,
-			     const struct tree_node *n)
-{
-	while (rule->above && n->parent != TREE_NO_NODE) {
-		n = &d->tree->nodes.v[n->parent];
-		for (const struct leaf_above *a = rule->above; a->prefix; a++)
-			if (str_has_prefix(n->type->name, a->prefix))
-				return a->kind;
-	}
-	return rule->kind;
-}
-
 static void visit_leaf(struct descent *d, struct value v, struct spot at)
 {
-	const struct leaf_rule *rule = type_of(&v)->leaf;
 	uint32_t n = add_node(d, &v, &at);
-	struct tree_value value;
 
-	if (n == TREE_NO_NODE)
-		return;
-	d->tree->nodes.v[n].leaf = leaf_kind(d, rule, &d->tree->nodes.v[n]);
-	for (const struct leaf_field *f = rule->fields; f->key; f++)
-		if (read_field(d, v, f, &value))
-			vec_push(&d->tree->values, value);
-	d->tree->nodes.v[n].nr_values = d->tree->values.nr - d->tree->nodes.v[n].first_value;
+	if (n != TREE_NO_NODE)
+		read_leaf(d, v, n);
 }
 
 /* ---- collections ---- */
@@ -298,6 +230,62 @@ static void visit_awaitee(struct descent *d, const struct value *v, uint32_t nod
 		add_node(d, &inner, &at); /* whatever it is */
 }
 
+/* Did somebody poll it before, and does nobody that is in the tree poll it now? */
+static bool is_left_alone(const struct tree *polled, const struct tree *kept, size_t first)
+{
+	bool has_begun = false;
+
+	for (size_t i = first; i < kept->nodes.nr; i++) {
+		const struct tree_node *n = &kept->nodes.v[i];
+
+		if (!tree_is_generated(n))
+			continue;
+		has_begun = has_begun || n->state == TREE_WAITS;
+		vec_each (p, &polled->nodes)
+			if (p->addr == n->addr && p->type == n->type)
+				return false;
+	}
+	return has_begun;
+}
+
+/*
+ * What it keeps besides what it awaits, if it was polled before. A variable that was moved away
+ * under a condition may be among them, and then anything may be there: what cannot be is dropped.
+ */
+static void visit_kept(struct descent *d, const struct value *v,
+		       const struct layout_variant *variant)
+{
+	struct tree *polled = d->tree;
+	struct tree *kept = polled->kept ? polled->kept : xcalloc(1, sizeof(*kept));
+
+	d->tree = kept;
+	for (uint32_t i = 0; i < variant->nr_saved && !d->is_kept && !d->is_torn; i++) {
+		const struct layout_member *m = &variant->members[i];
+		size_t nr_nodes = kept->nodes.nr, nr_values = kept->values.nr;
+		size_t nr_guards = kept->guards.nr;
+
+		if ((int32_t)i == variant->awaitee || polled->nodes.nr > MAX_FOR_KEPT ||
+		    !types_get(v->types, m->type)->holds)
+			continue;
+		d->is_kept = true;
+		visit(d, (struct value){ v->types, m->type, v->addr + m->off },
+		      (struct spot){ .parent = TREE_NO_NODE });
+		if (d->is_torn || !is_left_alone(polled, kept, nr_nodes)) {
+			kept->nodes.nr = nr_nodes;
+			kept->values.nr = nr_values;
+			kept->guards.nr = nr_guards;
+		}
+		d->is_kept = d->is_torn = false;
+	}
+	d->tree = polled;
+	polled->kept = kept;
+	if (kept->nodes.nr)
+		return;
+	tree_release(kept);
+	free(kept);
+	polled->kept = NULL;
+}
+
 static void visit_coroutine(struct descent *d, struct value v, struct spot at)
 {
 	const struct layout *l = type_of(&v)->layout;
@@ -320,10 +308,14 @@ static void visit_coroutine(struct descent *d, struct value v, struct spot at)
 		   : state == RETURNED ? TREE_DONE
 		   : state == PANICKED ? TREE_PANICKED
 				       : TREE_WAITS;
-	if (d->wants_locals && n->state == TREE_WAITS)
+	if (n->state != TREE_WAITS)
+		return;
+	if (d->wants_locals)
 		add_locals(d, &v, n);
+	read_guards(d, v, node);
 	if (variant->awaitee >= 0 && (uint32_t)variant->awaitee < variant->nr_members)
 		visit_awaitee(d, &v, node, variant);
+	visit_kept(d, &v, variant);
 }
 
 static void visit_enum(struct descent *d, struct value v, struct spot at)

@@ -24,11 +24,18 @@ struct descent {
 	struct types *types; /* one for each object */
 	struct snapshot *snapshot;
 	struct tree *tree;
+	uint64_t task_addr; /* whose future it is */
 	bool wants_locals;
 	/* Something cannot be: read while it changed, or no such thing at all. */
 	bool is_torn;
+	bool is_kept; /* what is visited now is kept, and not polled */
 	unsigned level;
 };
+
+/* Reads what the rule of its type tells of a leaf that is in the tree (leaves.c). */
+void read_leaf(struct descent *d, struct value v, uint32_t node);
+/* Notes the locks that variables of a coroutine hold. */
+void read_guards(struct descent *d, struct value v, uint32_t node);
 
 /* `object` is the one that knows the type. */
 void descend(struct descent *d, uint32_t object, uint32_t type, uint64_t addr);

@@ -18,7 +18,7 @@ bool path_read(const struct snapshot *s, uint64_t addr, uint64_t len, uint64_t *
 	return len && len <= sizeof(*number) && memory_read(s->memory, addr, number, len);
 }
 
-/* What a value is made of: its members, or those of an enum's active variant. */
+/* What a value is made of: its members, or those of the active variant. */
 static const struct layout_member *members_of(const struct snapshot *s, const struct value *v,
 					      uint32_t *nr)
 {
@@ -31,7 +31,7 @@ static const struct layout_member *members_of(const struct snapshot *s, const st
 		return l->members;
 	}
 	*nr = 0;
-	if (l->kind != LAYOUT_ENUM ||
+	if ((l->kind != LAYOUT_ENUM && l->kind != LAYOUT_COROUTINE) ||
 	    (l->discr_bytes && !path_read(s, v->addr + l->discr_off, l->discr_bytes, &discr)))
 		return NULL;
 	variant = layout_variant(l, discr);

@@ -10,11 +10,19 @@ void tree_release(struct tree *t)
 	vec_release(&t->nodes);
 	vec_release(&t->values);
 	vec_release(&t->locals);
+	vec_release(&t->guards);
+	if (t->kept)
+		tree_release(t->kept);
+	free(t->kept);
 }
 
 void tree_reset(struct tree *t)
 {
-	t->nodes.nr = t->values.nr = t->locals.nr = 0;
+	t->nodes.nr = t->values.nr = t->locals.nr = t->guards.nr = 0;
+	if (t->kept)
+		tree_release(t->kept);
+	free(t->kept);
+	t->kept = NULL;
 	t->is_cut = false;
 }
 
@@ -33,6 +41,8 @@ struct tree *tree_copy(const struct tree *t)
 	copy_vec(&copy->nodes, &t->nodes);
 	copy_vec(&copy->values, &t->values);
 	copy_vec(&copy->locals, &t->locals);
+	copy_vec(&copy->guards, &t->guards);
+	copy->kept = t->kept ? tree_copy(t->kept) : NULL;
 	copy->is_cut = t->is_cut;
 	return copy;
 }

@@ -31,7 +31,8 @@ struct tree_node {
 	uint32_t nr_children;
 	enum tree_state state;
 	uint64_t addr;
-	const char *leaf; /* its kind; NULL: it is none */
+	uint32_t object, type_id; /* whose type it is, and its number there */
+	const char *leaf;	  /* its kind; NULL: it is none */
 	uint32_t first_value, nr_values;
 	uint32_t first_local, nr_locals;
 };
@@ -41,7 +42,14 @@ struct tree_value {
 	const struct leaf_field *field;
 	/* LEAF_INSTANT: nanoseconds of CLOCK_MONOTONIC; LEAF_TASK: its id */
 	uint64_t number;
-	uint64_t task_addr; /* LEAF_TASK */
+	uint64_t task_addr;    /* LEAF_TASK */
+	const char *task_type; /* LEAF_TASK: "" when nothing names it */
+};
+
+/* A lock that a variable of a coroutine holds, as far as can be known. */
+struct tree_guard {
+	uint32_t node;
+	uint64_t lock_addr;
 };
 
 /* A variable of plain type that a coroutine keeps. */
@@ -55,6 +63,10 @@ struct tree {
 	VEC(struct tree_node) nodes;
 	VEC(struct tree_value) values;
 	VEC(struct tree_local) locals;
+	VEC(struct tree_guard) guards;
+	/* Futures that were polled before, and that coroutines of this tree keep without awaiting
+	 * them now; NULL: there are none. */
+	struct tree *kept;
 	bool is_cut; /* it goes on, but is too large or deep */
 };
 

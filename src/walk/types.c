@@ -98,6 +98,7 @@ static struct type *type_new(const struct layout *l)
 	t->layout = l;
 	t->leaf = leaf_find(l->name);
 	t->list = t->leaf ? NULL : leaf_find_list(l->name);
+	t->guard = leaf_find_guard(l->name);
 	t->role = role_of(l, t);
 	t->is_node = is_node(l);
 	t->is_closure = strstr(l->name, "{closure_env#") != NULL;

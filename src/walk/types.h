@@ -40,6 +40,7 @@ struct type {
 	const struct leaf_rule *leaf;
 	const struct list_rule *list;
 	enum source_owner owner; /* of a coroutine's body */
+	const struct guard_rule *guard;
 };
 
 struct types {

@@ -127,6 +127,7 @@ static void decode(struct walker *w, struct subject *s)
 		.types = w->types,
 		.snapshot = &s->snapshot,
 		.tree = &s->tree,
+		.task_addr = task_of(w, s)->addr,
 		.wants_locals = w->crew->opts->locals,
 	};
 

@@ -12,7 +12,7 @@ import live
 
 SOURCES = "tests/programs/await/src/"
 # What a leaf's text only begins with, in the program's words.
-PREFIXES = ("type",)
+PREFIXES = ("type", "task_type")
 
 
 def is_asleep(pid):

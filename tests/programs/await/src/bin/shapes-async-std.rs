@@ -148,7 +148,7 @@ fn tasks() {
 	});
 	start("blocking job", 1, |at| async move {
 		let job = task::spawn_blocking(block);
-		let _w = here!(at, 1).waits("blocking", r#""type":"shapes_async_std::block""#);
+		let _w = here!(at, 1).waits("blocking", r#""task_type":"shapes_async_std::block""#);
 		job.await;
 	});
 }

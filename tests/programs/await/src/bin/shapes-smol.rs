@@ -175,7 +175,7 @@ fn tasks() {
 	});
 	start("blocking job", 1, |at| async move {
 		let job = smol::unblock(block);
-		let _w = here!(at, 1).waits("blocking", r#""type":"shapes_smol::block""#);
+		let _w = here!(at, 1).waits("blocking", r#""task_type":"shapes_smol::block""#);
 		job.await;
 	});
 	start("child", 1, |at| async move {

@@ -160,7 +160,7 @@ fn tasks() {
 	});
 	start("blocking job", 1, |at| async move {
 		let job = tokio::task::spawn_blocking(block);
-		let facts = format!(r#""task":{},"type":"shapes::leaves::block""#, job.id());
+		let facts = format!(r#""task":{},"task_type":"shapes::leaves::block""#, job.id());
 		let _w = here!(at, 1).waits("blocking", facts);
 		let _ = job.await;
 	});
@@ -168,7 +168,7 @@ fn tasks() {
 		let name = format!("fifo-{}", std::process::id());
 		let made = std::process::Command::new("mkfifo").arg(&name).status();
 		assert!(made.expect("mkfifo").success());
-		let _w = here!(at, 1).waits("blocking", r#""type":"tokio::fs::""#);
+		let _w = here!(at, 1).waits("blocking", r#""task_type":"tokio::fs::""#);
 		let _ = tokio::fs::read(name).await;
 	});
 }
