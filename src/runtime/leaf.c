@@ -28,8 +28,15 @@ static const char *const ready[] = {
 	NULL,
 };
 
+static const char *const passing[] = {
+	"futures_util::future::future::fuse::Fuse<",
+	"futures_util::stream::stream::fuse::Fuse<",
+	NULL,
+};
+
 static const struct leaf_rules libraries = {
 	.ready = ready,
+	.passing = passing,
 	.lists = lists,
 	.nr_lists = ARRAY_SIZE(lists),
 };
@@ -91,5 +98,11 @@ bool leaf_is_shared(const char *type)
 bool leaf_is_ready(const char *type)
 {
 	each_rules(r) if (is_listed(r->ready, type)) return true;
+	return false;
+}
+
+bool leaf_is_passing(const char *type)
+{
+	each_rules(r) if (is_listed(r->passing, type)) return true;
 	return false;
 }

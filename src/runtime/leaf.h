@@ -93,6 +93,8 @@ struct leaf_rules {
 	const char *const *shared;
 	/* Futures and streams that never wait, and so say nothing: full names or prefixes. */
 	const char *const *ready;
+	/* What is over when there is nothing left in it, the same way. */
+	const char *const *passing;
 };
 
 /* By the name of a type; NULL: there is none. */
@@ -101,5 +103,6 @@ const struct list_rule *leaf_find_list(const char *type);
 const struct guard_rule *leaf_find_guard(const char *type);
 bool leaf_is_shared(const char *type); /* an Arc that is to be followed */
 bool leaf_is_ready(const char *type);  /* nothing to be told of */
+bool leaf_is_passing(const char *type);
 
 #endif

@@ -182,10 +182,16 @@ static void visit_slice(struct descent *d, struct value v, struct spot at)
 
 static void visit_dyn(struct descent *d, struct value v, struct spot at)
 {
-	const struct layout *l = type_of(&v)->layout;
+	struct value fat = v, inner = { .type = LAYOUT_NONE };
+	const struct layout *l;
 	uint64_t table;
-	struct value inner = { .type = LAYOUT_NONE };
 
+	/* NonNull has the two of them in its only member */
+	while (!layout_member(type_of(&fat)->layout, "vtable"))
+		if (!path_follow(d->snapshot, &fat, "pointer"))
+			return;
+	l = type_of(&fat)->layout;
+	v.addr = fat.addr;
 	if (!read_pointer(d, v.addr + layout_member(l, "pointer")->off, &inner.addr) ||
 	    !read_pointer(d, v.addr + layout_member(l, "vtable")->off, &table))
 		return;
@@ -490,8 +496,12 @@ void descend(struct descent *d, uint32_t object, uint32_t type, uint64_t addr)
 	visit(d, (struct value){ &d->types[object], type, addr },
 	      (struct spot){ .parent = TREE_NO_NODE });
 	/* somebody's own future, or one that no rule knows */
-	vec_each (n, &d->tree->nodes)
-		if (!n->nr_children && !n->leaf && n->state == TREE_WAITS &&
-		    n->type->kind != LAYOUT_COROUTINE)
+	vec_each (n, &d->tree->nodes) {
+		if (n->nr_children || n->leaf || n->state != TREE_WAITS || tree_is_generated(n))
+			continue;
+		if (leaf_is_passing(n->type->name))
+			n->state = TREE_DONE;
+		else
 			n->leaf = "other";
+	}
 }

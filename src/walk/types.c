@@ -42,6 +42,13 @@ static bool is_dyn_future(const struct layout *l)
 	       !has_prefix_of(l->name, borrowed);
 }
 
+/* A box by hand, such as ReusableBoxFuture, is made of this. */
+static bool is_non_null_future(const struct layout *l)
+{
+	return str_has_prefix(l->name,
+			      "core::ptr::non_null::NonNull<(dyn core::future::future::Future<");
+}
+
 static bool is_slice(const struct layout *l)
 {
 	static const char *const owned[] = { "alloc::boxed::Box<[", "&mut [", NULL };
@@ -71,6 +78,7 @@ static enum type_role role_of(const struct layout *l, const struct type *t)
 		return has_prefix_of(l->name, owned) ? TYPE_POINTER : TYPE_NOTHING;
 	case LAYOUT_STRUCT:
 		return is_dyn_future(l)		 ? TYPE_DYN
+		       : is_non_null_future(l)	 ? TYPE_DYN
 		       : is_slice(l)		 ? TYPE_SLICE
 		       : leaf_is_shared(l->name) ? TYPE_ARC
 						 : TYPE_STRUCT;
