@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * What the agent's hooks cost by themselves, on tasks and a table of our own, in CPU time: a run, a
- * wake, both; beside two bare stamps with a store each. Back to back, so the stamps themselves
+ * wake, both; a run of a task whose await path is read, five futures deep; beside two bare stamps
+ * with a store each. Back to back, so the stamps themselves
  * (rdtsc) are the floor: in a program they overlap with the runtime's own work. `hook ROUNDS`
  * prints the cheapest of ROUNDS, one line each.
  */
@@ -33,6 +34,8 @@ static uint64_t fake_table[10];
 static struct fake_task tasks[NR_TASKS];
 static uint64_t old_table[6];
 static struct old_task old_tasks[NR_TASKS];
+static uint64_t path_table[10];
+static struct fake_task path_tasks[NR_TASKS];
 static struct wire_thread *mine;
 
 static void claimed(struct wire_thread *t)
@@ -49,6 +52,46 @@ static uint64_t find_tid_off(void)
 	while (*(uint32_t *)(tp + off) != tid)
 		off += 4;
 	return off;
+}
+
+#define DEPTH	  5
+#define NR_STATES 5 /* of each future: not started, done, panicked, and two awaits */
+
+static unsigned state_off(unsigned depth)
+{
+	return offsetof(struct fake_task, stage) + 9 * depth;
+}
+
+static void set_up_path(struct wire_region *r)
+{
+	uint32_t edge = 1; /* from the task */
+
+	for (unsigned depth = 0; depth < DEPTH; depth++)
+		r->nodes[1 + depth] = (struct wire_node){
+			.kind = WIRE_NODE_STATE,
+			.bytes = 1,
+			.nr = NR_STATES,
+			.off = depth ? 9 : state_off(0),
+			.first = 2 + depth * NR_STATES,
+		};
+	r->edges[edge++].node = 1;
+	for (unsigned depth = 0; depth < DEPTH; depth++)
+		for (unsigned i = 0; i < NR_STATES; i++, edge++)
+			r->edges[edge] = (struct wire_edge){
+				.node = i < 3 || depth == DEPTH - 1 ? 0 : depth + 2,
+				.off = depth ? 9 : state_off(0),
+			};
+	r->nr_nodes = 1 + DEPTH;
+	r->nr_edges = edge;
+}
+
+/* Tasks stand at that many places. */
+static void place_tasks(unsigned nr_places)
+{
+	for (int i = 0; i < NR_TASKS; i++)
+		for (unsigned depth = 0; depth < DEPTH; depth++)
+			((uint8_t *)&path_tasks[i])[state_off(depth)] =
+				3 + (i % nr_places >> (DEPTH - 1 - depth) & 1);
 }
 
 static int set_up(void)
@@ -74,6 +117,12 @@ static int set_up(void)
 	*core_table_find((uint64_t)old_table | CORE_OLD, true) =
 		(struct core_table){ .addr = (uint64_t)old_table | CORE_OLD };
 	core_bar_zero();
+	set_up_path(region);
+	*core_table_find((uint64_t)path_table, true) =
+		(struct core_table){ .id_off = offsetof(struct fake_task, id),
+				     .scheduler_off = offsetof(struct fake_task, scheduler),
+				     .recipe = path_add(region, 1, 0),
+				     .addr = (uint64_t)path_table };
 	for (int i = 0; i < NR_TASKS; i++)
 		old_tasks[i] = (struct old_task){ .state = 0xcc, .vtable = (uint64_t)old_table };
 	for (int i = 0; i < NR_TASKS; i++)
@@ -82,6 +131,10 @@ static int set_up(void)
 					       .owner = 1,
 					       .scheduler = (uint64_t)tasks,
 					       .id = i + 1 };
+	for (int i = 0; i < NR_TASKS; i++) {
+		path_tasks[i] = tasks[i];
+		path_tasks[i].vtable = (uint64_t)path_table;
+	}
 	core_awake(core_sleep(0)); /* the first event takes the slot */
 	return 0;
 }
@@ -102,6 +155,11 @@ static void run(struct fake_task *task)
 	struct core_entry entry = core_enter(&r, (uint64_t)task, CORE_POLL, mine);
 
 	core_leave(&r, entry, mine);
+}
+
+static void run_with_path(struct fake_task *task)
+{
+	run(&path_tasks[task - tasks]);
 }
 
 static void wake(struct fake_task *task)
@@ -165,6 +223,15 @@ int main(int argc, char **argv)
 	printf("wake                    %.1f ns\n", measure(wake, rounds));
 	printf("run and wake            %.1f ns\n", measure(run_and_wake, rounds));
 	printf("run, Tokio before 1.23  %.1f ns\n", measure(old_run, rounds));
+	for (unsigned nr_places = 1; nr_places <= 1 << DEPTH; nr_places = nr_places * 8 - 4) {
+		place_tasks(nr_places);
+		printf("run, path, %2u places    %.1f ns\n", nr_places,
+		       measure(run_with_path, rounds));
+	}
+	if (core_page.region->nr_bad_path || core_page.region->nr_no_path) {
+		fprintf(stderr, "hook: paths were not read: the figures are wrong\n");
+		return 1;
+	}
 	if (mine->lost[EV_RUN_START] || mine->lost[EV_WAKE]) {
 		fprintf(stderr, "hook: events were lost: the figures are wrong\n");
 		return 1;

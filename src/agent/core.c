@@ -88,16 +88,22 @@ struct core_entry core_enter_slowly(struct core_run *run, uint64_t header, enum 
 	const struct core_table *table = table_of(header);
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_RUN_START);
-	uint64_t limit, now;
+	uint64_t limit, now, path = 0;
+	bool reads_path = kind == CORE_POLL && table->recipe;
 
 	if (!t)
 		return (struct core_entry){ table, 0 };
 	tell_hole(p, t);
 	if (reserve(p, t, EV_RUN_START, words, EVENT_WORDS_RUN_END, &limit)) {
+		if (reads_path)
+			announce(t, header);
 		join_run(t, run, header, CORE_RECORDED);
+		if (reads_path)
+			path = announced_path(t, header, run->state, table);
 		now = ticks_now(p);
 		tell_instance(t, header, table, now);
-		write_start(t, header, name_of(header, table), kind, now, limit);
+		write_start(t, header, name_of(header, table), EVENT_WORD2(header, path), kind, now,
+			    limit);
 	} else {
 		join_run(t, run, header, 0);
 	}
@@ -368,6 +374,7 @@ void core_thread_stop(struct wire_thread *t)
 	if (!is_current(p, t) || t->key != thread_pointer())
 		return;
 	put1(p, t, EV_THREAD_STOP, 0);
+	set_live(p, t, false);
 	__atomic_store_n(&t->state, WIRE_THREAD_DEAD, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->key, WIRE_KEY_DEAD, __ATOMIC_RELEASE);
 }

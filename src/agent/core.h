@@ -29,8 +29,10 @@ struct core_table {
 		uint64_t schedule;
 		uint64_t abort; /* CORE_OLD: there is no schedule */
 	};
-	uint64_t type_word;			 /* the type where events have it */
-	uint32_t id_off, stage_off, trailer_off; /* id_off of async-task: where its header ends */
+	uint64_t type_word;	    /* the type where events have it */
+	uint16_t id_off, stage_off; /* id_off of async-task: where its header ends */
+	uint32_t trailer_off;
+	uint32_t recipe; /* to follow its future by: a number of path.h, 0: none */
 	union {
 		uint32_t scheduler_off; /* Tokio */
 		uint32_t state_off;	/* async-task: learnt from its first task */
@@ -56,6 +58,9 @@ struct core_waker {
 
 #define CORE_MAX_ENTRIES     (2 * WIRE_MAX_TABLES) /* a power of two, never more than half full */
 
+#define CORE_MAX_CLOSED	     64
+#define CORE_LIVE_WORDS	     (WIRE_MAX_THREADS / 64)
+
 /*
  * All that says "we record". A page of its own that the kernel wipes on fork, so that a child that
  * shares nothing else with us finds threads == NULL and passes everything through.
@@ -76,6 +81,12 @@ struct core_page {
 	/* sizes that tasks may have, in units of 128 bytes: a Bloom filter of one hash */
 	uint64_t cell_sizes[16];
 	uint32_t is_roaming; /* runs end on other threads than they began on: see ring.h */
+	/* path.h: which tasks a shutdown is about to take, and who must be looked at for readers */
+	uint32_t has_paths;   /* some table has a recipe */
+	uint32_t nr_closed;   /* all of them */
+	uint32_t nr_unlisted; /* of these, they are not in the list */
+	uint64_t closed[CORE_MAX_CLOSED];
+	uint64_t live[CORE_LIVE_WORDS]; /* a bit for each slot that was taken */
 } __attribute__((aligned(WIRE_PAGE)));
 
 /* Has the tool made a round of late? Signed: its heartbeat may be younger than our look at the

@@ -10,7 +10,7 @@
 #ifndef AGENT_FAST_H
 #define AGENT_FAST_H
 
-#include "agent/core.h"
+#include "agent/path.h"
 
 #define likely(x)     __builtin_expect(!!(x), 1)
 #define unlikely(x)   __builtin_expect(!!(x), 0)
@@ -104,18 +104,67 @@ ALWAYS_INLINE void unmark(struct wire_thread *t, uint64_t limit)
 	t->limit = limit;
 }
 
-/* Writes the start of a run at head, for which and for whose end there is room. */
+/* word2: the header, and the task's path. */
 ALWAYS_INLINE void write_start(struct wire_thread *t, uint64_t header, uint64_t task,
-			       enum core_run_kind kind, uint64_t now, uint64_t limit)
+			       uint64_t word2, enum core_run_kind kind, uint64_t now,
+			       uint64_t limit)
 {
 	uint64_t head = t->head, *at = word_at(t, head);
 
 	at[1] = task;
-	at[2] = header;
+	at[2] = word2;
 	/* The state as late as can be: an abort or a shutdown from elsewhere may come between our
 	 * look and Tokio's. */
 	at[0] = EVENT_WORD0(EV_RUN_START, start_flags(load(header + TOKIO_STATE), kind), now);
 	publish(t, head + EVENT_WORDS_RUN_START, limit - EVENT_WORDS_RUN_END);
+}
+
+/* Is it the path of a task whose recipe begins with that edge? */
+ALWAYS_INLINE bool path_holds(const struct wire_path *p, uint32_t edge, uint64_t task)
+{
+	const struct wire_check *c = p->checks, *end = c + p->nr_near;
+	uint64_t differs = 0;
+
+	if (unlikely(__atomic_load_n(&p->recipe, __ATOMIC_ACQUIRE) != edge || !p->nr_checks))
+		return false;
+	for (; c < end; c++)
+		differs |= (load(task + c->off) ^ c->value) & c->mask;
+	return likely(!differs) && (p->nr_checks == p->nr_near || path_holds_far(p, task));
+}
+
+/* Where the task stands; nobody else may touch its future meanwhile. */
+ALWAYS_INLINE uint64_t path_of(uint64_t task, const struct core_table *table)
+{
+	struct path_start *s = &path_starts[table->recipe];
+	uint64_t key = load(task + s->key_off) >> s->key_shift;
+	uint64_t number = __atomic_load_n(&s->hints[key % PATH_NR_HINTS], __ATOMIC_RELAXED) &
+			  ((1 << PATH_HINT_BITS) - 1);
+
+	if (unlikely(!path_holds(&core_page.region->paths[number], s->edge, task)))
+		number = path_follow(task, s);
+	return number;
+}
+
+/* Before our reference on a task is taken, whose path shall be read. */
+ALWAYS_INLINE void announce(struct wire_thread *t, uint64_t header)
+{
+	__atomic_store_n(&t->reading, header, __ATOMIC_RELAXED);
+	barrier();
+}
+
+/* Once the reference was taken, when `state` was this. */
+ALWAYS_INLINE uint64_t announced_path(struct wire_thread *t, uint64_t header, uint64_t state,
+				      const struct core_table *table)
+{
+	uint64_t path = 0;
+
+	barrier();
+	if (likely(!(state & (TOKIO_RUNNING | TOKIO_COMPLETE)) &&
+		   !(__atomic_load_n(&core_page.nr_closed, __ATOMIC_RELAXED) &&
+		     path_is_closed(header))))
+		path = path_of(header, table);
+	__atomic_store_n(&t->reading, 0, __ATOMIC_RELEASE);
+	return path;
 }
 
 ALWAYS_INLINE void join_run(struct wire_thread *t, struct core_run *run, uint64_t header,
@@ -134,17 +183,24 @@ ALWAYS_INLINE struct core_entry core_enter(struct core_run *run, uint64_t header
 {
 	const unsigned words = EVENT_WORDS_RUN_START + EVENT_WORDS_RUN_END;
 	const struct core_table *table = fast_table(header);
-	uint64_t limit;
+	uint64_t limit, path = 0;
+	bool reads_path;
 
 	if (unlikely(!t || !core_page.fast_threads || !table))
 		return core_enter_slowly(run, header, kind);
+	reads_path = kind == CORE_POLL && table->recipe;
 	limit = mark(t);
 	if (unlikely(t->head + words > limit || t->instance != instance_key(header, table))) {
 		unmark(t, limit);
 		return core_enter_slowly(run, header, kind);
 	}
+	if (reads_path)
+		announce(t, header);
 	join_run(t, run, header, CORE_RECORDED);
-	write_start(t, header, task_word(header, table), kind, fast_ticks(), limit);
+	if (reads_path)
+		path = announced_path(t, header, run->state, table);
+	write_start(t, header, task_word(header, table), EVENT_WORD2(header, path), kind,
+		    fast_ticks(), limit);
 	return (struct core_entry){ table, t };
 }
 

@@ -10,6 +10,9 @@
 #include "agent/agent.h"
 #include "agent/fast.h"
 
+#include <sys/syscall.h>
+#include <time.h>
+
 /* The slot of this thread, known once it had its first event. Initial-exec: one instruction. */
 static __thread struct wire_thread *my_slot __attribute__((tls_model("initial-exec")));
 
@@ -73,9 +76,41 @@ void futrace_hook_poll_placed(uint64_t header, uint64_t b, uint64_t c, uint64_t 
 	futrace_hook_poll(header, b, c, d, e, f);
 }
 
+/*
+ * A shutdown may drop the future while another thread, which is about to poll the task, looks where
+ * it stands. That takes some nanoseconds, unless the thread is off its CPU.
+ */
+static __attribute__((noinline, cold)) void wait_for_readers(uint64_t header)
+{
+	enum { NR_PAUSES = 10000 };
+	const struct timespec pause = { .tv_nsec = 50000 };
+
+	for (unsigned i = 0; path_is_read(header, my_slot); i++)
+		if (i < NR_PAUSES)
+			__builtin_ia32_pause();
+		else
+			agent_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0);
+}
+
+/* 0: that was not needed. */
+static uint64_t close_path(uint64_t header)
+{
+	if (!path_close(header))
+		return 0;
+	wait_for_readers(header);
+	return header;
+}
+
+static void unclose_path(const uint64_t *closed)
+{
+	if (*closed)
+		path_unclose(*closed);
+}
+
 void futrace_hook_shutdown(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 			   uint64_t f)
 {
+	uint64_t closed __attribute__((cleanup(unclose_path))) = close_path(header);
 	struct core_run run;
 	struct frame frame __attribute__((
 		cleanup(leave))) = { &run, core_enter(&run, header, CORE_SHUTDOWN, my_slot) };

@@ -5,6 +5,7 @@
  * moment, and read-only again.
  */
 #include "agent/patch.h"
+#include "agent/path.h"
 
 #include <sys/mman.h>
 
@@ -25,7 +26,8 @@ static const struct table_kind *kind_of(const struct wire_table *t)
 {
 	const struct table_kind *kind = t->kind < ARRAY_SIZE(kinds) ? kinds[t->kind] : NULL;
 
-	if (t->nr_words > WIRE_TABLE_WORDS || t->va % 8 || !kind || !kind->is_sane(t))
+	if (t->nr_words > WIRE_TABLE_WORDS || t->va % 8 || t->id_off > UINT16_MAX ||
+	    t->stage_off > UINT16_MAX || !kind || !kind->is_sane(t))
 		return NULL;
 	return kind;
 }
@@ -120,6 +122,7 @@ struct core_table *patch_entry(const struct wire_table *t, uint64_t base)
 	entry->stage_off = t->stage_off;
 	entry->trailer_off = t->trailer_off;
 	entry->type_word = EVENT_WORD1(0, t->type);
+	entry->recipe = path_add(core_page.region, t->recipe, 0);
 	return entry;
 }
 
@@ -136,6 +139,7 @@ static bool update_type(const struct wire_table *t, uint64_t base)
 	if (!entry || entry->poll != patch_planned(t, t->slot_poll, base))
 		return false;
 	entry->type_word = EVENT_WORD1(0, t->type);
+	entry->recipe = path_add(core_page.region, t->recipe, entry->recipe);
 	return true;
 }
 

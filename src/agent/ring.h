@@ -372,6 +372,17 @@ static uint32_t take_big_ring(const struct wire_lobby *l, struct wire_region *r)
 	}
 }
 
+/* Whoever looks for readers of a path looks at this slot, too. */
+static void set_live(struct core_page *p, const struct wire_thread *t, bool is_live)
+{
+	uint64_t slot = t - p->region->threads, bit = UINT64_C(1) << slot % 64;
+
+	if (is_live)
+		__atomic_fetch_or(&p->live[slot / 64], bit, __ATOMIC_SEQ_CST);
+	else
+		__atomic_fetch_and(&p->live[slot / 64], ~bit, __ATOMIC_SEQ_CST);
+}
+
 static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp)
 {
 	uint64_t words, nr_segments;
@@ -387,6 +398,8 @@ static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp
 	for (unsigned i = 0; i < EV_MAX; i++)
 		t->pending_lost[i] = t->lost[i] = 0;
 	t->has_hole = 0;
+	t->reading = 0;
+	set_live(p, t, true);
 	t->life++;
 	t->limit = 0;
 	t->limit = make_room(p, t, EVENT_WORDS_THREAD_START);

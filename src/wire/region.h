@@ -7,15 +7,16 @@
  *
  *	lobby		one page: versions, who is the target, the doorbell, one door per process
  *	region 0..n	one per traced process, at lobby.region_off + i * lobby.region_size:
- *			header, objects (the dialogue), tables (the plan), stacks, threads, rings
+ *			header, objects (the dialogue), tables and recipes (the plan), stacks,
+ *			paths, threads, rings
  *
  * Everything is sparse: a page that nobody touched takes no memory. The tool fills in all sizes
  * before the first process starts; they do not change.
  *
  * Who writes what. *agent*: door.pid (by compare-and-swap), region.state up to WIRE_REGION_LIVE,
- * objects when EMPTY, stacks, threads except tail. *tool*: everything in the lobby but doors and
- * doorbell, an object when ANNOUNCED, all tables, thread.tail, and recycling a slot or door whose
- * owner is gone.
+ * objects when EMPTY, stacks, paths, threads except tail. *tool*: everything in the lobby but doors
+ * and doorbell, an object when ANNOUNCED, all tables and recipes, thread.tail, and recycling a slot
+ * or door whose owner is gone.
  *
  * Dialogue: the agent fills objects[i], stores state = ANNOUNCED (release), rings the doorbell
  * and waits a bounded time for ANSWERED. The tool then has filled in first_table and nr_tables. The
@@ -47,6 +48,12 @@
 #define WIRE_STACK_WORDS   256	 /* a bit for each of them */
 #define WIRE_MAX_FRAMES	   62
 #define WIRE_MAX_REDIRECTS 16
+#define WIRE_MAX_NODES	   32768
+#define WIRE_MAX_EDGES	   131072
+#define WIRE_MAX_DYNS	   8192	 /* a power of two */
+#define WIRE_MAX_PATHS	   16384 /* a power of two; number 0 is none */
+#define WIRE_PATH_WORDS	   256	 /* a bit for each of them */
+#define WIRE_MAX_CHOICES   64	 /* of a path: what lies deeper is left out */
 #define WIRE_MOVED_BYTES   16
 
 enum wire_clock { WIRE_CLOCK_TSC = 1, WIRE_CLOCK_MONOTONIC = 2 };
@@ -168,6 +175,10 @@ struct wire_table {
 	 * that is always 0 */
 	uint32_t scheduler_off;
 	struct wire_own_name own_name;
+	/* how to follow its future down to what it waits for: an edge that leads from the task to
+	 * the first node, 0: it is not known */
+	uint32_t recipe;
+	uint32_t pad;
 };
 
 /* See docs/INTERNALS.md. */
@@ -206,6 +217,54 @@ struct wire_redirect {
 	uint16_t type;	   /* of root futures; EVENT_TYPE_NONE: there are too many types */
 	uint32_t flag_off; /* WIRE_ROOT_DRIVE: of the scheduler's flag `woken`, in its handle */
 };
+
+/*
+ * A recipe: how a future is followed, in its memory, down to what it waits for. A node stands for a
+ * value, an edge leads from it to a value inside of it, or to what it points to. Where the way
+ * depends on what is there, the edge that was taken is a *choice*; the choices of a walk, in their
+ * order, are the path. Node 0 is the end of a branch.
+ */
+enum wire_node_kind {
+	WIRE_NODE_END,
+	WIRE_NODE_STATE, /* choice: the number at off is below nr, and counts the edges */
+	WIRE_NODE_CASE,	 /* choice: the edge that has the number at off as its value, else the last
+			    one if has_default, else it is none of ours */
+	WIRE_NODE_DEREF, /* goes on where the word at off points to */
+	WIRE_NODE_DYN,	 /* choice: by the table whose address is at vtable_off, goes on where the
+			    word at off points to; edge 0: a table that is not known */
+	WIRE_NODE_FORK,	 /* takes all edges, one after another */
+	WIRE_NR_NODE_KINDS,
+};
+
+struct wire_node {
+	uint8_t kind;  /* enum wire_node_kind */
+	uint8_t bytes; /* of the number at off */
+	uint16_t nr;   /* of its edges */
+	uint32_t off;
+	uint32_t first; /* edge */
+	union {
+		uint32_t vtable_off;
+		uint32_t has_default;
+	};
+};
+
+struct wire_edge {
+	uint64_t value; /* WIRE_NODE_CASE */
+	uint32_t off;	/* from the value of the node it comes from */
+	uint32_t node;
+};
+
+/* Where a table of a `dyn` lies in memory, and the edge to what is behind it. By hash of addr. */
+struct wire_dyn {
+	uint64_t addr; /* 0: free; stored last */
+	uint32_t edge;
+	uint32_t pad;
+};
+
+static inline uint32_t wire_dyn_home(uint64_t addr)
+{
+	return (addr >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 51;
+}
 
 enum wire_thread_state {
 	WIRE_THREAD_FREE,
@@ -254,7 +313,8 @@ struct wire_thread {
 	uint64_t segment_words; /* producer: of its ring */
 	uint32_t has_hole;	/* a run ended elsewhere: the producer shall tell */
 	uint32_t hole_pad;
-	uint64_t segment_pad[3];
+	uint64_t reading; /* producer: the task whose path it is looking at, 0: none */
+	uint64_t segment_pad[2];
 	uint8_t order[WIRE_MAX_SEGMENTS];
 
 	uint32_t pending_lost[EV_MAX]; /* not yet told by a LOST event in the ring */
@@ -274,6 +334,28 @@ struct wire_stack {
 	/* return addresses, innermost first: index into objects << 48 | va; or a single one with
 	 * WIRE_FRAME_PLACE: a core::panic::Location of the runtime's */
 	uint64_t frames[WIRE_MAX_FRAMES];
+};
+
+/* Something that must be so for a path to be the one. */
+struct wire_check {
+	uint64_t value, mask; /* of the word at off; a mask of 0: what that points to is base + 1 */
+	uint32_t off;
+	uint32_t base; /* 0: of the task; else of what was pointed to */
+};
+
+/*
+ * A path: the choices of a walk from a task on. Taken, and published in paths_used, as stacks are.
+ * The checks are the agent's own, to see whether a task stands here again.
+ */
+struct wire_path {
+	uint64_t hash;	 /* 0: free */
+	uint32_t recipe; /* where it began; stored last by the agent, for itself */
+	uint16_t nr_choices;
+	uint8_t nr_checks; /* 0: it must be walked each time */
+	uint8_t nr_near;   /* of these: base 0, which come first */
+	uint32_t choices[WIRE_MAX_CHOICES];
+	struct wire_check checks[WIRE_MAX_CHOICES];
+	uint64_t pad[30];
 };
 
 #define WIRE_FRAME_SHIFT 48
@@ -297,13 +379,22 @@ struct wire_region {
 	uint32_t note;	       /* enum wire_note */
 	uint64_t big_used;     /* bit i: large ring i has an owner; cleared by the tool */
 	uint32_t nr_forked;    /* children by fork that are not recorded and did not exec */
-	uint32_t pad[7];
+	uint32_t nr_nodes;     /* nodes[0..n) and edges[0..n) are valid */
+	uint32_t nr_edges;
+	uint32_t nr_no_path;  /* runs whose path found no place in paths */
+	uint32_t nr_bad_path; /* runs of a task that was not as its recipe says */
+	uint32_t pad[3];
 	uint64_t lost[EV_MAX]; /* events of threads without a slot */
 	struct wire_object objects[WIRE_MAX_OBJECTS];
 	struct wire_table tables[WIRE_MAX_TABLES];
 	struct wire_redirect redirects[WIRE_MAX_REDIRECTS];
 	uint64_t stacks_used[WIRE_STACK_WORDS]; /* a bit for each stack that is filled in */
 	struct wire_stack stacks[WIRE_MAX_STACKS];
+	struct wire_node nodes[WIRE_MAX_NODES];
+	struct wire_edge edges[WIRE_MAX_EDGES];
+	struct wire_dyn dyns[WIRE_MAX_DYNS];
+	uint64_t paths_used[WIRE_PATH_WORDS]; /* a bit for each path that is filled in */
+	struct wire_path paths[WIRE_MAX_PATHS];
 	struct wire_thread threads[WIRE_MAX_THREADS] __attribute__((aligned(WIRE_PAGE)));
 	/* rings follow at WIRE_RINGS_OFF: the large ones, then the small one of each slot */
 };
@@ -345,11 +436,17 @@ static inline uint64_t wire_region_size(const struct wire_lobby *l)
 
 _Static_assert(sizeof(struct wire_door) == 8, "wire_door");
 _Static_assert(sizeof(struct wire_lobby) <= WIRE_PAGE, "the lobby is one page");
-_Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16 + 16,
+_Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16 + 16 + 8,
 	       "wire_table has no hidden padding");
 _Static_assert(sizeof(struct wire_redirect) == 32, "wire_redirect");
 _Static_assert(sizeof(struct wire_stack) == 512, "wire_stack");
 _Static_assert(WIRE_STACK_WORDS * 64 == WIRE_MAX_STACKS, "stacks_used");
+_Static_assert(sizeof(struct wire_node) == 16 && sizeof(struct wire_edge) == 16 &&
+		       sizeof(struct wire_dyn) == 16,
+	       "recipes");
+_Static_assert(WIRE_MAX_DYNS == 1 << 13, "wire_dyn_home takes the upper 13 bits");
+_Static_assert(sizeof(struct wire_path) == 2048, "wire_path");
+_Static_assert(WIRE_PATH_WORDS * 64 == WIRE_MAX_PATHS && WIRE_MAX_PATHS <= 1 << 16, "paths_used");
 _Static_assert(sizeof(struct wire_thread) == 1024, "wire_thread");
 _Static_assert(offsetof(struct wire_thread, tail) == 64, "producer and consumer share no line");
 _Static_assert(offsetof(struct wire_thread, nr_panics) == 128,

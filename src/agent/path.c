@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "agent/path.h"
+
+#include "agent/fast.h"
+
+#define NR_TRIES   16
+#define MAX_VISITS 512 /* nodes of one walk: a list that leads in a circle ends here */
+#define MAX_FORKS  8
+#define MAX_BASES  16
+
+struct path_start path_starts[WIRE_MAX_TABLES + 1];
+static uint32_t nr_starts;
+
+/* ---- recipes ---- */
+
+static bool is_sound_node(const struct wire_region *r, const struct wire_node *n)
+{
+	bool has_number = n->kind == WIRE_NODE_STATE || n->kind == WIRE_NODE_CASE;
+
+	return n->kind < WIRE_NR_NODE_KINDS && n->first <= r->nr_edges &&
+	       n->nr <= r->nr_edges - n->first &&
+	       (!has_number ||
+		(n->nr && (n->bytes == 1 || n->bytes == 2 || n->bytes == 4 || n->bytes == 8))) &&
+	       ((n->kind != WIRE_NODE_DEREF && n->kind != WIRE_NODE_FORK) || n->nr);
+}
+
+/* All of them: how many does not matter, at the start of a program. */
+static bool is_sound(const struct wire_region *r)
+{
+	if (r->nr_nodes > WIRE_MAX_NODES || r->nr_edges > WIRE_MAX_EDGES)
+		return false;
+	for (uint32_t i = 0; i < r->nr_nodes; i++)
+		if (!is_sound_node(r, &r->nodes[i]))
+			return false;
+	for (uint32_t i = 0; i < r->nr_edges; i++)
+		if (r->edges[i].node >= r->nr_nodes)
+			return false;
+	return true;
+}
+
+static void choose_key(const struct wire_region *r, struct path_start *s)
+{
+	const struct wire_edge *e = &r->edges[s->edge];
+	const struct wire_node *n = &r->nodes[e->node];
+	uint32_t off = e->off + n->off;
+
+	s->key_off = 0;
+	s->key_shift = 63; /* no key: the uppermost bit of a state word, which is 0 */
+	if (n->kind == WIRE_NODE_STATE) {
+		s->key_off = off & ~7u;
+		s->key_shift = off % 8 * 8;
+	}
+}
+
+uint32_t path_add(const struct wire_region *r, uint32_t edge, uint32_t old)
+{
+	static uint32_t nr_nodes, nr_edges; /* that were found sound */
+	struct path_start *s;
+
+	if (!edge || edge >= r->nr_edges)
+		return 0;
+	if (nr_nodes != r->nr_nodes || nr_edges != r->nr_edges) {
+		if (!is_sound(r))
+			return 0;
+		nr_nodes = r->nr_nodes;
+		nr_edges = r->nr_edges;
+	}
+	if (!old && nr_starts == WIRE_MAX_TABLES)
+		return 0;
+	if (!old)
+		old = ++nr_starts;
+	s = &path_starts[old];
+	for (unsigned i = 0; i < PATH_NR_HINTS; i++)
+		s->hints[i] = 0;
+	s->edge = edge;
+	choose_key(r, s);
+	core_page.has_paths = true;
+	return old;
+}
+
+/* ---- following them ---- */
+
+struct fork {
+	uint32_t next, end; /* edges yet to be taken */
+	uint64_t addr;
+	uint32_t base;
+};
+
+/* What a walk finds. */
+struct trail {
+	uint64_t hash;
+	uint32_t choices[WIRE_MAX_CHOICES];
+	unsigned nr_choices;
+	struct fork forks[MAX_FORKS];
+	unsigned nr_forks;
+	/* to be filled in with what the choices depend on; NULL: not wanted */
+	struct wire_path *path;
+	uint64_t bases[MAX_BASES];
+	uint32_t nr_bases, base;
+};
+
+static inline uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
+}
+
+static inline uint64_t mask_of(unsigned bytes)
+{
+	return ~UINT64_C(0) >> (64 - 8 * bytes);
+}
+
+/* What lies in one word, which is in memory as a whole if any of it is. */
+static inline uint64_t number_at(uint64_t addr, unsigned bytes)
+{
+	return load(addr & ~UINT64_C(7)) >> addr % 8 * 8 & mask_of(bytes);
+}
+
+/* A path that depends on more than can be checked has no checks, and is walked each time. */
+static void give_up_checks(struct trail *t)
+{
+	t->path->nr_checks = 0;
+	t->path = 0;
+}
+
+static void add_check(struct trail *t, uint64_t addr, uint64_t value, uint64_t mask)
+{
+	uint64_t off = (addr & ~UINT64_C(7)) - t->bases[t->base];
+	unsigned shift = addr % 8 * 8;
+
+	if (!t->path)
+		return;
+	if (t->path->nr_checks == WIRE_MAX_CHOICES || t->bases[t->base] % 8 || off > UINT32_MAX) {
+		give_up_checks(t);
+		return;
+	}
+	t->path->checks[t->path->nr_checks++] =
+		(struct wire_check){ value << shift, mask << shift, off, t->base };
+}
+
+/* Goes on where the word at addr points to. */
+static uint64_t follow_pointer(struct trail *t, uint64_t addr)
+{
+	uint64_t to = load(addr);
+
+	if (!t->path)
+		return to;
+	add_check(t, addr, 0, 0);
+	if (t->path && t->nr_bases < MAX_BASES) {
+		t->base = t->nr_bases++;
+		t->bases[t->base] = to;
+	} else if (t->path) {
+		give_up_checks(t);
+	}
+	return to;
+}
+
+static inline void choose(struct trail *t, uint32_t edge)
+{
+	t->hash = mix(t->hash, edge);
+	t->choices[t->nr_choices++] = edge;
+}
+
+/* The edge of a case; UINT32_MAX: there is none. */
+static uint32_t find_case(struct trail *t, const struct wire_region *r, const struct wire_node *n,
+			  uint64_t addr)
+{
+	uint64_t value = number_at(addr + n->off, n->bytes);
+
+	for (uint32_t i = n->first; i < n->first + n->nr - (n->has_default ? 1 : 0); i++)
+		if (r->edges[i].value == value) {
+			add_check(t, addr + n->off, value, mask_of(n->bytes));
+			return i;
+		}
+	if (!n->has_default)
+		return UINT32_MAX;
+	if (t->path) /* whatever is none of the others */
+		give_up_checks(t);
+	return n->first + n->nr - 1;
+}
+
+static uint32_t find_dyn(const struct wire_region *r, uint64_t addr)
+{
+	for (unsigned i = 0; i < NR_TRIES; i++) {
+		const struct wire_dyn *d = &r->dyns[(wire_dyn_home(addr) + i) % WIRE_MAX_DYNS];
+		uint64_t have = __atomic_load_n(&d->addr, __ATOMIC_ACQUIRE);
+
+		if (have == addr)
+			return d->edge < r->nr_edges ? d->edge : 0;
+		if (!have)
+			break;
+	}
+	return 0;
+}
+
+/* The end of a branch: where the next one begins; 0: that was the last. */
+static uint32_t next_branch(struct trail *t, uint64_t *addr)
+{
+	struct fork *f;
+	uint32_t edge;
+
+	if (!t->nr_forks)
+		return 0;
+	f = &t->forks[t->nr_forks - 1];
+	edge = f->next++;
+	*addr = f->addr;
+	t->base = f->base;
+	if (f->next == f->end)
+		t->nr_forks--;
+	return edge;
+}
+
+/* All but states and ends. Returns the edge to take, UINT32_MAX: memory is not as it should be. */
+static uint32_t step(struct trail *t, const struct wire_region *r, const struct wire_node *n,
+		     uint64_t *addr)
+{
+	uint32_t edge = n->first;
+	uint64_t vtable;
+
+	switch (n->kind) {
+	case WIRE_NODE_CASE:
+		edge = find_case(t, r, n, *addr);
+		if (edge != UINT32_MAX)
+			choose(t, edge);
+		return edge;
+	case WIRE_NODE_DEREF:
+		*addr = follow_pointer(t, *addr + n->off);
+		return *addr ? edge : UINT32_MAX;
+	case WIRE_NODE_DYN:
+		vtable = load(*addr + n->vtable_off);
+		edge = find_dyn(r, vtable);
+		choose(t, edge);
+		add_check(t, *addr + n->vtable_off, vtable, ~UINT64_C(0));
+		*addr = follow_pointer(t, *addr + n->off);
+		return *addr ? edge : UINT32_MAX;
+	default:
+		if (n->nr == 1)
+			return edge;
+		if (t->nr_forks == MAX_FORKS)
+			return UINT32_MAX;
+		t->forks[t->nr_forks++] = (struct fork){ edge + 1, edge + n->nr, *addr, t->base };
+		return edge;
+	}
+}
+
+static bool walk(struct trail *t, const struct wire_region *r, uint32_t edge, uint64_t addr)
+{
+	t->hash = mix(0, edge);
+	t->nr_choices = t->nr_forks = t->base = 0;
+	t->nr_bases = 1;
+	t->bases[0] = addr;
+	for (unsigned i = 0; i < MAX_VISITS; i++) {
+		const struct wire_edge *e = &r->edges[edge];
+		const struct wire_node *n = &r->nodes[e->node];
+
+		addr += e->off;
+		if (likely(n->kind == WIRE_NODE_STATE)) {
+			uint64_t state = number_at(addr + n->off, n->bytes);
+
+			if (unlikely(state >= n->nr))
+				return false;
+			add_check(t, addr + n->off, state, mask_of(n->bytes));
+			edge = n->first + state;
+			choose(t, edge);
+		} else if (n->kind == WIRE_NODE_END) {
+			edge = next_branch(t, &addr);
+			if (!edge)
+				return true;
+		} else {
+			edge = step(t, r, n, &addr);
+			if (unlikely(edge == UINT32_MAX))
+				return false;
+		}
+		if (unlikely(t->nr_choices == WIRE_MAX_CHOICES))
+			return true;
+	}
+	return false;
+}
+
+/* ---- numbers ---- */
+
+/* Checks of the task itself first: they need no pointer, and what pointers lead to depends on them.
+ */
+static void order_checks(struct wire_path *p)
+{
+	unsigned nr = 0;
+
+	for (unsigned i = 0; i < p->nr_checks; i++) {
+		struct wire_check c = p->checks[i];
+
+		if (c.base || !c.mask)
+			continue;
+		for (unsigned k = i; k > nr; k--)
+			p->checks[k] = p->checks[k - 1];
+		p->checks[nr++] = c;
+	}
+	p->nr_near = nr;
+}
+
+static void fill_in(struct wire_region *r, uint32_t number, struct trail *t, uint64_t task,
+		    uint32_t edge)
+{
+	struct wire_path *p = &r->paths[number];
+
+	p->nr_choices = t->nr_choices;
+	for (unsigned i = 0; i < t->nr_choices; i++)
+		p->choices[i] = t->choices[i];
+	p->nr_checks = 0;
+	t->path = p;
+	/* nobody but us touches the task: it is the same way again */
+	if (!walk(t, r, edge, task) || t->nr_choices != p->nr_choices || !t->path)
+		p->nr_checks = 0;
+	order_checks(p);
+	__atomic_store_n(&p->recipe, edge, __ATOMIC_RELEASE);
+	__atomic_fetch_or(&r->paths_used[number / 64], UINT64_C(1) << number % 64,
+			  __ATOMIC_RELEASE);
+}
+
+static uint32_t find_path(struct wire_region *r, uint64_t hash, bool *is_new)
+{
+	*is_new = false;
+	for (unsigned i = 0; i < NR_TRIES; i++) {
+		uint32_t number = ((hash >> 8) + i) % WIRE_MAX_PATHS;
+		uint64_t *at = &r->paths[number].hash, have;
+
+		if (!number)
+			continue;
+		have = __atomic_load_n(at, __ATOMIC_RELAXED);
+		*is_new = !have && __atomic_compare_exchange_n(at, &have, hash, false,
+							       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		if (*is_new || have == hash)
+			return number;
+	}
+	return 0;
+}
+
+bool path_holds_far(const struct wire_path *p, uint64_t task)
+{
+	uint64_t bases[MAX_BASES] = { task };
+	unsigned nr = 1;
+
+	for (unsigned i = p->nr_near; i < p->nr_checks; i++) {
+		const struct wire_check *c = &p->checks[i];
+		uint64_t word = load(bases[c->base] + c->off);
+
+		if (!c->mask && word && word % 8 == 0)
+			bases[nr++] = word;
+		else if (!c->mask || (word ^ c->value) & c->mask)
+			return false;
+	}
+	return true;
+}
+
+/* The hints of the state that the task is in. */
+static uint64_t *hints_of(struct path_start *s, uint64_t task)
+{
+	return &s->hints[(load(task + s->key_off) >> s->key_shift) % PATH_NR_HINTS];
+}
+
+static uint64_t try_hints(const struct wire_region *r, const struct path_start *s, uint64_t hints,
+			  uint64_t task)
+{
+	/* the newest was tried before */
+	for (hints >>= PATH_HINT_BITS; hints; hints >>= PATH_HINT_BITS) {
+		uint64_t number = hints & ((1 << PATH_HINT_BITS) - 1);
+
+		if (number < WIRE_MAX_PATHS && path_holds(&r->paths[number], s->edge, task))
+			return number;
+	}
+	return 0;
+}
+
+static void add_hint(uint64_t *hints, uint64_t number)
+{
+	uint64_t have = __atomic_load_n(hints, __ATOMIC_RELAXED), kept = 0;
+	unsigned nr = 1;
+
+	/* the others, in their order, behind it */
+	for (; have && nr < 4; have >>= PATH_HINT_BITS) {
+		uint64_t other = have & ((1 << PATH_HINT_BITS) - 1);
+
+		if (other && other != number)
+			kept |= other << PATH_HINT_BITS * nr++;
+	}
+	__atomic_store_n(hints, kept | number, __ATOMIC_RELAXED);
+}
+
+uint64_t path_follow(uint64_t task, struct path_start *s)
+{
+	struct wire_region *r = core_page.region;
+	uint64_t *hints = hints_of(s, task), number;
+	struct trail t;
+	bool is_new;
+
+	number = try_hints(r, s, __atomic_load_n(hints, __ATOMIC_RELAXED), task);
+	if (number)
+		return number;
+	t.path = 0;
+	if (!walk(&t, r, s->edge, task)) {
+		__atomic_fetch_add(&r->nr_bad_path, 1, __ATOMIC_RELAXED);
+		return 0;
+	}
+	number = find_path(r, t.hash | 1, &is_new);
+	if (!number) {
+		__atomic_fetch_add(&r->nr_no_path, 1, __ATOMIC_RELAXED);
+		return 0;
+	}
+	if (is_new)
+		fill_in(r, number, &t, task, s->edge);
+	if (r->paths[number].nr_checks)
+		add_hint(hints, number);
+	return number;
+}
+
+/* ---- shutdowns ---- */
+
+bool path_is_closed(uint64_t task)
+{
+	const struct core_page *p = &core_page;
+
+	if (__atomic_load_n(&p->nr_unlisted, __ATOMIC_RELAXED))
+		return true;
+	for (unsigned i = 0; i < CORE_MAX_CLOSED; i++)
+		if (__atomic_load_n(&p->closed[i], __ATOMIC_RELAXED) == task)
+			return true;
+	return false;
+}
+
+bool path_close(uint64_t task)
+{
+	struct core_page *p = &core_page;
+	bool is_listed = false;
+
+	if (!p->has_paths)
+		return false;
+	for (unsigned i = 0; i < CORE_MAX_CLOSED && !is_listed; i++) {
+		uint64_t free = 0;
+
+		is_listed = __atomic_compare_exchange_n(&p->closed[i], &free, task, false,
+							__ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	}
+	if (!is_listed) /* more at once than anybody has threads: then all are closed */
+		__atomic_fetch_add(&p->nr_unlisted, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&p->nr_closed, 1, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+bool path_is_read(uint64_t task, const struct wire_thread *mine)
+{
+	const struct core_page *p = &core_page;
+	const struct wire_region *r = p->region;
+
+	for (unsigned i = 0; r && i < CORE_LIVE_WORDS; i++) {
+		uint64_t live = __atomic_load_n(&p->live[i], __ATOMIC_RELAXED);
+
+		for (; live; live &= live - 1) {
+			const struct wire_thread *t = &r->threads[i * 64 + __builtin_ctzll(live)];
+
+			if (t != mine && __atomic_load_n(&t->reading, __ATOMIC_ACQUIRE) == task)
+				return true;
+		}
+	}
+	return false;
+}
+
+void path_unclose(uint64_t task)
+{
+	struct core_page *p = &core_page;
+
+	if (!__atomic_load_n(&p->nr_closed, __ATOMIC_RELAXED)) /* a fork wiped it */
+		return;
+	for (unsigned i = 0; i < CORE_MAX_CLOSED; i++) {
+		uint64_t have = task;
+
+		if (__atomic_compare_exchange_n(&p->closed[i], &have, 0, false, __ATOMIC_SEQ_CST,
+						__ATOMIC_RELAXED)) {
+			__atomic_fetch_sub(&p->nr_closed, 1, __ATOMIC_SEQ_CST);
+			return;
+		}
+	}
+	if (__atomic_load_n(&p->nr_unlisted, __ATOMIC_RELAXED))
+		__atomic_fetch_sub(&p->nr_unlisted, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_sub(&p->nr_closed, 1, __ATOMIC_SEQ_CST);
+}

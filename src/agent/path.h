@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Where a task stands when it is about to be polled: its future is followed down to what it waits
+ * for, by a recipe that the tool made of the debug info (wire/region.h). Part of the core: reads
+ * the task's memory and the region, calls nothing.
+ *
+ * Who is about to poll a task is the only one who may touch its future, but for one: a runtime that
+ * shuts down drops the futures of queued tasks. So whoever reads *announces* the task, and a
+ * shutdown *closes* it first. The reader announces, takes its reference on the task (a locked
+ * instruction, which it pays for anyhow: nothing behind it is looked at before the announcement can
+ * be seen), and then looks whether the task is closed. A shutdown closes, by a locked instruction
+ * as well, and then waits for those who have announced it. At least one of them sees the other.
+ *
+ * Tasks mostly stand where tasks of their type stood before. So each type has some *hints*, numbers
+ * of paths; a path has *checks*, which tell by a few loads that do not wait for each other whether
+ * a task stands there. Only if none fits the recipe is followed.
+ */
+#ifndef AGENT_PATH_H
+#define AGENT_PATH_H
+
+#include "agent/core.h"
+
+#define PATH_NR_HINTS  4  /* words of hints, chosen by the state of the outermost future */
+#define PATH_HINT_BITS 16 /* of a number: each word has four, the newest in the lower bits */
+
+/* A recipe and what is remembered of its paths. One line of the cache. */
+struct path_start {
+	uint32_t edge;	    /* that it begins with */
+	uint32_t key_off;   /* in the task: the word that chooses hints … */
+	uint64_t key_shift; /* … by the lower bits of what is left of it */
+	uint64_t hints[PATH_NR_HINTS];
+	uint64_t pad[2];
+};
+
+extern struct path_start path_starts[WIRE_MAX_TABLES + 1] HIDDEN; /* [0]: no recipe */
+
+/*
+ * Takes over the recipe of a table, if it is sound, for core_table.recipe; 0: it is not, or there
+ * is none. After a fork, or for a table that was hooked before, `old` is what it was.
+ */
+uint32_t path_add(const struct wire_region *r, uint32_t edge, uint32_t old) HIDDEN;
+
+/* The number of the path by following the recipe; 0: it is not known. */
+uint64_t path_follow(uint64_t task, struct path_start *start) CORE_SLOW;
+/* The checks of a path that need pointers, when the others are so. */
+bool path_holds_far(const struct wire_path *p, uint64_t task) CORE_SLOW;
+/* Is the task closed, of which some are? */
+bool path_is_closed(uint64_t task) CORE_SLOW;
+
+/*
+ * Before a shutdown. False: nobody follows recipes. Then, until path_is_read says that nobody reads
+ * the task any more, its future must not be touched.
+ */
+bool path_close(uint64_t task) HIDDEN;
+bool path_is_read(uint64_t task, const struct wire_thread *mine) HIDDEN;
+void path_unclose(uint64_t task) HIDDEN;
+
+#endif
