@@ -299,6 +299,11 @@ uint32_t layouts_of_vtable(struct layouts *l, uint64_t va)
 	return found;
 }
 
+uint64_t layouts_vtable(const struct layouts *l, uint32_t i)
+{
+	return i < l->index.tables[INDEX_VTABLES].nr ? l->index.tables[INDEX_VTABLES].v[i].key : 0;
+}
+
 uint32_t layouts_named(struct layouts *l, const char *name)
 {
 	uint64_t off = find_definition(l, name);
