@@ -181,7 +181,7 @@ static uint32_t find_case(struct trail *t, const struct wire_region *r, const st
 
 static uint32_t find_dyn(const struct wire_region *r, uint64_t addr)
 {
-	for (unsigned i = 0; i < NR_TRIES; i++) {
+	for (unsigned i = 0; i < WIRE_DYN_TRIES; i++) {
 		const struct wire_dyn *d = &r->dyns[(wire_dyn_home(addr) + i) % WIRE_MAX_DYNS];
 		uint64_t have = __atomic_load_n(&d->addr, __ATOMIC_ACQUIRE);
 

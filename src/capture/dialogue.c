@@ -184,6 +184,8 @@ static void answer(struct process *p, struct catalog *c, uint32_t index)
 			o.nr_planned = plan(p, &o, first);
 		if (o.nr_planned)
 			plan_redirects(p, &o, w);
+		if (o.nr_planned && !p->lobby->no_await)
+			paths_plan(p, &o, first, c->opts.cache_dir);
 	}
 	w->first_table = first;
 	w->nr_tables = o.nr_planned;

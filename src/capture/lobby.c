@@ -89,7 +89,7 @@ int lobby_open(struct lobby *l, const struct lobby_opts *o, struct err *e)
 	};
 	void *page;
 
-	*l = (struct lobby){ .clock = clock, .no_roots = o->no_roots };
+	*l = (struct lobby){ .clock = clock, .no_roots = o->no_roots, .no_await = o->no_await };
 	l->fd = memfd_create("futrace", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (l->fd < 0)
 		return err_sys(e, "cannot create the shared memory for events");

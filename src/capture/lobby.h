@@ -26,7 +26,7 @@ struct lobby {
 	/* No ring keeps pages that were read: set when all rings together outgrow their share of
 	 * memory. */
 	bool is_tight;
-	bool no_roots;
+	bool no_roots, no_await;
 };
 
 struct lobby_opts {
@@ -34,6 +34,7 @@ struct lobby_opts {
 	uint32_t wait_ms;    /* how long an agent may wait for an answer */
 	bool follow;
 	bool no_roots;	   /* no function is redirected */
+	bool no_await;	   /* agents do not look where tasks stand */
 	bool spawn_stacks; /* agents look where tasks are spawned */
 };
 

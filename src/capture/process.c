@@ -145,6 +145,7 @@ void process_free(struct process *p)
 	vec_release(&p->objects);
 	vec_release(&p->active);
 	instances_release(&p->instances);
+	paths_release(&p->paths);
 	free(p->rings);
 	free(p->out_path);
 	free(p->exe);
@@ -380,6 +381,7 @@ void process_flush(struct process *p, bool anchor)
 	if (anchor)
 		put_anchor(p);
 	cpu_count_threads(p);
+	paths_write(p);
 	trace_writer_flush(p->writer);
 	e = trace_writer_error(p->writer);
 	if (e)
@@ -470,6 +472,7 @@ void process_end(struct process *p, struct trace_end *end)
 		put_anchor(p);
 		cpu_ns = clock_cpu_ns();
 		places_write(p);
+		paths_write(p);
 		end->tool_cpu_ns += clock_cpu_ns() - cpu_ns;
 		trace_writer_flush(p->writer);
 		p->bytes = trace_writer_bytes(p->writer);

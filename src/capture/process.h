@@ -12,6 +12,7 @@
 #include "capture/catalog.h"
 #include "capture/drain.h"
 #include "capture/output.h"
+#include "capture/paths.h"
 
 /* An ELF file that the process announced. */
 struct process_object {
@@ -45,6 +46,7 @@ struct process {
 
 	VEC(struct process_object) objects;
 	struct instances instances;
+	struct paths paths;
 	struct drain **rings; /* by slot, NULL: not in use */
 	VEC(uint32_t) active; /* slots with a ring */
 	uint32_t nr_types;

@@ -310,6 +310,7 @@ static int start(struct session *s, int *status, struct err *e)
 					 .wait_ms = ANSWER_MS,
 					 .follow = o->follow,
 					 .no_roots = o->no_roots,
+					 .no_await = o->no_await,
 					 .spawn_stacks = !o->no_spawn_places };
 	struct target_start ts = { .path = s->look.path,
 				   .argv = o->argv,

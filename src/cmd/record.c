@@ -22,7 +22,7 @@ struct record_opts {
 	const char *output, *attach;
 	/* as they were given, for 0 is no limit but a mistake */
 	const char *ring_size, *max_size, *duration;
-	bool follow, quiet, no_cache, no_spawn_places, no_roots, report;
+	bool follow, quiet, no_cache, no_spawn_places, no_roots, no_await, report;
 };
 
 static const struct opt options[] = {
@@ -42,6 +42,8 @@ static const struct opt options[] = {
 	    "do not look where in the source tasks are spawned"),
 	OPT(0, "no-roots", OPT_FLAG, struct record_opts, no_roots, NULL,
 	    "do not look at the futures of block_on, which takes changing the program's code"),
+	OPT(0, "no-await", OPT_FLAG, struct record_opts, no_await, NULL,
+	    "do not look where tasks wait"),
 	OPT('p', "pid", OPT_STR, struct record_opts, attach, "PID",
 	    "record a running process (not yet possible)"),
 	OPT(0, "report", OPT_FLAG, struct record_opts, report, NULL,
@@ -327,6 +329,7 @@ static int run(const void *opts, int nr, char **argv)
 		.follow = o->follow,
 		.no_spawn_places = o->no_spawn_places,
 		.no_roots = o->no_roots,
+		.no_await = o->no_await,
 		.ops = &ops,
 		.arg = &talk,
 	};

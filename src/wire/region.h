@@ -261,6 +261,8 @@ struct wire_dyn {
 	uint32_t pad;
 };
 
+#define WIRE_DYN_TRIES 16 /* an entry lies that near to its home */
+
 static inline uint32_t wire_dyn_home(uint64_t addr)
 {
 	return (addr >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 51;

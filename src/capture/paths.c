@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "capture/paths.h"
+
+#include <stdio.h>
+
+#include "capture/process.h"
+
+#define MAX_TYPES (1u << 24) /* as many as fit into a key */
+
+void paths_release(struct paths *p)
+{
+	recipes_release(&p->recipes);
+	vec_each (l, &p->layouts)
+		layouts_close(*l);
+	vec_release(&p->layouts);
+	map_release(&p->steps);
+}
+
+/* ---- the plan ---- */
+
+static bool insert_dyn(struct wire_region *r, const struct wire_dyn *d)
+{
+	for (unsigned i = 0; i < WIRE_DYN_TRIES; i++) {
+		struct wire_dyn *at = &r->dyns[(wire_dyn_home(d->addr) + i) % WIRE_MAX_DYNS];
+
+		if (at->addr && at->addr != d->addr)
+			continue;
+		at->edge = d->edge;
+		__atomic_store_n(&at->addr, d->addr, __ATOMIC_RELEASE);
+		return true;
+	}
+	return false; /* what is behind it is not followed */
+}
+
+/* What was compiled since the last time. */
+static void copy_recipes(struct paths *paths, struct wire_region *r)
+{
+	const struct recipes *from = &paths->recipes;
+
+	for (; paths->nr_nodes < from->nodes.nr; paths->nr_nodes++)
+		r->nodes[paths->nr_nodes] = from->nodes.v[paths->nr_nodes];
+	for (; paths->nr_edges < from->edges.nr; paths->nr_edges++)
+		r->edges[paths->nr_edges] = from->edges.v[paths->nr_edges];
+	r->nr_nodes = paths->nr_nodes;
+	r->nr_edges = paths->nr_edges;
+	for (; paths->nr_dyns < from->dyns.nr; paths->nr_dyns++)
+		insert_dyn(r, &from->dyns.v[paths->nr_dyns]);
+}
+
+static struct recipe_book *open_book(struct paths *paths, const struct process_object *o,
+				     const char *cache_dir)
+{
+	const char *debug_path = o->d->debug_path, *why;
+	struct layouts *l;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", o->fd);
+	l = layouts_open(*debug_path ? debug_path : path, cache_dir, &why);
+	if (!l)
+		return NULL;
+	vec_push(&paths->layouts, l);
+	if (!paths->recipes.nodes.nr)
+		recipes_init(&paths->recipes);
+	return recipes_add(&paths->recipes, l, o->base);
+}
+
+/* Only of a table that is sure to be of one type: reading it as another would be the end of the
+ * program. */
+static uint32_t recipe_of(struct recipe_book *b, struct layouts *l, const struct discovery *d,
+			  const struct found_table *t)
+{
+	struct task_place place;
+
+	if (!wire_is_task_table(t->plan.kind) || t->kind > TRACE_LOCAL || t->nr_candidates != 1 ||
+	    !task_shape(d, t)->locate(l, t, &place))
+		return 0;
+	return recipe_compile(b, &place);
+}
+
+void paths_plan(struct process *p, const struct process_object *o, uint32_t first_table,
+		const char *cache_dir)
+{
+	struct paths *paths = &p->paths;
+	struct recipe_book *b = o->fd >= 0 ? open_book(paths, o, cache_dir) : NULL;
+	struct layouts *l = b ? paths->layouts.v[paths->layouts.nr - 1] : NULL;
+
+	for (uint32_t i = 0; b && i < o->nr_planned; i++)
+		p->region->tables[first_table + i].recipe = recipe_of(b, l, o->d, &o->d->tables[i]);
+	if (b)
+		copy_recipes(paths, p->region);
+}
+
+/* ---- what came of it ---- */
+
+/* The number of a step in the file, written on first use. */
+static uint32_t step_number(struct process *p, const struct recipe_steps *all,
+			    const struct recipe_step *s, uint32_t outer)
+{
+	uint64_t key = (uint64_t)(outer + 1) << 43 | (uint64_t)(s->variant + 1) % (1 << 15) << 28 |
+		       (uint64_t)s->book << 24 | s->type;
+	struct trace_step text;
+	bool was_there;
+	uint64_t *number;
+
+	if (s->type >= MAX_TYPES)
+		return TRACE_NO_STEP;
+	number = map_put(&p->paths.steps, key, &was_there);
+	if (!was_there) {
+		text = recipe_step_text(&p->paths.recipes, all, s);
+		text.outer = outer;
+		*number = trace_writer_step(p->writer, &text);
+	}
+	return *number;
+}
+
+static void write_steps(struct process *p, uint32_t number, const struct recipe_steps *all)
+{
+	VEC(uint32_t) last = { 0 };
+	VEC(uint32_t) numbers = { 0 };
+
+	vec_each (s, &all->steps) {
+		uint32_t outer = s->outer < numbers.nr ? numbers.v[s->outer] : TRACE_NO_STEP;
+
+		vec_push(&numbers, step_number(p, all, s, outer));
+		if (s->is_last)
+			vec_push(&last, numbers.v[numbers.nr - 1]);
+	}
+	if (last.nr)
+		trace_writer_path(p->writer, number, &(struct trace_path){ last.v, last.nr });
+	vec_release(&last);
+	vec_release(&numbers);
+}
+
+/* The program can write there: nothing is read twice, and numbers are checked. */
+static void write_path(struct process *p, uint32_t number)
+{
+	const struct wire_path *from = &p->region->paths[number];
+	uint32_t choices[WIRE_MAX_CHOICES], edge = __atomic_load_n(&from->recipe, __ATOMIC_RELAXED);
+	unsigned nr = MIN(__atomic_load_n(&from->nr_choices, __ATOMIC_RELAXED), WIRE_MAX_CHOICES);
+	struct recipe_steps steps = { 0 };
+
+	for (unsigned i = 0; i < nr; i++)
+		choices[i] = __atomic_load_n(&from->choices[i], __ATOMIC_RELAXED);
+	/* what the walk had no room for is missing at the end */
+	if (recipe_explain(&p->paths.recipes, edge, choices, nr, &steps) || nr == WIRE_MAX_CHOICES)
+		write_steps(p, number, &steps);
+	vec_release(&steps.steps);
+}
+
+void paths_write(struct process *p)
+{
+	struct paths *paths = &p->paths;
+
+	for (uint32_t i = 0; paths->nr_nodes && i < WIRE_PATH_WORDS; i++) {
+		uint64_t new = __atomic_load_n(&p->region->paths_used[i], __ATOMIC_ACQUIRE) &
+			       ~paths->told[i];
+
+		paths->told[i] |= new;
+		for (; new; new &= new - 1)
+			write_path(p, i * 64 + __builtin_ctzll(new));
+	}
+}

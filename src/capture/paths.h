@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Where tasks stood when they were polled. The plan gets a recipe for each type of task that debug
+ * info describes; the agent leaves the paths that it met in the region, as choices, and here they
+ * become steps with names and lines of source in the file.
+ */
+#ifndef CAPTURE_PATHS_H
+#define CAPTURE_PATHS_H
+
+#include "base/map.h"
+#include "runtime/recipe.h"
+
+struct process;
+struct process_object;
+
+struct paths {
+	struct recipes recipes; /* without nodes until the first is made */
+	VEC(struct layouts *) layouts;
+	uint32_t nr_nodes, nr_edges, nr_dyns; /* that are in the region */
+	struct map steps; /* by outer step, type and variant: number in the file + 1 */
+	uint64_t told[WIRE_PATH_WORDS]; /* a bit for each path that is in the file */
+};
+
+void paths_release(struct paths *p);
+/* Fills in the recipes of the object's tables, which begin at first_table. */
+void paths_plan(struct process *p, const struct process_object *o, uint32_t first_table,
+		const char *cache_dir);
+/* Writes the paths that were met since the last call to the process's file. */
+void paths_write(struct process *p);
+
+#endif
