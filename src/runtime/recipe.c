@@ -230,11 +230,11 @@ static void add_dyns(struct recipe_book *b)
 	if (b->has_dyns)
 		return;
 	b->has_dyns = true;
-	for (uint32_t i = 0; (va = layouts_vtable(l, i)) && !b->is_full; i++) {
+	for (uint32_t i = 0; (va = layouts_vtable(l, i)) != UINT64_MAX && !b->is_full; i++) {
 		uint32_t type = va == last ? LAYOUT_NONE : layouts_of_vtable(l, va), edge;
 
 		last = va;
-		if (type == LAYOUT_NONE || !layouts_get(l, type)->is_future)
+		if (type == LAYOUT_NONE || !parts_hold(&b->parts, type))
 			continue;
 		edge = new_edges(b, 1);
 		if (!edge)

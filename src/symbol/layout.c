@@ -301,7 +301,8 @@ uint32_t layouts_of_vtable(struct layouts *l, uint64_t va)
 
 uint64_t layouts_vtable(const struct layouts *l, uint32_t i)
 {
-	return i < l->index.tables[INDEX_VTABLES].nr ? l->index.tables[INDEX_VTABLES].v[i].key : 0;
+	return i < l->index.tables[INDEX_VTABLES].nr ? l->index.tables[INDEX_VTABLES].v[i].key
+						     : UINT64_MAX;
 }
 
 uint32_t layouts_named(struct layouts *l, const char *name)

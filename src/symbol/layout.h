@@ -104,7 +104,7 @@ const struct layout *layouts_get(struct layouts *l, uint32_t type);
 uint32_t layouts_of_function(struct layouts *l, uint64_t va, const char *param);
 /* The concrete type behind a `dyn Trait` whose table lies at va. */
 uint32_t layouts_of_vtable(struct layouts *l, uint64_t va);
-/* Where all such tables lie: the i-th, in the order of addresses; 0 behind the last. */
+/* Where all such tables lie: the i-th, in the order of addresses; UINT64_MAX behind the last. */
 uint64_t layouts_vtable(const struct layouts *l, uint32_t i);
 /* By its full name. */
 uint32_t layouts_named(struct layouts *l, const char *name);
