@@ -460,8 +460,16 @@ static const char *leaf_kind(const struct recipes *r, const struct recipe_steps 
 	return rule->kind;
 }
 
-static enum trace_step_state state_of(const struct layout_variant *v)
+/* An enum that holds a future only at times is done when it does not: Map, MaybeDone. */
+static enum trace_step_state state_of(struct parts *p, const struct recipe_step *step)
 {
+	const struct layout *t = layouts_get(p->layouts, step->type);
+	const struct layout_variant *v = &t->variants[step->variant];
+	struct part parts[PARTS_MAX];
+
+	if (t->kind != LAYOUT_COROUTINE)
+		return parts_list(p, step->type, step->variant, parts) ? TRACE_STEP_WAITS
+								       : TRACE_STEP_DONE;
 	if (v->awaitee >= 0)
 		return TRACE_STEP_WAITS;
 	return strcmp(v->name, "Unresumed") == 0 ? TRACE_STEP_NOT_STARTED : TRACE_STEP_DONE;
@@ -470,8 +478,8 @@ static enum trace_step_state state_of(const struct layout_variant *v)
 struct trace_step recipe_step_text(const struct recipes *r, const struct recipe_steps *all,
 				   const struct recipe_step *step)
 {
-	struct layouts *l = r->books.v[step->book]->parts.layouts;
-	const struct layout *t = layouts_get(l, step->type);
+	struct parts *p = &r->books.v[step->book]->parts;
+	const struct layout *t = layouts_get(p->layouts, step->type);
 	const struct leaf_rule *rule = leaf_find(t->name);
 	struct trace_step s = { .outer = step->outer,
 				.future = t->name,
@@ -479,10 +487,11 @@ struct trace_step recipe_step_text(const struct recipes *r, const struct recipe_
 				.file = "",
 				.leaf = rule ? leaf_kind(r, all, step, rule) : "" };
 
+	if (step->variant < t->nr_variants)
+		s.state = state_of(p, step);
 	if (t->kind == LAYOUT_COROUTINE && step->variant < t->nr_variants) {
 		const struct layout_variant *v = &t->variants[step->variant];
 
-		s.state = state_of(v);
 		s.is_generated = true;
 		s.function = t->function ? t->function : "";
 		s.file = v->file ? v->file : "";
