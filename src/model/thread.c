@@ -64,22 +64,17 @@ struct model_waker thread_waker(const struct model *m, const struct thread *thr,
 	return w;
 }
 
-static enum trace_task_kind kind_of(const struct model *m, uint16_t type)
-{
-	return type < m->types.nr ? m->types.v[type].kind : TRACE_TASK;
-}
-
 /* A blocking closure inside which tasks run is a worker's main loop, where names do not tell. */
 static void unmask_helper(struct model *m, uint16_t type)
 {
-	if (kind_of(m, type) == TRACE_BLOCKING && !m->types.v[type].is_named)
+	if (type_kind(m, type) == TRACE_BLOCKING && !m->types.v[type].is_named)
 		m->types.v[type].is_helper = true;
 }
 
 /* What an outermost run says about its thread. */
 static void note_kind(const struct model *m, struct thread *thr, const struct model_key *key)
 {
-	bool is_blocking = kind_of(m, key->type) == TRACE_BLOCKING && !is_helper(m, key->type);
+	bool is_blocking = type_kind(m, key->type) == TRACE_BLOCKING && !is_helper(m, key->type);
 
 	thr->pub.is_launched |= is_helper(m, key->type);
 	if (is_blocking)
@@ -96,7 +91,7 @@ static void learn_kind(struct model *m, struct thread *thr, const struct frame *
 
 	if (f->flags & (EF_RUN_SHUTDOWN | EF_RUN_FINISHED) || is_root(m, outer->type))
 		return;
-	if (thr->stack.nr == 1 && kind_of(m, f->key.type) <= TRACE_LOCAL)
+	if (thr->stack.nr == 1 && type_kind(m, f->key.type) <= TRACE_LOCAL)
 		unmask_helper(m, outer->type);
 	if (!thr->ran_worker && (thr->stack.nr == 0 || is_helper(m, outer->type)))
 		note_kind(m, thr, outer);
@@ -144,7 +139,7 @@ static void begin_run(struct model *m, struct thread *thr, const struct event *e
 	if (!thr->ran_worker || (run.depth == 1 && !is_helper(m, thr->stack.v[0].key.type)))
 		learn_kind(m, thr, f);
 	note_place(m, thr, f);
-	if (!run.depth && !ev->flags && kind_of(m, f->key.type) <= TRACE_LOCAL)
+	if (!run.depth && !ev->flags && type_kind(m, f->key.type) <= TRACE_LOCAL)
 		thr->task_ns = m->now;
 	if (unlikely(f->key.runtime != thr->pub.runtime || !thr->is_runtime_sure))
 		runtime_learn(m, thr, f);

@@ -23,6 +23,13 @@ static const struct trace_type types[] = {
 	[ROOT] = { .runtime = 0, .kind = TRACE_BLOCK_ON, .name = "g", .scheduler = "" },
 };
 
+/* tasks that were spawned on number 1 stay on their thread */
+static const struct trace_stack stacks[] = { { "a.rs", 1 }, { "a.rs", 2, false, true } };
+
+#define ON_STACK(t, th, nr)                                              \
+	{                                                                \
+		.time = t, .thread = th, .kind = EV_SPAWN_STACK, .a = nr \
+	}
 #define OWNED(t, th, nr)                                              \
 	{                                                             \
 		.time = t, .thread = th, .kind = EV_INSTANCE, .a = nr \
@@ -42,6 +49,7 @@ static void play_runtimes(struct told *told, uint32_t nr_instances, const struct
 	memset(told, 0, sizeof(*told));
 	recording_make_runtimes(&rec, copies, ARRAY_SIZE(copies), instances, nr_instances);
 	model_set_runtimes(m, &rec.model_runtimes);
+	model_set_stacks(m, stacks, ARRAY_SIZE(stacks));
 	model_add_sink(m, &told_ops, told);
 	model_feed(m, evs, nr);
 	model_finish(m, 1000, NULL);
@@ -183,12 +191,63 @@ static void test_only_one(void **state)
 	told_release(&told);
 }
 
+/* Tasks of a LocalRuntime are local from the first on that shows by its spawn, and no others. */
+static void test_local_runtime(void **state)
+{
+	struct told told;
+
+	PLAY_RUNTIMES(&told, 6, SPAWN(1, 0, 0x1000), ON_STACK(1, 0, 0), OWNED(2, 0, 3),
+		      DONE(2, 0, 1, CURRENT), SPAWN(4, 0, 0x2000), ON_STACK(4, 0, 1),
+		      DONE(5, 0, 2, CURRENT), SPAWN(7, 0, 0x3000), DONE(8, 0, 3, CURRENT),
+		      OWNED(10, 0, 2), DONE(10, 0, 4, MULTI), SPAWN(12, 0, 0x5000),
+		      ON_STACK(12, 0, 1), LOST(13, 0, SPAWN, 1), DONE(14, 0, 5, MULTI));
+	assert_int_equal(told_find(&told, 1)->kind, TRACE_TASK);
+	assert_int_equal(told_find(&told, 2)->kind, TRACE_LOCAL);
+	assert_int_equal(told_find(&told, 3)->kind, TRACE_LOCAL);
+	assert_int_equal(told_find(&told, 4)->kind, TRACE_TASK);
+	assert_int_equal(told_find(&told, 5)->kind, TRACE_TASK); /* the address may be another's */
+	told_release(&told);
+}
+
+/* A root is the runtime's in whose scheduler its address lies, as far from the beginning as others
+ * of that flavour do; of what was there twice nobody knows. */
+static void test_root_addresses(void **state)
+{
+	static const struct trace_instance some[] = {
+		{ 0 },
+		{ MULTI, 3, 0x10000 },
+		{ CURRENT, 5, 0x20000 },
+		{ CURRENT, 6, 0x21000 },
+		{ SET, 9, 0x20200 },
+		{ CURRENT, 7, 0x30000 },
+		{ CURRENT, 8, 0x30000 },
+		{ ROOT, 0, 0x20220 },
+		{ ROOT, 0, 0x21220 },
+		{ ROOT, 0, 0x10320 },
+		{ ROOT, 0, 0x21c20 }, /* in one behind it, that ran no task */
+		{ ROOT, 0, 0x30220 },
+		{ ROOT, 0, 0x90000 },
+	};
+	static const uint64_t owners[] = { 5, 6, 3, 0, 0, 0 }; /* of the roots */
+	struct recording rec = { .types = types, .nr_types = ARRAY_SIZE(types) };
+
+	recording_make_runtimes(&rec, copies, ARRAY_SIZE(copies), some, ARRAY_SIZE(some));
+	for (unsigned i = 0; i < ARRAY_SIZE(owners); i++) {
+		uint32_t runtime = rec.model_runtimes.of_instance[7 + i];
+
+		assert_int_equal(runtime == MODEL_NO_RUNTIME ? 0 : rec.runtimes[runtime].owner,
+				 owners[i]);
+	}
+	recording_release_runtimes(&rec);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),	   cmocka_unit_test(test_tasks),
-		cmocka_unit_test(test_threads),	   cmocka_unit_test(test_new_worker),
-		cmocka_unit_test(test_root_alone), cmocka_unit_test(test_only_one),
+		cmocka_unit_test(test_local_runtime), cmocka_unit_test(test_root_addresses),
+		cmocka_unit_test(test_order),	      cmocka_unit_test(test_tasks),
+		cmocka_unit_test(test_threads),	      cmocka_unit_test(test_new_worker),
+		cmocka_unit_test(test_root_alone),    cmocka_unit_test(test_only_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
