@@ -88,6 +88,7 @@ enum trace_step_state {
 	TRACE_STEP_WAITS,	/* at file and line, for the next step or, as a leaf, for `leaf` */
 	TRACE_STEP_NOT_STARTED, /* was never polled */
 	TRACE_STEP_DONE,	/* finished, and kept by the future around it */
+	TRACE_STEP_READY,	/* a leaf whose wait was over when the poll began */
 };
 
 /*
@@ -105,6 +106,7 @@ struct trace_step {
 	uint32_t line;	      /* last_line not 0: in a macro, somewhere in these lines */
 	uint32_t last_line;
 	const char *leaf; /* what kind of thing a leaf waits for: "sleep", "mutex", or "" */
+	bool is_foreign;  /* file is a library's: a line of the program's own tells more */
 };
 
 /* Where a task stood between two polls: the last step of each branch (join!, select! have many). */
