@@ -13,6 +13,7 @@
 #ifndef ANALYZE_ANALYZE_H
 #define ANALYZE_ANALYZE_H
 
+#include "analyze/by_path.h"
 #include "analyze/by_runtime.h"
 #include "analyze/by_type.h"
 #include "model/recording.h"
@@ -47,6 +48,7 @@ struct finding {
 	 * severity. */
 	bool is_consequence;
 	uint16_t type; /* EVENT_TYPE_NONE: it is about no type */
+	uint32_t step; /* that tasks wait at, TRACE_NO_STEP: it is about no await point */
 	bool has_task;
 	struct model_key task; /* the worst one, if there is one */
 	uint32_t thread;       /* where the worst of it happened; MODEL_NO_THREAD */
@@ -77,6 +79,7 @@ struct analysis_input {
 	const struct model *model;
 	uint64_t start_ns, duration_ns;
 	const struct by_type_row *rows; /* by group: rec->nr_groups of them */
+	const struct by_path *paths;	/* NULL: the recording has none */
 	const struct model_thread *threads;
 	size_t nr_threads;
 	/* So long workers could have run and no CPU was free: the machine was busy. 0: no sign of
@@ -160,6 +163,7 @@ void analyzer_finish(struct analyzer *a, const struct model *m);
 const struct finding *analyzer_get_findings(const struct analyzer *a, size_t *nr);
 struct by_type *analyzer_get_types(struct analyzer *a);
 struct by_runtime *analyzer_get_runtimes(struct analyzer *a);
+struct by_path *analyzer_get_paths(struct analyzer *a); /* NULL: the recording has none */
 /* In order of their numbers. */
 const struct model_thread *analyzer_get_threads(const struct analyzer *a, size_t *nr);
 

@@ -35,6 +35,7 @@ struct analyzer {
 	const struct analysis *current;	   /* whose finish runs */
 	struct by_type *types;
 	struct by_runtime *runtimes;
+	struct by_path *paths;		     /* NULL: the recording has none */
 	struct running running[NR_ANALYSES]; /* state NULL: left out */
 	VEC(struct recording_sink) sinks;
 	struct odd_sink odd_sinks[NR_ANALYSES];
@@ -97,6 +98,10 @@ struct analyzer *analyzer_new(const struct recording *rec, const struct analyze_
 	vec_push(&a->sinks, (struct recording_sink){ &by_runtime_ops, a->runtimes });
 	vec_push(&a->sinks, (struct recording_sink){ &by_type_ops, a->types });
 	vec_push(&a->sinks, (struct recording_sink){ &own_ops, a });
+	if (rec->nr_paths) {
+		a->paths = by_path_new(rec);
+		vec_push(&a->sinks, (struct recording_sink){ &by_path_ops, a->paths });
+	}
 	a->odd_run_ns = a->odd_sched_ns = UINT64_MAX;
 	for (size_t i = 0; i < NR_ANALYSES; i++)
 		if (!analyze_config_is_allowed(a->config, analyses[i]))
@@ -126,6 +131,7 @@ void analyzer_free(struct analyzer *a)
 	vec_release(&a->sinks);
 	by_type_free(a->types);
 	by_runtime_free(a->runtimes);
+	by_path_free(a->paths);
 	analyze_config_free(a->own_config);
 	free(a);
 }
@@ -199,6 +205,7 @@ void analyzer_finish(struct analyzer *a, const struct model *m)
 		r->in.start_ns = model_get_start(m);
 		r->in.duration_ns = model_get_duration(m);
 		r->in.rows = by_type_get_rows(a->types);
+		r->in.paths = a->paths;
 		r->in.threads = a->threads.v;
 		r->in.nr_threads = a->threads.nr;
 		r->in.off_cpu_ns = off_cpu;
@@ -219,6 +226,11 @@ const struct finding *analyzer_get_findings(const struct analyzer *a, size_t *nr
 struct by_runtime *analyzer_get_runtimes(struct analyzer *a)
 {
 	return a->runtimes;
+}
+
+struct by_path *analyzer_get_paths(struct analyzer *a)
+{
+	return a->paths;
 }
 
 struct by_type *analyzer_get_types(struct analyzer *a)
@@ -247,6 +259,7 @@ struct finding *finding_add(const struct analysis_input *in, enum severity sever
 	vec_push(&a->findings, (struct finding){ .analysis = a->current,
 						 .severity = severity,
 						 .type = type,
+						 .step = TRACE_NO_STEP,
 						 .thread = MODEL_NO_THREAD });
 	return &a->findings.v[a->findings.nr - 1];
 }

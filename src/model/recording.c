@@ -120,6 +120,7 @@ int recording_open(struct recording *rec, const char *path, struct err *e)
 	rec->threads = trace_get_threads(rec->trace, &rec->nr_threads);
 	rec->steps = trace_get_steps(rec->trace, &rec->nr_steps);
 	rec->paths = trace_get_paths(rec->trace, &rec->nr_paths);
+	steps_init(&rec->awaits, rec->steps, rec->nr_steps);
 	recording_make_groups(rec);
 	copies = trace_get_runtimes(rec->trace, &nr_copies);
 	instances = trace_get_instances(rec->trace, &nr_instances);
@@ -132,6 +133,7 @@ int recording_open(struct recording *rec, const char *path, struct err *e)
 void recording_close(struct recording *rec)
 {
 	recording_release_runtimes(rec);
+	steps_release(&rec->awaits);
 	free(rec->groups);
 	free(rec->group_of_type);
 	for (uint32_t i = 0; rec->labels && i < rec->nr_types; i++)

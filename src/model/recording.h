@@ -13,6 +13,7 @@
 #define MODEL_RECORDING_H
 
 #include "model/model.h"
+#include "model/steps.h"
 #include "trace/reader.h"
 
 struct recording_group {
@@ -51,6 +52,7 @@ struct recording {
 	const struct trace_step *steps;
 	const struct trace_path *paths;
 	uint32_t nr_runtimes, nr_objects, nr_types, nr_threads, nr_steps, nr_paths;
+	struct steps awaits; /* what steps mean */
 	struct recording_group *groups;
 	uint32_t *group_of_type; /* nr_types of them, and one for all other numbers */
 	char **labels;		 /* of types whose names are lists; NULL when there are none */

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "analyze/by_future.h"
+
+#include <string.h>
+
+enum fate { FINISHED, DROPPED, UNSURE, UNKNOWN };
+
+/* What is known of a step on the path that a task left. Good where mark is that of the change. */
+struct left {
+	uint32_t mark;
+	bool is_fork; /* several branches part here */
+	bool is_ready,
+		may_finish; /* a leaf inside of it was ready; could have been, by its waker */
+	uint32_t nr_ready, nr_may; /* of the steps right inside of it */
+};
+
+struct fold {
+	const struct recording *rec;
+	const struct steps *steps;
+	struct by_future *out;
+	const struct by_path_change *change;
+	struct left *left;     /* by step */
+	bool *is_join;	       /* by step: what is awaited inside of it all finishes */
+	uint32_t *next_step;   /* by step: mark of the change after which it is there */
+	uint32_t *next_node;   /* by node: likewise; */
+	uint32_t *left_node;   /* before which it was there; */
+	uint32_t *told_node;   /* whose fate was told */
+	uint32_t *future_seen; /* by future */
+	VEC(uint32_t) visited; /* steps of the path that was left */
+	uint32_t mark;
+	uint32_t chain[STEPS_MAX_DEPTH];
+};
+
+/* Types that wait for all that they hold. What else has several branches takes the first. */
+static bool is_join_name(const char *future)
+{
+	static const char *const names[] = { "JoinAll", "FuturesUnordered", "FuturesOrdered",
+					     "::Join<", "::TryJoin<",	    "MaybeDone" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strstr(future, names[i]))
+			return true;
+	return false;
+}
+
+static void find_joins(struct fold *f)
+{
+	for (uint32_t i = 0; i < f->steps->nr; i++) {
+		const struct trace_step *s = &f->steps->v[i];
+		uint32_t outer = f->steps->outer[i];
+
+		f->is_join[i] |= !s->is_generated && is_join_name(s->future);
+		/* what keeps a future that is done waits for the others */
+		if (s->state == TRACE_STEP_DONE && outer != TRACE_NO_STEP)
+			f->is_join[outer] = true;
+	}
+}
+
+/* Can who woke the task have ended a wait for this? Timers and sockets are the workers' own. */
+static bool may_be_ended(const char *leaf, enum model_cause cause)
+{
+	static const char *const driven[] = { "sleep",	"timeout", "interval",
+					      "socket", "process", "signal" };
+	static const char *const by_others[] = { "mutex",   "rwlock", "semaphore", "mpsc",
+						 "oneshot", "watch",  "broadcast", "notify",
+						 "barrier", "join",   "blocking" };
+
+	if (cause == MODEL_BY_TASK) {
+		for (size_t i = 0; i < ARRAY_SIZE(driven); i++)
+			if (strcmp(leaf, driven[i]) == 0)
+				return false;
+	} else if (cause == MODEL_BY_WORKER) {
+		for (size_t i = 0; i < ARRAY_SIZE(by_others); i++)
+			if (strcmp(leaf, by_others[i]) == 0)
+				return false;
+	}
+	return true;
+}
+
+static struct left *visit(struct fold *f, uint32_t step)
+{
+	struct left *l = &f->left[step];
+
+	if (l->mark != f->mark) {
+		*l = (struct left){ .mark = f->mark };
+		vec_push(&f->visited, step);
+		f->left_node[f->steps->node_of[step]] = f->mark;
+	}
+	return l;
+}
+
+/* One branch of the path that was left, from the inside out. */
+static void visit_branch(struct fold *f, uint32_t leaf)
+{
+	const struct trace_step *s = &f->steps->v[leaf];
+	bool is_ready = s->state == TRACE_STEP_READY, is_alone = true;
+	bool may_finish = step_waits(s) && may_be_ended(s->leaf, f->change->cause);
+
+	for (uint32_t at = leaf; at != TRACE_NO_STEP; at = f->steps->outer[at]) {
+		bool was_there = f->left[at].mark == f->mark;
+		struct left *l = visit(f, at);
+
+		/* where it meets the branches before it; or one just like it */
+		if (is_alone && was_there && at != leaf) {
+			l->is_fork = true;
+			is_alone = false;
+		}
+		l->is_ready |= is_ready;
+		l->may_finish |= may_finish;
+	}
+}
+
+static void visit_left(struct fold *f, const struct trace_path *p)
+{
+	f->visited.nr = 0;
+	for (uint32_t i = 0; i < p->nr_steps; i++)
+		visit_branch(f, p->steps[i]);
+	vec_each (step, &f->visited) {
+		uint32_t outer = f->steps->outer[*step];
+
+		if (outer == TRACE_NO_STEP)
+			continue;
+		f->left[outer].nr_ready += f->left[*step].is_ready;
+		f->left[outer].nr_may += f->left[*step].may_finish;
+	}
+}
+
+static void mark_next(struct fold *f, const struct trace_path *p)
+{
+	for (uint32_t i = 0; i < p->nr_steps; i++)
+		for (uint32_t at = p->steps[i]; at != TRACE_NO_STEP && f->next_step[at] != f->mark;
+		     at = f->steps->outer[at]) {
+			f->next_step[at] = f->mark;
+			f->next_node[f->steps->node_of[at]] = f->mark;
+		}
+}
+
+/* Of what is inside of `arm`, when the future around `fork`, which awaits several, went on. */
+static enum fate arm_fate(const struct fold *f, uint32_t fork, uint32_t arm)
+{
+	const struct left *around = &f->left[fork], *l = &f->left[arm];
+	bool is_one = around->nr_ready ? l->is_ready : l->may_finish;
+	uint32_t nr = around->nr_ready ? around->nr_ready : around->nr_may;
+
+	if (f->is_join[fork])
+		return FINISHED;
+	return !nr || (is_one && nr > 1) ? UNSURE : is_one ? FINISHED : DROPPED;
+}
+
+static int more_first(const void *pa, const void *pb)
+{
+	const struct by_future_drop *a = pa, *b = pb;
+
+	return a->nr < b->nr ? 1 : a->nr > b->nr ? -1 : 0;
+}
+
+/* The line where it stood: its own, or that of the future that awaits it. */
+static const struct trace_step *standing(const struct fold *f, uint32_t step)
+{
+	if (!step_waits(&f->steps->v[step]))
+		return NULL;
+	while (step != TRACE_NO_STEP && f->steps->point_of[step] == STEPS_NONE)
+		step = f->steps->outer[step];
+	return step == TRACE_NO_STEP ? NULL
+				     : &f->steps->v[f->steps->points[f->steps->point_of[step]]];
+}
+
+static void add_drop(struct by_future_row *row, const struct trace_step *at, uint64_t nr)
+{
+	vec_each (d, &row->drops)
+		if (d->step == at) {
+			d->nr += nr;
+			return;
+		}
+	vec_push(&row->drops, (struct by_future_drop){ at, nr });
+}
+
+static void tell(struct fold *f, uint32_t step, enum fate fate, bool is_place_known)
+{
+	struct by_future_row *row = &f->out->v[f->steps->future_of[step]];
+	uint32_t *told = &f->told_node[f->steps->node_of[step]];
+	uint64_t nr = f->change->nr;
+
+	if (*told == f->mark)
+		return;
+	*told = f->mark;
+	row->nr_finished += fate == FINISHED ? nr : 0;
+	row->nr_unsure += fate == UNSURE ? nr : 0;
+	row->nr_unknown += fate == UNKNOWN ? nr : 0;
+	if (fate != DROPPED)
+		return;
+	row->nr_dropped += nr;
+	add_drop(row, is_place_known ? standing(f, step) : NULL, nr);
+}
+
+/* The same leaf is there again, and it was ready: that one finished, and another one began. */
+static void tell_again(struct fold *f, uint32_t step)
+{
+	struct by_future_row *row = &f->out->v[f->steps->future_of[step]];
+
+	if (f->steps->v[step].state != TRACE_STEP_READY)
+		return;
+	row->nr_finished += f->change->nr;
+	row->nr += f->change->nr;
+}
+
+/* A branch of the path that was left, from the outside in; the task went on or completed. */
+static void tell_branch(struct fold *f, uint32_t leaf)
+{
+	uint32_t nr = f->steps->depth[leaf] + 1;
+	enum fate fate = FINISHED;
+
+	for (uint32_t i = nr, at = leaf; i-- > 0; at = f->steps->outer[at])
+		f->chain[i] = at;
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t step = f->chain[i];
+
+		if (f->next_node[f->steps->node_of[step]] != f->mark)
+			tell(f, step, f->steps->v[step].state == TRACE_STEP_DONE ? FINISHED : fate,
+			     true);
+		else if (step == leaf)
+			tell_again(f, step);
+		if (fate == FINISHED && i + 1 < nr && f->left[step].is_fork &&
+		    f->next_step[step] != f->mark)
+			fate = arm_fate(f, step, f->chain[i + 1]);
+	}
+}
+
+/* The task went on, or it is over, by a run that began at that path. */
+static void tell_left(struct fold *f, const struct trace_path *p)
+{
+	uint32_t to = f->change->to;
+	bool goes_on = to < f->rec->nr_paths || to == BY_PATH_ENDS + MODEL_COMPLETED;
+	bool is_gone = to == BY_PATH_ENDS + MODEL_CANCELLED ||
+		       to == BY_PATH_ENDS + MODEL_PANICKED || to == BY_PATH_ENDS + MODEL_DROPPED;
+
+	for (uint32_t i = 0; goes_on && i < p->nr_steps; i++)
+		tell_branch(f, p->steps[i]);
+	if (goes_on)
+		return;
+	/* where it went after that path nobody saw: of the task's own future the end is known */
+	vec_each (step, &f->visited) {
+		bool is_own = f->steps->outer[*step] == TRACE_NO_STEP;
+
+		if (to == BY_PATH_DROPS)
+			tell(f, *step, DROPPED, true);
+		else
+			tell(f, *step, is_gone && is_own ? DROPPED : UNKNOWN, false);
+	}
+}
+
+/* Those that are there now began in the run before: it was the first poll of them. */
+static void add_new(struct fold *f, const struct trace_path *p)
+{
+	const struct by_path_change *c = f->change;
+
+	for (uint32_t i = 0; i < p->nr_steps; i++)
+		for (uint32_t at = p->steps[i]; at != TRACE_NO_STEP; at = f->steps->outer[at]) {
+			uint32_t node = f->steps->node_of[at], future = f->steps->future_of[at];
+			struct by_future_row *row = &f->out->v[future];
+
+			if (f->left_node[node] == f->mark)
+				continue;
+			f->left_node[node] = f->mark;
+			row->nr += c->nr;
+			if (c->from == BY_PATH_UNKNOWN || f->future_seen[future] == f->mark)
+				continue;
+			f->future_seen[future] = f->mark;
+			row->polls += c->nr;
+			row->poll_ns += c->poll_ns;
+		}
+}
+
+static void add_change(struct fold *f, const struct by_path_change *c)
+{
+	bool is_from = c->from < f->rec->nr_paths, is_to = c->to < f->rec->nr_paths;
+
+	f->mark++;
+	f->change = c;
+	if (is_from)
+		visit_left(f, &f->rec->paths[c->from]);
+	if (is_to)
+		mark_next(f, &f->rec->paths[c->to]);
+	if (is_from)
+		tell_left(f, &f->rec->paths[c->from]);
+	/* it was polled there as well, and is not to be counted twice */
+	if (is_from)
+		vec_each (step, &f->visited)
+			f->future_seen[f->steps->future_of[*step]] = f->mark;
+	if (is_to)
+		add_new(f, &f->rec->paths[c->to]);
+}
+
+static void add_row(struct fold *f, uint32_t path, const struct by_path_row *sums)
+{
+	const struct trace_path *p = &f->rec->paths[path];
+
+	f->mark++;
+	for (uint32_t i = 0; i < p->nr_steps; i++)
+		for (uint32_t at = p->steps[i]; at != TRACE_NO_STEP; at = f->steps->outer[at]) {
+			uint32_t future = f->steps->future_of[at];
+			struct by_future_row *row = &f->out->v[future];
+
+			if (f->future_seen[future] == f->mark)
+				continue;
+			f->future_seen[future] = f->mark;
+			row->polls += sums->nr_polls;
+			row->poll_ns += sums->poll_ns;
+			if (!step_waits(&f->steps->v[at]))
+				continue;
+			row->waits += sums->nr;
+			row->wait_ns += sums->idle_ns + sums->sched_ns;
+		}
+}
+
+static void fold_init(struct fold *f, const struct recording *rec)
+{
+	const struct steps *s = f->steps = &rec->awaits;
+
+	f->rec = rec;
+	f->left = xcalloc((size_t)s->nr + 1, sizeof(*f->left));
+	f->is_join = xcalloc((size_t)s->nr + 1, sizeof(*f->is_join));
+	f->next_step = xcalloc((size_t)s->nr + 1, sizeof(*f->next_step));
+	f->next_node = xcalloc((size_t)s->nr_nodes + 1, sizeof(*f->next_node));
+	f->left_node = xcalloc((size_t)s->nr_nodes + 1, sizeof(*f->left_node));
+	f->told_node = xcalloc((size_t)s->nr_nodes + 1, sizeof(*f->told_node));
+	f->future_seen = xcalloc((size_t)s->nr_futures + 1, sizeof(*f->future_seen));
+	find_joins(f);
+}
+
+static void fold_release(struct fold *f)
+{
+	free(f->left);
+	free(f->is_join);
+	free(f->next_step);
+	free(f->next_node);
+	free(f->left_node);
+	free(f->told_node);
+	free(f->future_seen);
+	vec_release(&f->visited);
+	free(f);
+}
+
+void by_future_init(struct by_future *b, const struct recording *rec, const struct by_path *paths)
+{
+	const struct by_path_row *rows = by_path_get_rows(paths);
+	const struct by_path_change *changes;
+	struct fold *f = xcalloc(1, sizeof(*f));
+	size_t nr;
+
+	b->nr = rec->awaits.nr_futures;
+	b->v = xcalloc((size_t)b->nr + 1, sizeof(*b->v));
+	for (uint32_t i = 0; i < b->nr; i++)
+		b->v[i].step = &rec->steps[rec->awaits.futures[i]];
+	f->out = b;
+	fold_init(f, rec);
+	for (uint32_t i = 0; i < rec->nr_paths; i++)
+		if (rows[i].nr)
+			add_row(f, i, &rows[i]);
+	changes = by_path_get_changes(paths, &nr);
+	for (size_t i = 0; i < nr; i++)
+		add_change(f, &changes[i]);
+	for (uint32_t i = 0; i < b->nr; i++)
+		if (b->v[i].drops.nr)
+			qsort(b->v[i].drops.v, b->v[i].drops.nr, sizeof(*b->v[i].drops.v),
+			      more_first);
+	fold_release(f);
+}
+
+void by_future_release(struct by_future *b)
+{
+	for (uint32_t i = 0; i < b->nr; i++)
+		vec_release(&b->v[i].drops);
+	free(b->v);
+	*b = (struct by_future){ 0 };
+}

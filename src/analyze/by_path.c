@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "analyze/by_path.h"
+
+#include "base/map.h"
+#include "base/vec.h"
+
+/* Of a live task, by its slot. */
+struct stand {
+	uint64_t nr; /* of the task + 1; 0: nobody's yet */
+	uint64_t waited_ns;
+	uint64_t poll_ns;	/* of its last run */
+	uint32_t path;		/* that its last run began at */
+	enum model_cause cause; /* of its last run */
+};
+
+struct by_path {
+	const struct recording *rec;
+	struct by_path_row *rows;
+	struct path_seats seats;
+	uint64_t *nr_tasks; /* by point */
+	struct map counted; /* slot and point -> number of the task + 1 that was counted */
+	struct map index;   /* from, to and cause -> place in changes */
+	VEC(struct by_path_change) changes;
+	VEC(struct stand) stands;
+	struct by_path_rest rest;
+};
+
+struct by_path *by_path_new(const struct recording *rec)
+{
+	struct by_path *b = xcalloc(1, sizeof(*b));
+
+	b->rec = rec;
+	b->rows = xcalloc((size_t)rec->nr_paths + 1, sizeof(*b->rows));
+	b->nr_tasks = xcalloc((size_t)rec->awaits.nr_points + 1, sizeof(*b->nr_tasks));
+	path_seats_init(&b->seats, &rec->awaits, rec->paths, rec->nr_paths);
+	return b;
+}
+
+void by_path_free(struct by_path *b)
+{
+	if (!b)
+		return;
+	for (uint32_t i = 0; i < b->rec->nr_paths; i++)
+		histogram_release(&b->rows[i].wait);
+	free(b->rows);
+	free(b->nr_tasks);
+	path_seats_release(&b->seats);
+	map_release(&b->counted);
+	map_release(&b->index);
+	vec_release(&b->changes);
+	vec_release(&b->stands);
+	free(b);
+}
+
+static struct stand *stand_of(struct by_path *b, const struct model_task *t)
+{
+	struct stand *s;
+
+	while (unlikely(b->stands.nr <= t->slot))
+		vec_push(&b->stands, (struct stand){ 0 });
+	s = &b->stands.v[t->slot];
+	if (unlikely(s->nr != t->nr + 1))
+		*s = (struct stand){ .nr = t->nr + 1, .path = BY_PATH_UNKNOWN };
+	return s;
+}
+
+static void count_task(struct by_path *b, const struct model_task *t, uint32_t path)
+{
+	for (uint32_t i = b->seats.first[path]; i < b->seats.first[path + 1]; i++) {
+		uint32_t point = b->seats.v[i];
+		uint64_t *nr = map_put(&b->counted, (uint64_t)t->slot << 32 | point, NULL);
+
+		b->nr_tasks[point] += *nr != t->nr + 1;
+		*nr = t->nr + 1;
+	}
+}
+
+/* Causes need three bits, paths sixteen, and what else comes after a path is told by the high ones.
+ */
+static void change(struct by_path *b, const struct stand *s, uint32_t to)
+{
+	bool was_there;
+	uint64_t *at;
+
+	if (s->path == BY_PATH_UNKNOWN && to >= b->rec->nr_paths)
+		return;
+	at = map_put(&b->index, (uint64_t)s->path << 36 | (uint64_t)s->cause << 32 | to,
+		     &was_there);
+	if (unlikely(!was_there)) {
+		*at = b->changes.nr;
+		vec_push(&b->changes,
+			 (struct by_path_change){ .from = s->path, .to = to, .cause = s->cause });
+	}
+	b->changes.v[*at].nr++;
+	b->changes.v[*at].poll_ns += s->poll_ns;
+}
+
+static void add_wait(struct by_path_row *row, const struct model_run *run)
+{
+	uint64_t ns = run->idle_ns + run->sched_ns, start_ns = run->start_ns - ns;
+
+	if (!run->is_gap_known) {
+		row->nr_unknown++;
+		return;
+	}
+	histogram_add(&row->wait, ns);
+	row->idle_ns += run->idle_ns;
+	row->sched_ns += run->sched_ns;
+	if (row->wait.nr == 1 || start_ns < row->start_ns)
+		row->start_ns = start_ns;
+	row->end_ns = MAX(row->end_ns, run->start_ns);
+	if (ns > row->longest_ns) {
+		row->longest_ns = ns;
+		row->longest_at_ns = start_ns;
+		row->longest = run->task->key;
+	}
+}
+
+static void add_run(struct by_path_row *row, const struct model_run *run)
+{
+	if (unlikely(run->flags)) {
+		row->nr_drops++;
+		return;
+	}
+	row->nr_polls++;
+	row->poll_ns += run->end_ns - run->start_ns;
+	if (run->waker)
+		row->wakes[run->waker->cause]++;
+}
+
+/* A wait, but nobody knows where. Before its first run a task waits for nothing but a worker. */
+static void add_rest(struct by_path *b, const struct model_run *run)
+{
+	if (run->is_first || run->task->kind == TRACE_BLOCKING)
+		return;
+	b->rest.nr++;
+	b->rest.ns += run->idle_ns + run->sched_ns;
+}
+
+static void on_run(void *sink, const struct model_run *run)
+{
+	struct by_path *b = sink;
+	struct stand *s = stand_of(b, run->task);
+	uint32_t path = run->path == MODEL_NO_PATH ? BY_PATH_UNKNOWN : run->path;
+
+	s->waited_ns += run->idle_ns + run->sched_ns;
+	change(b, s, path);
+	if (path == BY_PATH_UNKNOWN) {
+		add_rest(b, run);
+	} else {
+		if (!b->rows[path].nr++)
+			b->rows[path].group = recording_group_of(b->rec, run->task->key.type);
+		add_wait(&b->rows[path], run);
+		add_run(&b->rows[path], run);
+		if (s->path != path)
+			count_task(b, run->task, path);
+	}
+	s->path = path;
+	s->poll_ns = run->end_ns - run->start_ns;
+	s->cause = run->waker ? run->waker->cause : MODEL_NR_CAUSES;
+	if (unlikely(run->flags)) {
+		change(b, s, BY_PATH_DROPS);
+		s->path = BY_PATH_UNKNOWN;
+	}
+}
+
+static void on_task(void *sink, const struct model_task *t)
+{
+	struct by_path *b = sink;
+	struct stand *s = stand_of(b, t);
+	uint64_t ns = t->ns[MODEL_IDLE] + t->ns[MODEL_SCHEDULED];
+
+	change(b, s, BY_PATH_ENDS + t->end);
+	if (t->polls && t->kind != TRACE_BLOCKING && ns > s->waited_ns) {
+		b->rest.nr_open++;
+		b->rest.open_ns += ns - s->waited_ns;
+	}
+	s->nr = 0;
+}
+
+const struct model_ops by_path_ops = { .run = on_run, .task = on_task };
+
+const struct by_path_row *by_path_get_rows(const struct by_path *b)
+{
+	return b->rows;
+}
+
+const struct by_path_change *by_path_get_changes(const struct by_path *b, size_t *nr)
+{
+	*nr = b->changes.nr;
+	return b->changes.v;
+}
+
+const uint64_t *by_path_get_nr_tasks(const struct by_path *b)
+{
+	return b->nr_tasks;
+}
+
+const struct by_path_rest *by_path_get_rest(const struct by_path *b)
+{
+	return &b->rest;
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Proves that futures inside of tasks are told from each other as far as paths allow, and that they
+ * are said to have finished or to have been dropped only where that is certain. */
+#include "paths.h"
+
+#include <string.h>
+
+#include "analyze/by_future.h"
+
+static struct by_future_row *find(const struct by_future *b, const char *name)
+{
+	for (uint32_t i = 0; i < b->nr; i++)
+		if (strcmp(b->v[i].step->future, name) == 0)
+			return &b->v[i];
+	fail_msg("no future %s", name);
+	return NULL;
+}
+
+#define FATES(b, name, all, finished, dropped, unsure, unknown) \
+	do {                                                    \
+		const struct by_future_row *r_ = find(b, name); \
+		assert_int_equal(r_->nr, all);                  \
+		assert_int_equal(r_->nr_finished, finished);    \
+		assert_int_equal(r_->nr_dropped, dropped);      \
+		assert_int_equal(r_->nr_unsure, unsure);        \
+		assert_int_equal(r_->nr_unknown, unknown);      \
+	} while (0)
+
+static struct by_path *fold(struct by_future *b, const struct event *evs, size_t nr)
+{
+	struct by_path *p = play_paths(evs, nr, 1000);
+
+	by_future_init(b, &path_rec, p);
+	return p;
+}
+
+static void done(struct by_future *b, struct by_path *p)
+{
+	by_future_release(b);
+	by_path_free(p);
+}
+
+static void test_chain(void **state)
+{
+	static const struct event evs[] = {
+		START(1, 0, 99, LAUNCH, 0),
+		POLL_AT(10, 0, 1, AT_START),
+		END(20, 0, 0),
+		WAKE(100, 0, 1, 0),
+		POLL_AT(100, 0, 1, AT_A),
+		END(130, 0, 0), /* `inner` goes from one line to the next: the same one */
+		WAKE(200, 0, 1, 0),
+		POLL_AT(200, 0, 1, AT_B),
+		END(210, 0, COMPLETE),
+	};
+	struct by_future b;
+	struct by_path *p = fold(&b, evs, ARRAY_SIZE(evs));
+
+	FATES(&b, "work", 1, 1, 0, 0, 0);
+	FATES(&b, "inner", 1, 1, 0, 0, 0);
+	FATES(&b, "Sleep", 1, 1, 0, 0, 0);
+	FATES(&b, "Acquire", 1, 1, 0, 0, 0);
+	assert_int_equal(find(&b, "work")->polls, 3);
+	assert_int_equal(find(&b, "work")->poll_ns, 10 + 30 + 10);
+	assert_int_equal(find(&b, "work")->waits, 2);
+	assert_int_equal(find(&b, "work")->wait_ns, 80 + 70);
+	assert_int_equal(find(&b, "inner")->polls, 3); /* it began in the first */
+	assert_int_equal(find(&b, "Sleep")->polls, 2);
+	assert_int_equal(find(&b, "Sleep")->wait_ns, 80);
+	assert_int_equal(find(&b, "Acquire")->poll_ns, 30 + 10);
+	done(&b, p);
+}
+
+static void test_dropped(void **state)
+{
+	static const struct event evs[] = {
+		START(1, 0, 99, LAUNCH, 0),
+		POLL_AT(10, 0, 1, AT_START),
+		END(20, 0, 0),
+		WAKE(100, 1, 1, EF_WAKE_ABORT),
+		DROP_AT(110, 0, 1, AT_A),
+		END(120, 0, CANCELLED),
+		POLL_AT(130, 0, 2, AT_START),
+		END(140, 0, 0),
+		WAKE(150, 0, 2, 0),
+		POLL_AT(160, 0, 2, AT_B), /* alive to the end */
+		END(170, 0, 0),
+		DROP_AT(180, 0, 3, AT_START), /* never ran */
+		END(190, 0, CANCELLED),
+	};
+	struct by_future b;
+	struct by_path *p = fold(&b, evs, ARRAY_SIZE(evs));
+	const struct by_future_row *row;
+
+	FATES(&b, "work", 3, 0, 2, 0, 1);
+	FATES(&b, "inner", 2, 0, 1, 0, 1);
+	FATES(&b, "Sleep", 1, 0, 1, 0, 0);
+	row = find(&b, "inner");
+	assert_int_equal(row->drops.nr, 1);
+	assert_string_equal(row->drops.v[0].step->file, "in.rs");
+	assert_int_equal(row->drops.v[0].step->line, 5);
+	row = find(&b, "Sleep"); /* has no line: that of who awaits it */
+	assert_int_equal(row->drops.v[0].step->line, 5);
+	row = find(&b, "work");
+	assert_int_equal(row->drops.nr, 2);
+	assert_true(!row->drops.v[0].step != !row->drops.v[1].step); /* one never ran */
+	done(&b, p);
+}
+
+/* `slow` waits for a timer, the other for a channel; where the task is next tells nothing of who
+ * was first. */
+#define RACE_SCRIPT(path, ...)                                                                     \
+	{                                                                                          \
+		START(1, 0, 99, LAUNCH, 0), POLL_AT(10, 0, 1, AT_START), END(20, 0, 0),            \
+			__VA_ARGS__, POLL_AT(110, 0, 1, path), END(120, 0, 0), WAKE(200, 0, 1, 0), \
+			POLL_AT(200, 0, 1, AT_A), END(210, 0, COMPLETE)                            \
+	}
+#define BY_WORKER WAKE(100, 0, 1, 0)
+#define BY_TASK	  START(90, 0, 2, LOCAL, 0), WAKE(100, 0, 1, 0), END(105, 0, 0)
+#define BY_THREAD WAKE(100, 1, 1, 0)
+
+static void test_race(void **state)
+{
+	static const struct event by_timer[] = RACE_SCRIPT(AT_RACE, BY_WORKER);
+	static const struct event by_task[] = RACE_SCRIPT(AT_RACE, BY_TASK);
+	static const struct event by_thread[] = RACE_SCRIPT(AT_RACE, BY_THREAD);
+	static const struct event ready[] = RACE_SCRIPT(AT_READY, BY_THREAD);
+	struct by_future b;
+	struct by_path *p = fold(&b, by_timer, ARRAY_SIZE(by_timer));
+
+	FATES(&b, "slow", 1, 1, 0, 0, 0);
+	FATES(&b, "Recv", 1, 0, 1, 0, 0);
+	FATES(&b, "work", 1, 1, 0, 0, 0);
+	assert_int_equal(find(&b, "Recv")->drops.v[0].step->line, 12);
+	done(&b, p);
+	p = fold(&b, by_task, ARRAY_SIZE(by_task));
+	FATES(&b, "slow", 1, 0, 1, 0, 0);
+	FATES(&b, "Recv", 1, 1, 0, 0, 0);
+	assert_string_equal(find(&b, "slow")->drops.v[0].step->file, "slow.rs");
+	done(&b, p);
+	/* some thread: it may have been either */
+	p = fold(&b, by_thread, ARRAY_SIZE(by_thread));
+	FATES(&b, "slow", 1, 0, 0, 1, 0);
+	FATES(&b, "Recv", 1, 0, 0, 1, 0);
+	done(&b, p);
+	p = fold(&b, ready, ARRAY_SIZE(ready));
+	FATES(&b, "slow", 1, 0, 1, 0, 0);
+	FATES(&b, "Recv", 1, 1, 0, 0, 0);
+	done(&b, p);
+}
+
+static void test_join(void **state)
+{
+	static const struct event evs[] = {
+		START(1, 0, 99, LAUNCH, 0),
+		POLL_AT(10, 0, 1, AT_START),
+		END(20, 0, 0),
+		WAKE(100, 0, 1, 0),
+		POLL_AT(100, 0, 1, AT_JOIN),
+		END(110, 0, 0),
+		WAKE(150, 0, 1, 0),
+		POLL_AT(150, 0, 1, AT_JOIN_B), /* `a` is done and kept */
+		END(160, 0, COMPLETE),
+		POLL_AT(210, 0, 2, AT_JOIN),
+		END(220, 0, COMPLETE), /* both at once */
+	};
+	struct by_future b;
+	struct by_path *p = fold(&b, evs, ARRAY_SIZE(evs));
+
+	FATES(&b, "a", 2, 2, 0, 0, 0);
+	FATES(&b, "b", 2, 2, 0, 0, 0);
+	FATES(&b, "work", 2, 2, 0, 0, 0);
+	done(&b, p);
+}
+
+/* The same leaf at the same line again: a new one only where the old one was seen to be ready. */
+static void test_again(void **state)
+{
+	static const struct event evs[] = {
+		POLL_AT(10, 0, 1, AT_START), END(20, 0, 0),
+		POLL_AT(30, 0, 1, AT_A),     END(40, 0, 0),
+		POLL_AT(50, 0, 1, AT_A),     END(60, 0, 0),
+		POLL_AT(70, 0, 1, AT_READY), END(80, 0, 0),
+		POLL_AT(90, 0, 1, AT_RACE),  END(100, 0, 0),
+	};
+	struct by_future b;
+	struct by_path *p = fold(&b, evs, ARRAY_SIZE(evs));
+
+	/* one at in.rs:5, one inside of `slow` */
+	FATES(&b, "Sleep", 2, 1, 0, 0, 1);
+	FATES(&b, "Recv", 2, 1, 0, 0, 1);
+	done(&b, p);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_chain), cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_race),  cmocka_unit_test(test_join),
+		cmocka_unit_test(test_again),
+	};
+
+	return cmocka_run_group_tests(tests, make_path_rec, release_path_rec);
+}
