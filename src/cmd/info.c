@@ -394,7 +394,7 @@ static void json_local_stacks(struct json *j, const struct info *in)
 
 static void json_steps(struct json *j, const struct info *in)
 {
-	static const char *const states[] = { "waits", "not_started", "done" };
+	static const char *const states[] = { "waits", "not_started", "done", "ready" };
 	uint32_t nr;
 	const struct trace_step *steps = trace_get_steps(in->t, &nr);
 
@@ -416,6 +416,7 @@ static void json_steps(struct json *j, const struct info *in)
 		json_uint(j, "line", s->line);
 		json_uint(j, "last_line", s->last_line);
 		json_str(j, "leaf", s->leaf);
+		json_bool(j, "foreign", s->is_foreign);
 		json_close_object(j);
 	}
 	json_close_array(j);

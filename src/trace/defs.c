@@ -197,7 +197,7 @@ static bool load_step(struct load *l, struct cursor *c)
 	reach(&l->steps, number);
 	s = &l->steps.v[number];
 	s->outer = outer ? outer - 1 : TRACE_NO_STEP;
-	s->state = state <= TRACE_STEP_DONE ? state : TRACE_STEP_WAITS;
+	s->state = state <= TRACE_STEP_READY ? state : TRACE_STEP_WAITS;
 	s->is_generated = take_field(c);
 	s->future = take_string(l, c);
 	s->function = take_string(l, c);
@@ -205,6 +205,7 @@ static bool load_step(struct load *l, struct cursor *c)
 	s->line = take_field(c);
 	s->last_line = take_field(c);
 	s->leaf = take_string(l, c);
+	s->is_foreign = take_field(c);
 	return !c->bad;
 }
 

@@ -270,6 +270,7 @@ uint32_t trace_writer_step(struct trace_writer *w, const struct trace_step *s)
 		s->line,
 		s->last_line,
 		string_number(w, s->leaf),
+		s->is_foreign,
 	};
 
 	if (w->nr_steps >= STEPS_MAX)

@@ -8,8 +8,8 @@
  *	runtime NAME VERSION
  *	type KIND SCHEDULER PLACE:LINE SIZE NAME	of the latest runtime
  *	stack NUMBER PLACE:LINE				that tasks are spawned on
- *	step OUTER STATE PLACE:LINE[-LAST] LEAF FUNCTION FUTURE	numbered from 0; without
- *							FUNCTION it is no async fn or block
+ *	step OUTER STATE[,foreign] PLACE:LINE[-LAST] LEAF FUNCTION FUTURE	numbered from 0;
+ *without FUNCTION it is no async fn or block
  *	path NUMBER STEP...				the innermost step of each branch
  *	thread TIME TID NAME				starts, and has that name
  *	TIME TID EVENT [FLAG | FIELD=NUMBER]...		names as event.def has them; kind= takes
@@ -204,16 +204,19 @@ static uint32_t cut_line(struct composer *c, char *place, uint32_t *last_line)
 
 static void put_step(struct composer *c, char *rest)
 {
-	static const char *const states[] = { "waits", "not_started", "done", NULL };
-	const char *outer = take(c, &rest, false), *state = take(c, &rest, false);
+	static const char *const states[] = { "waits", "not_started", "done", "ready", NULL };
+	const char *outer = take(c, &rest, false), *state, *foreign;
 	struct trace_step s = { .outer = *outer ? number(c, outer) : TRACE_NO_STEP };
-	char *place = take(c, &rest, false);
+	char *words = take(c, &rest, false), *place = take(c, &rest, false);
 
 	begin(c);
+	state = strsep(&words, ",");
+	foreign = words;
 	while (states[s.state] && strcmp(states[s.state], state))
 		s.state++;
-	if (!states[s.state])
+	if (!states[s.state] || (foreign && strcmp(foreign, "foreign")))
 		die(c, "no state '%s'", state);
+	s.is_foreign = foreign;
 	s.line = *place ? cut_line(c, place, &s.last_line) : 0;
 	s.file = place;
 	s.leaf = take(c, &rest, false);

@@ -61,9 +61,10 @@ class Script:
         self.nr_stacks += 1
         return self.nr_stacks - 1
 
-    def step(self, future, place='-', outer=None, function='-', leaf='-', state='waits'):
-        """A future that a task waits in, at that place, inside the step `outer`; with a function an async fn or block."""
-        self.define('step', '-' if outer is None else outer, state, word(place) if place != '-' else '-', leaf, word(function)
+    def step(self, future, place='-', outer=None, function='-', leaf='-', state='waits', foreign=False):
+        """A future that a task waits in, at that place, inside the step `outer`; with a function an async fn or block; foreign:
+        in a library's source."""
+        self.define('step', '-' if outer is None else outer, state + ',foreign' * foreign, word(place) if place != '-' else '-', leaf, word(function)
                     if function != '-' else '-', escape(future))
         self.nr_steps += 1
         return self.nr_steps - 1

@@ -185,9 +185,10 @@ static const struct trace_step test_steps[] = {
 	  .file = "/src/a.rs",
 	  .line = 7,
 	  .last_line = ~0u,
-	  .leaf = "" },
+	  .leaf = "",
+	  .is_foreign = true },
 	{ .outer = 0,
-	  .state = TRACE_STEP_DONE,
+	  .state = TRACE_STEP_READY,
 	  .future = "Sleep",
 	  .function = "",
 	  .file = "",
@@ -213,6 +214,7 @@ static void check_steps(struct trace *t)
 		assert_int_equal(s->line, want->line);
 		assert_int_equal(s->last_line, want->last_line);
 		assert_string_equal(s->leaf, want->leaf);
+		assert_int_equal(s->is_foreign, want->is_foreign);
 	}
 	paths = trace_get_paths(t, &nr);
 	assert_int_equal(nr, 65536);
