@@ -15,6 +15,7 @@
 	ANALYSIS(idle_wakes) \
 	ANALYSIS(worker_imbalance) \
 	ANALYSIS(blocking_queue) \
+	ANALYSIS(lock_queue) \
 	ANALYSIS(task_leak) \
 	ANALYSIS(never_polled) \
 	ANALYSIS(cancel_storm) \

@@ -142,9 +142,10 @@ static void on_run(void *sink, const struct model_run *run)
 	struct by_path *b = sink;
 	struct stand *s = stand_of(b, run->task);
 	uint32_t path = run->path == MODEL_NO_PATH ? BY_PATH_UNKNOWN : run->path;
+	bool is_lost = path == BY_PATH_UNKNOWN && run->flags;
 
 	s->waited_ns += run->idle_ns + run->sched_ns;
-	change(b, s, path);
+	change(b, s, is_lost ? BY_PATH_ENDS + MODEL_DROPPED : path);
 	if (path == BY_PATH_UNKNOWN) {
 		add_rest(b, run);
 	} else {

@@ -148,28 +148,56 @@ static void cut_place(struct strbuf *place, size_t width)
 	*place = cut;
 }
 
+/* The await point that it is about, NULL: none. */
+static const struct trace_step *step_of(const struct report *r, const struct finding *f)
+{
+	return f->step < r->rec.nr_steps ? &r->rec.steps[f->step] : NULL;
+}
+
+/* Where it is in the source: the await, or the type's definition. */
+static void add_place(const struct report *r, const struct finding *f, size_t width,
+		      struct strbuf *out)
+{
+	const struct trace_step *step = step_of(r, f);
+	const struct trace_type *type = f->type < r->rec.nr_types ? &r->rec.types[f->type] : NULL;
+
+	if (step && step->file[0])
+		shorten_place(out, step->file, step->line, width);
+	else if (type && type->file[0])
+		shorten_place(out, type->file, type->line, width);
+}
+
+static void add_name(const struct report *r, const struct finding *f, size_t width,
+		     struct strbuf *out)
+{
+	const struct trace_step *step = step_of(r, f);
+	char buf[32];
+
+	if (step)
+		shorten_type(out, step_name(step), width);
+	else if (is_about_type(f))
+		shorten_type(out, recording_type_name(&r->rec, f->type, buf), width);
+	else
+		strbuf_addstr(out, f->analysis->summary);
+}
+
 /* "CRITICAL  app::render  src/main.rs:51  [blocked-poll, task 7 at 1.2s]" */
 static void add_head(const struct report *r, const struct finding *f, struct strbuf *out)
 {
 	const struct trace_type *type = f->type < r->rec.nr_types ? &r->rec.types[f->type] : NULL;
 	struct strbuf place = STRBUF_INIT, origin = STRBUF_INIT;
-	size_t room = r->width - INDENT - (type && type->nr_candidates > 1 ? 6 : 0);
-	char buf[32];
+	bool is_list = type && type->nr_candidates > 1 && !step_of(r, f);
+	size_t room = r->width - INDENT - (is_list ? 6 : 0);
 
 	add_origin(r, f, &origin);
-	if (type && type->file[0])
-		shorten_place(&place, type->file, type->line, room / 3);
+	add_place(r, f, room / 3, &place);
 	if (!r->verbose)
 		cut_place(&place, room - MIN(room - MIN_TYPE, origin.len + 2 + MIN_TYPE));
 	room -= MIN(room - MIN_TYPE, origin.len + (place.len ? place.len + 2 : 0));
 	strbuf_addstr(out, style_on(&r->styles, STYLE_NAME));
-	if (is_about_type(f))
-		shorten_type(out, recording_type_name(&r->rec, f->type, buf),
-			     r->verbose ? SIZE_MAX : room);
-	else
-		strbuf_addstr(out, f->analysis->summary);
+	add_name(r, f, r->verbose ? SIZE_MAX : room, out);
 	/* a list of candidates does not tell two tables apart, the number does */
-	if (type && type->nr_candidates > 1)
+	if (is_list)
 		strbuf_addf(out, " #%u", f->type);
 	strbuf_addf(out, "%s%s%s%s%s%s\n", style_off(&r->styles),
 		    style_on(&r->styles, STYLE_DETAIL), place.len ? "  " : "", place.s, origin.s,
@@ -308,6 +336,13 @@ static void put_finding(const struct report *r, const struct finding *f, struct 
 		json_null(j, "task");
 	}
 	json_str(j, "location", place);
+	if (step_of(r, f)) {
+		struct strbuf at = STRBUF_INIT;
+
+		step_add_place(&at, step_of(r, f));
+		json_str(j, "await", at.s);
+		strbuf_release(&at);
+	}
 	json_uint(j, "time_ns", f->time_ns);
 	json_uint(j, "span_ns", f->span_ns);
 	if (f->thread == MODEL_NO_THREAD)

@@ -247,6 +247,58 @@ def blocking_queue():
     return s
 
 
+@scenario('lock-queue')
+def lock_queue():
+    """Six tasks queue on an async lock at one line, one waits for a timer or a channel, whichever is first, one joins two
+    futures, and one is aborted where it waits."""
+    s = service()
+    cart = s.type('shop::cart::update::{async_fn_env#0}', place='src/cart.rs:20')
+    watch = s.type('shop::watch::{async_fn_env#0}', place='src/watch.rs:5')
+    fresh = {t: s.path(s.step(f'shop::{t}::{{async_fn_env#0}}', function=f'shop::{t}', state='not_started')) for t in ('cart::update', 'watch')}
+    top = s.step('shop::cart::update::{async_fn_env#0}', 'src/cart.rs:31', function='shop::cart::update')
+    lock = s.step('tokio::sync::mutex::{impl#5}::lock::{async_fn_env#0}<u64>', '/root/.cargo/registry/src/index/tokio-1.54.1/src/sync/mutex.rs:432',
+                  outer=top, function='tokio::sync::mutex::{impl#5}::lock', foreign=True)
+    queued = s.path(s.step('tokio::sync::batch_semaphore::Acquire', outer=lock, leaf='mutex'))
+    stock = s.step('shop::cart::update::{async_fn_env#0}', 'src/cart.rs:32', function='shop::cart::update')
+    stored = s.path(s.step('tokio::time::sleep::Sleep', leaf='sleep', outer=s.step(
+        'shop::stock::store::{async_fn_env#0}', 'src/stock.rs:8', outer=stock, function='shop::stock::store')))
+    race = s.step('shop::watch::{async_fn_env#0}', 'src/watch.rs:9-13', function='shop::watch')
+    slow = s.step('shop::watch::slow::{async_fn_env#0}', 'src/watch.rs:30', outer=race, function='shop::watch::slow')
+    raced = s.path(s.step('tokio::time::sleep::Sleep', outer=slow, leaf='sleep'),
+                   s.step('tokio::sync::mpsc::bounded::Receiver<u32>::recv', outer=race, leaf='mpsc'))
+    joined = s.step('shop::watch::{async_fn_env#0}', 'src/watch.rs:15', function='shop::watch')
+    both = s.step('futures_util::future::join_all::JoinAll<shop::ask>', outer=joined)
+    arms = [s.step(f'shop::ask_{n}::{{async_fn_env#0}}', f'src/ask.rs:{n}', outer=both, function=f'shop::ask_{n}') for n in (1, 2)]
+    all_of = s.path(*(s.step('tokio::runtime::io::Readiness', outer=a, leaf='socket') for a in arms))
+    tasks = [s.task(1 + i, cart) for i in range(6)]
+    for i, task in enumerate(tasks):
+        s.spawn(1 * MS + i * US, MAIN, task)
+        s.poll(2 * MS + i * 20 * US, W1 + i % 2, task, 10 * US, path=fresh['cart::update'])
+    time = 10 * MS
+    for turn in range(30):  # one has the lock for 4 ms, then gives it to the next
+        task = tasks[turn % 6]
+        if turn:
+            s.wake(time - 5 * US, W1 + (turn - 1) % 2, task)
+        else:
+            s.wake(time - 5 * US, W1, task)
+        s.poll(time, W1 + turn % 2, task, 50 * US, path=queued)
+        time += 4 * MS
+        s.wake(time - 10 * US, W1 + turn % 2, task)
+        last = turn >= 24
+        s.poll(time - 8 * US, W1 + turn % 2, task, 15 * US, *(('complete', 'wanted') if last else ()), path=stored)
+    watcher = s.task(7, watch)
+    s.spawn(1 * MS, MAIN, watcher)
+    s.poll(3 * MS, W2, watcher, 5 * US, path=fresh['watch'])
+    s.wake(60 * MS + 100 * US, W1, watcher)
+    s.poll(60 * MS + 110 * US, W2, watcher, 30 * US, path=raced)
+    s.wake(61 * MS, W1, watcher)
+    s.poll(61 * MS + 10 * US, W1, watcher, 9 * US, path=all_of)
+    s.wake(65 * MS, MAIN, watcher, 'abort')
+    s.poll(65 * MS + 10 * US, W1, watcher, 4 * US, 'complete', 'cancelled', start=('drop',), path=all_of)
+    s.end(200 * MS)
+    return s
+
+
 @scenario('task-leak')
 def task_leak():
     """Every tenth of a second one task ends and another one does not."""
@@ -455,7 +507,7 @@ def awaits_chain():
     return s
 
 
-@scenario()
+@scenario(is_full=True, story=7)
 def awaits_join():
     """A task waits for three futures at once: one had not begun, then two wait at different leaves, then one is done."""
     s = service()
