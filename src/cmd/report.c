@@ -17,6 +17,7 @@
 
 struct report_opts {
 	struct view_opts view;
+	struct futures_opts futures;
 	const char *by, *sort, *task, *fail_on, *color;
 	uint64_t limit;
 	bool csv, json, verbose, thresholds, all_findings, no_pager;
@@ -32,6 +33,7 @@ static const struct opt options[] = {
 	    "by which column, greatest first; -KEY: least first"),
 	OPT('n', "limit", OPT_UINT, struct report_opts, limit, "N",
 	    "rows of the table or runs of the story, 0: all"),
+	FUTURES_OPTIONS(struct report_opts, futures),
 	OPT(0, "csv", OPT_FLAG, struct report_opts, csv, NULL,
 	    "only the table, as CSV with all columns"),
 	OPT('v', "verbose", OPT_FLAG, struct report_opts, verbose, NULL,
@@ -119,6 +121,7 @@ static int make_table(struct report *r, const struct report_opts *o, struct err 
 						    .is_verbose = o->verbose,
 						    .is_ascii = !style_is_utf8(),
 						    .width = r->width,
+						    .futures = &o->futures,
 						    .styles = &r->styles };
 	/* JSON has every task anyhow, and a story has its own events */
 	if (o->task || (o->json && !o->by))
@@ -198,6 +201,11 @@ static int check_options(const struct report_opts *o, struct err *e)
 			       "--csv is a table, --json and --task are something else");
 	if (o->task && (o->by || o->sort))
 		return err_set(e, ERR_USAGE, "--by and --sort are for a table, --task is a story");
+	if (futures_is_set(&o->futures) &&
+	    (!o->by || (strcmp(o->by, "await") != 0 && strcmp(o->by, "future") != 0)))
+		return err_set(e, ERR_USAGE,
+			       "--generated-future, --show-future and --hide-future are for "
+			       "--by=await and --by=future");
 	if (o->json && !o->task && !o->by && (o->sort || o->limit != REPORT_TABLE_USUAL))
 		return err_set(e, ERR_USAGE,
 			       "--sort and --limit are for a table, which --json has with --by");

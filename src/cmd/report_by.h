@@ -17,7 +17,9 @@
 	TABLE(spawn) \
 	TABLE(worker) \
 	TABLE(thread) \
-	TABLE(wake)
+	TABLE(wake) \
+	TABLE(await) \
+	TABLE(future)
 /* clang-format on */
 
 struct table_kind {

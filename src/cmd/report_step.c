@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cmd/report_step.h"
+
+#include "base/utf8.h"
+
+#define MIN_NAME 12 /* less of a name tells nothing */
+
+const char *say_step_place(const struct trace_step *s, struct strbuf *scratch)
+{
+	step_add_place(scratch, s);
+	return scratch->len ? scratch->s : NULL;
+}
+
+void draw_step(const struct trace_step *s, size_t width, struct strbuf *out)
+{
+	struct strbuf place = STRBUF_INIT;
+	size_t used;
+
+	if (s->file[0])
+		shorten_place(&place, s->file, s->line, width > MIN_NAME ? width - MIN_NAME : 0);
+	if (place.len && s->last_line)
+		strbuf_addf(&place, "-%u", s->last_line);
+	used = utf8_columns(place.s, place.len);
+	if (used + MIN_NAME <= width) {
+		shorten_type(out, step_name(s), width == SIZE_MAX ? width : width - used - 1);
+		strbuf_addch(out, ' ');
+	}
+	strbuf_addstr(out, place.s);
+	strbuf_release(&place);
+}
+
+bool step_is_wanted(const struct report_table *t, const struct trace_step *s)
+{
+	return futures_wants(t->opts->futures, s);
+}

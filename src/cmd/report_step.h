@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* What tables say of await points and futures. */
+#ifndef CMD_REPORT_STEP_H
+#define CMD_REPORT_STEP_H
+
+#include <string.h>
+
+#include "cmd/report_by.h"
+#include "model/shorten.h"
+
+const char *say_step_place(const struct trace_step *s, struct strbuf *scratch); /* NULL: unknown */
+/* "shop::checkout src/cart.rs:31": the place is what may not be missing. */
+void draw_step(const struct trace_step *s, size_t width, struct strbuf *out);
+/* By the options that show and hide futures. */
+bool step_is_wanted(const struct report_table *t, const struct trace_step *s);
+
+#endif
