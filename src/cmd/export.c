@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "cmd/command.h"
+#include "cmd/futures.h"
 #include "cmd/replace.h"
 #include "cmd/view.h"
 #include "export/exporters.h"
@@ -16,6 +17,7 @@ struct export_opts {
 	const char *format, *output, *weight;
 	uint64_t max_size, tasks, task; /* UNSET: nothing was said */
 	struct view_opts view;
+	struct futures_opts futures;
 };
 
 static const struct export_opts defaults = { .max_size = UNSET, .tasks = UNSET, .task = UNSET };
@@ -29,7 +31,7 @@ static const char *const formats[] = {
 };
 
 /* In the order of enum export_weight. */
-static const char *const weights[] = { "busy", "scheduled", "idle", NULL };
+static const char *const weights[] = { "busy", "scheduled", "idle", "waiting", NULL };
 
 static const struct opt options[] = {
 	OPT_CHOICE('f', "format", struct export_opts, format, "FMT", "the format", formats),
@@ -41,6 +43,7 @@ static const struct opt options[] = {
 	    "tasks with a track of their own (20)"),
 	OPT(0, "task", OPT_UINT, struct export_opts, task, "ID", "a track for this task alone"),
 	OPT_CHOICE(0, "weight", struct export_opts, weight, "TIME", "what stacks weigh", weights),
+	FUTURES_OPTIONS(struct export_opts, futures),
 	VIEW_OPTIONS(struct export_opts, view),
 	{ 0 },
 };
@@ -137,10 +140,24 @@ static int write_output(const struct exporter *x, struct export_job *job, struct
 	return write_stream(x, job, &out, e);
 }
 
+/* By number of the future; NULL: nothing was said. To be freed. */
+static bool *choose_futures(const struct futures_opts *o, const struct recording *rec)
+{
+	bool *shown;
+
+	if (!futures_is_set(o))
+		return NULL;
+	shown = xcalloc((size_t)rec->awaits.nr_futures + 1, sizeof(*shown));
+	for (uint32_t i = 0; i < rec->awaits.nr_futures; i++)
+		shown[i] = futures_wants(o, &rec->steps[rec->awaits.futures[i]]);
+	return shown;
+}
+
 static int export_recording(const struct exporter *x, const struct export_opts *o,
 			    struct export_job *job, struct err *e)
 {
 	struct view view;
+	bool *futures;
 	int rc;
 
 	if (view_init(&view, &o->view, job->rec, e))
@@ -152,11 +169,13 @@ static int export_recording(const struct exporter *x, const struct export_opts *
 	job->nr_tracks = o->tasks != UNSET ? MIN(o->tasks, (uint64_t)UINT32_MAX) : EXPORT_TRACKS;
 	job->has_task = o->task != UNSET;
 	job->task = o->task;
+	job->futures = futures = choose_futures(&o->futures, job->rec);
 	job->note = note;
 	job->note_arg = &view.progress;
 	rc = write_output(x, job, e);
 	progress_erase(&view.progress);
 	view_release(&view);
+	free(futures);
 	return rc;
 }
 

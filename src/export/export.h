@@ -14,7 +14,12 @@
 #include "model/recording.h"
 
 /* What time is the weight of a stack, where a format has stacks. */
-enum export_weight { EXPORT_BUSY, EXPORT_SCHEDULED, EXPORT_IDLE };
+enum export_weight {
+	EXPORT_BUSY,
+	EXPORT_SCHEDULED,
+	EXPORT_IDLE,
+	EXPORT_WAITING /* idle and scheduled; the stacks are of await points */
+};
 
 #define EXPORT_TRACKS 20 /* tasks with a track of their own, when nothing is said */
 
@@ -30,6 +35,9 @@ struct export_job {
 	uint64_t task;	    /* … or this one alone, when has_task */
 	bool has_task;
 	enum export_weight weight;
+	/* By number of the future (model/steps.h): which of those inside of tasks are shown. NULL:
+	 * async fns and blocks, and what they wait for. */
+	const bool *futures;
 	void (*note)(void *arg, const char *text); /* one line for the user; no newline */
 	void *note_arg;
 };
@@ -53,6 +61,14 @@ struct exporter {
  */
 struct model *export_read(struct export_job *job, struct analyzer *a, const struct model_ops *ops,
 			  void *sink);
+
+/* Is a step's future shown? is_leaf: it is the innermost of its branch. */
+static inline bool export_shows(const struct export_job *job, uint32_t step, bool is_leaf)
+{
+	if (job->futures)
+		return job->futures[job->rec->awaits.future_of[step]];
+	return is_leaf || job->rec->steps[step].is_generated;
+}
 
 /* A note, for formats that have no room for it, if events were lost. */
 void export_note_lost(const struct export_job *job, const struct model *m);

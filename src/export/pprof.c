@@ -3,7 +3,8 @@
  * profile.proto, gzipped: for `go tool pprof`, Parca, Pyroscope, speedscope. A stack is who spawned
  * whom by type; its values are how long tasks that came about that way were busy, scheduled and
  * idle, and how often they were polled. A function is a type, and stands where its future is
- * defined.
+ * defined. By --weight=waiting a stack is who awaits whom at which line, and its values are how
+ * long that took and how often.
  */
 #include <string.h>
 #include <zlib.h>
@@ -11,6 +12,7 @@
 #include "base/intern.h"
 #include "export/exporters.h"
 #include "export/proto.h"
+#include "export/waits.h"
 #include "model/lineage.h"
 
 /* Numbers of the fields of profile.proto (github.com/google/pprof, proto/profile.proto). */
@@ -34,12 +36,15 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING_ID = 2, LOCATION_LINE = 4 };
 enum { LINE_FUNCTION_ID = 1, LINE_LINE = 2 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILENAME = 4, FUNCTION_START_LINE = 5 };
 
-static const struct {
+struct value {
 	const char *name, *unit;
-} values[] = { { "busy", "nanoseconds" },
-	       { "sched", "nanoseconds" },
-	       { "idle", "nanoseconds" },
-	       { "polls", "count" } };
+};
+
+static const struct value values[] = { { "busy", "nanoseconds" },
+				       { "sched", "nanoseconds" },
+				       { "idle", "nanoseconds" },
+				       { "polls", "count" } };
+static const struct value waiting_values[] = { { "waiting", "nanoseconds" }, { "waits", "count" } };
 
 struct pprof {
 	const struct recording *rec;
@@ -59,18 +64,19 @@ static uint64_t string_of(struct pprof *p, const char *s)
 	return id;
 }
 
-static void put_value_types(struct pprof *p, enum export_weight weight)
+static void put_value_types(struct pprof *p, const struct value *v, size_t nr,
+			    const struct value *usual)
 {
 	struct proto w = proto_start(p->buf);
 
-	for (unsigned i = 0; i < ARRAY_SIZE(values); i++) {
+	for (size_t i = 0; i < nr; i++) {
 		size_t type = proto_open(&w, PROFILE_SAMPLE_TYPE);
 
-		proto_uint(&w, VALUE_TYPE, string_of(p, values[i].name));
-		proto_uint(&w, VALUE_UNIT, string_of(p, values[i].unit));
+		proto_uint(&w, VALUE_TYPE, string_of(p, v[i].name));
+		proto_uint(&w, VALUE_UNIT, string_of(p, v[i].unit));
 		proto_close(&w, type);
 	}
-	proto_uint(&w, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(p, values[weight].name));
+	proto_uint(&w, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(p, usual->name));
 	proto_finish(&w, p->buf);
 }
 
@@ -88,30 +94,46 @@ static void put_mapping(struct pprof *p)
 	proto_finish(&w, p->buf);
 }
 
+/* A function that has one line, and that line, under one number. */
+struct place {
+	uint64_t id;
+	const char *name, *file;
+	uint32_t line;
+};
+
+static void put_place(struct pprof *p, const struct place *at)
+{
+	struct proto w = proto_start(p->buf);
+	size_t function = proto_open(&w, PROFILE_FUNCTION), location, line;
+
+	proto_uint(&w, FUNCTION_ID, at->id);
+	proto_uint(&w, FUNCTION_NAME, string_of(p, at->name));
+	if (at->file[0]) {
+		proto_uint(&w, FUNCTION_FILENAME, string_of(p, at->file));
+		proto_uint(&w, FUNCTION_START_LINE, at->line);
+	}
+	proto_close(&w, function);
+	location = proto_open(&w, PROFILE_LOCATION);
+	proto_uint(&w, LOCATION_ID, at->id);
+	proto_uint(&w, LOCATION_MAPPING_ID, 1);
+	line = proto_open(&w, LOCATION_LINE);
+	proto_uint(&w, LINE_FUNCTION_ID, at->id);
+	proto_uint(&w, LINE_LINE, at->line);
+	proto_close(&w, line);
+	proto_close(&w, location);
+	proto_finish(&w, p->buf);
+}
+
 static void put_group(struct pprof *p, uint32_t group)
 {
 	uint16_t type = p->rec->groups[group].type;
 	const struct trace_type *t = type < p->rec->nr_types ? &p->rec->types[type] : NULL;
-	struct proto w = proto_start(p->buf);
-	size_t function = proto_open(&w, PROFILE_FUNCTION), location, line;
 	char none[32];
 
-	proto_uint(&w, FUNCTION_ID, 1 + group);
-	proto_uint(&w, FUNCTION_NAME, string_of(p, recording_type_name(p->rec, type, none)));
-	if (t && t->file[0]) {
-		proto_uint(&w, FUNCTION_FILENAME, string_of(p, t->file));
-		proto_uint(&w, FUNCTION_START_LINE, t->line);
-	}
-	proto_close(&w, function);
-	location = proto_open(&w, PROFILE_LOCATION);
-	proto_uint(&w, LOCATION_ID, 1 + group);
-	proto_uint(&w, LOCATION_MAPPING_ID, 1);
-	line = proto_open(&w, LOCATION_LINE);
-	proto_uint(&w, LINE_FUNCTION_ID, 1 + group);
-	proto_uint(&w, LINE_LINE, t ? t->line : 0);
-	proto_close(&w, line);
-	proto_close(&w, location);
-	proto_finish(&w, p->buf);
+	put_place(p, &(struct place){ .id = 1 + group,
+				      .name = recording_type_name(p->rec, type, none),
+				      .file = t ? t->file : "",
+				      .line = t ? t->line : 0 });
 }
 
 static void put_label(struct pprof *p, struct proto *w, const char *key, const char *text)
@@ -193,31 +215,79 @@ static int compress_into(struct out *out, const struct strbuf *from, struct err 
 	return 0;
 }
 
+static struct model *put_lineages(struct pprof *p, struct export_job *job)
+{
+	struct lineage *l = lineage_new(job->rec);
+	struct model *m = recording_read(job->rec, &job->view,
+					 &(struct recording_sink){ &lineage_ops, l }, 1);
+	uint32_t nr;
+	const struct lineage_path *paths = lineage_get_paths(l, &nr);
+
+	put_value_types(p, values, ARRAY_SIZE(values), &values[job->weight]);
+	put_mapping(p);
+	for (uint32_t i = 0; i < job->rec->nr_groups; i++)
+		put_group(p, i);
+	for (uint32_t i = 0; i < nr; i++)
+		if (paths[i].nr_tasks)
+			put_sample(p, paths, i);
+	lineage_free(l);
+	return m;
+}
+
+static void put_wait(struct pprof *p, const struct waits *waits, uint32_t frame)
+{
+	const struct waits_frame *at = &waits->frames.v[frame];
+	struct proto w = proto_start(p->buf);
+	size_t sample = proto_open(&w, PROFILE_SAMPLE);
+
+	for (uint32_t f = frame; f != WAITS_ROOT; f = waits->frames.v[f].outer)
+		proto_uint(&w, SAMPLE_LOCATION_ID, 1 + f);
+	proto_uint(&w, SAMPLE_VALUE, at->ns);
+	proto_uint(&w, SAMPLE_VALUE, at->nr);
+	proto_close(&w, sample);
+	proto_finish(&w, p->buf);
+}
+
+static struct model *put_waiting(struct pprof *p, struct export_job *job)
+{
+	struct waits waits;
+	struct model *m = waits_read(&waits, job);
+
+	put_value_types(p, waiting_values, ARRAY_SIZE(waiting_values), &waiting_values[0]);
+	put_mapping(p);
+	for (uint32_t i = 0; i < waits.frames.nr; i++) {
+		uint32_t step = waits.frames.v[i].step;
+		const struct trace_step *s =
+			step < job->rec->nr_steps ? &job->rec->steps[step] : NULL;
+		struct strbuf name = STRBUF_INIT;
+
+		waits_add_label(&name, job->rec, step);
+		put_place(p, &(struct place){ .id = 1 + i,
+					      .name = name.s,
+					      .file = s ? s->file : "",
+					      .line = s ? s->line : 0 });
+		strbuf_release(&name);
+	}
+	for (uint32_t i = 0; i < waits.frames.nr; i++)
+		if (waits.frames.v[i].ns || waits.frames.v[i].nr)
+			put_wait(p, &waits, i);
+	waits_release(&waits);
+	return m;
+}
+
 static int run(struct export_job *job, struct err *e)
 {
 	struct strbuf buf = STRBUF_INIT;
 	struct pprof p = { .rec = job->rec, .buf = &buf, .strings = intern_new() };
-	struct lineage *l = lineage_new(job->rec);
-	const struct lineage_path *paths;
 	struct model *m;
-	uint32_t nr;
 	int rc;
 
 	string_of(&p, "");
-	m = recording_read(job->rec, &job->view, &(struct recording_sink){ &lineage_ops, l }, 1);
-	paths = lineage_get_paths(l, &nr);
-	put_value_types(&p, job->weight);
-	put_mapping(&p);
-	for (uint32_t i = 0; i < job->rec->nr_groups; i++)
-		put_group(&p, i);
-	for (uint32_t i = 0; i < nr; i++)
-		if (paths[i].nr_tasks)
-			put_sample(&p, paths, i);
+	m = job->weight == EXPORT_WAITING ? put_waiting(&p, job) : put_lineages(&p, job);
 	put_times(&p, m);
 	put_strings(&p);
 	rc = compress_into(job->out, &buf, e);
 	model_free(m);
-	lineage_free(l);
 	intern_free(p.strings);
 	strbuf_release(&buf);
 	return rc;
