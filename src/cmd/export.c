@@ -40,7 +40,7 @@ static const struct opt options[] = {
 	OPT(0, "max-size", OPT_SIZE, struct export_opts, max_size, "SIZE",
 	    "leave out what tells least beyond SIZE; 0: nothing"),
 	OPT(0, "tasks", OPT_UINT, struct export_opts, tasks, "N",
-	    "tasks with a track of their own (20)"),
+	    "tasks with a track of their own (perfetto: 20)"),
 	OPT(0, "task", OPT_UINT, struct export_opts, task, "ID", "a track for this task alone"),
 	OPT_CHOICE(0, "weight", struct export_opts, weight, "TIME", "what stacks weigh", weights),
 	FUTURES_OPTIONS(struct export_opts, futures),
@@ -166,7 +166,7 @@ static int export_recording(const struct exporter *x, const struct export_opts *
 	job->config = view.config;
 	job->max_bytes = o->max_size != UNSET ? o->max_size : x->max_bytes;
 	job->is_limit_hard = o->max_size != UNSET && o->max_size;
-	job->nr_tracks = o->tasks != UNSET ? MIN(o->tasks, (uint64_t)UINT32_MAX) : EXPORT_TRACKS;
+	job->nr_tracks = o->tasks != UNSET ? MIN(o->tasks, (uint64_t)UINT32_MAX) : x->nr_tracks;
 	job->has_task = o->task != UNSET;
 	job->task = o->task;
 	job->futures = futures = choose_futures(&o->futures, job->rec);
@@ -186,8 +186,9 @@ static int check_options(const struct exporter *x, const struct export_opts *o)
 		return cmd_usage("--max-size is not for %s: try --time-range or --filter", x->name),
 		       -1;
 	if (!x->has_tracks && (o->tasks != UNSET || o->task != UNSET))
-		return cmd_usage("--%s is for perfetto, which has tracks of tasks, not for %s",
-				 o->tasks != UNSET ? "tasks" : "task", x->name),
+		return cmd_usage(
+			       "--%s is for perfetto and chrome, which have tracks of tasks, not for %s",
+			       o->tasks != UNSET ? "tasks" : "task", x->name),
 		       -1;
 	if (o->tasks != UNSET && o->task != UNSET)
 		return cmd_usage("--tasks or --task: many tracks or one"), -1;

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "cmd/command.h"
 #include "export/parts.h"
+#include "model/steps.h"
 #include "trace/reader.h"
 
 struct info_opts {
@@ -394,7 +395,6 @@ static void json_local_stacks(struct json *j, const struct info *in)
 
 static void json_steps(struct json *j, const struct info *in)
 {
-	static const char *const states[] = { "waits", "not_started", "done", "ready" };
 	uint32_t nr;
 	const struct trace_step *steps = trace_get_steps(in->t, &nr);
 
@@ -408,7 +408,7 @@ static void json_steps(struct json *j, const struct info *in)
 			json_null(j, "outer");
 		else
 			json_uint(j, "outer", s->outer);
-		json_str(j, "state", states[s->state]);
+		json_str(j, "state", step_state_name(s->state));
 		json_bool(j, "generated", s->is_generated);
 		json_str(j, "future", s->future);
 		json_str(j, "function", s->function);

@@ -47,7 +47,7 @@ static int export_to(const char *from, int fd, struct err *e)
 	struct export_job job = { .rec = &rec,
 				  .out = &out,
 				  .max_bytes = x->max_bytes,
-				  .nr_tracks = EXPORT_TRACKS,
+				  .nr_tracks = x->nr_tracks,
 				  .note = note };
 	int rc;
 

@@ -2,8 +2,9 @@
 /*
  * The JSON of chrome://tracing, which every older viewer opens: polls as complete events ("X") on
  * their threads, sleeps inside them, arrows from the poll that woke or spawned a task to the poll
- * that followed, counters, findings as instants. It is large and slow to load: perfetto is the
- * better one.
+ * that followed, counters, findings as instants; the futures that a poll goes through, as far as
+ * the path tells, inside of it; and tracks of tasks on request. It is large and slow to load:
+ * perfetto is the better one.
  *
  * Viewers sort by time and keep the order of the file among equals, and what comes first is then
  * the outer one. The model tells inner ones first; so what begins together with the run around it
@@ -14,6 +15,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "export/chrome.h"
 #include "export/counters.h"
 #include "export/exporters.h"
 #include "export/names.h"
@@ -37,7 +39,9 @@ struct state {
 	const struct recording *rec;
 	const struct export_job *job;
 	struct out *out;
-	struct names groups; /* as JSON strings */
+	struct names groups;  /* as JSON strings */
+	struct trunks trunks; /* names as JSON strings */
+	struct chrome_tasks tasks;
 	struct counters counters;
 	struct analyzer *analyzer;
 	uint64_t *sizes; /* while measuring what polls take, else NULL */
@@ -46,30 +50,6 @@ struct state {
 	uint64_t nr_runs, nr_left_out, nr_flows, nr_torn;
 	VEC(struct held) held;
 };
-
-static void quote(struct strbuf *out, const char *name)
-{
-	struct json j;
-
-	json_init(&j, out);
-	json_str(&j, NULL, name);
-}
-
-static void put_number(struct strbuf *b, const char *key, uint64_t value)
-{
-	strbuf_addstr(b, key);
-	strbuf_adduint(b, value);
-}
-
-/* Microseconds, the format's unit, with three decimals: exact. */
-static void put_time(struct strbuf *b, const char *key, uint64_t ns)
-{
-	put_number(b, key, ns / 1000);
-	strbuf_addch(b, '.');
-	strbuf_addch(b, '0' + ns / 100 % 10);
-	strbuf_addch(b, '0' + ns / 10 % 10);
-	strbuf_addch(b, '0' + ns % 10);
-}
 
 /* What is of no thread is of the main one. */
 static void put_place(const struct state *s, struct strbuf *b, uint32_t thread, uint64_t time_ns)
@@ -128,6 +108,10 @@ static void put_args(const struct state *s, struct strbuf *b, const struct model
 		if (run->waker->has_key)
 			put_number(b, ",\"waker\":", run->waker->key.id);
 	}
+	if (run->path != MODEL_NO_PATH) {
+		strbuf_addstr(b, ",\"await\":");
+		strbuf_addstr(b, names_get(&s->trunks.waits, run->path));
+	}
 	if (run->is_open)
 		strbuf_addstr(b, ",\"recording_ended_first\":true");
 	strbuf_addstr(b, "}}");
@@ -143,12 +127,32 @@ static void put_head(const struct state *s, struct strbuf *b, char phase,
 	strbuf_addstr(b, names_get(&s->groups, recording_group_of(s->rec, run->task->key.type)));
 }
 
+/* Outer ones first: they begin and end together. */
+static void put_futures(const struct state *s, struct strbuf *b, const struct model_run *run)
+{
+	struct trunk trunk = trunks_get(&s->trunks, run->path);
+
+	for (uint32_t i = 0; i < trunk.nr; i++) {
+		strbuf_addstr(b, ",\n{\"ph\":\"X\",\"cat\":\"future\",\"name\":");
+		strbuf_addstr(
+			b, names_get(&s->trunks.futures, s->rec->awaits.future_of[trunk.steps[i]]));
+		put_place(s, b, run->thread, run->start_ns);
+		put_time(b, ",\"dur\":", run->end_ns - run->start_ns);
+		chrome_put_colour(b, run->task->nr);
+		strbuf_addstr(b, ",\"args\":{");
+		chrome_put_await(b, &s->rec->steps[trunk.steps[i]]);
+		strbuf_addstr(b, "}}");
+	}
+}
+
 static void put_run(struct state *s, struct strbuf *b, const struct model_run *run)
 {
 	put_head(s, b, 'X', run);
 	put_place(s, b, run->thread, run->start_ns);
 	put_time(b, ",\"dur\":", run->end_ns - run->start_ns);
+	chrome_put_colour(b, run->task->nr);
 	put_args(s, b, run);
+	put_futures(s, b, run);
 	put_arrow(s, b, run);
 }
 
@@ -246,7 +250,7 @@ static void put_name(const struct state *s, const char *what, uint32_t tid, cons
 
 	strbuf_addf(b, "\n{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":",
 		    what, s->rec->meta->pid, tid);
-	quote(b, name);
+	chrome_quote(b, name);
 	strbuf_addstr(b, "}}");
 }
 
@@ -291,9 +295,9 @@ static void put_finding(const struct state *s, const struct finding *f)
 		    f->thread == MODEL_NO_THREAD ? 'p' : 't');
 	put_place(s, b, f->thread, f->time_ns);
 	strbuf_addstr(b, ",\"args\":{\"what\":");
-	quote(b, f->what ? f->what : "");
+	chrome_quote(b, f->what ? f->what : "");
 	strbuf_addstr(b, ",\"advice\":");
-	quote(b, f->advice ? f->advice : "");
+	chrome_quote(b, f->advice ? f->advice : "");
 	if (f->type != EVENT_TYPE_NONE) {
 		strbuf_addstr(b, ",\"type\":");
 		strbuf_addstr(b, names_get(&s->groups, recording_group_of(s->rec, f->type)));
@@ -315,10 +319,35 @@ static struct model *read_all(struct state *s)
 		vec_push(&sinks, theirs[i]);
 	vec_push(&sinks, (struct recording_sink){ &ops, s });
 	vec_push(&sinks, (struct recording_sink){ &counters_ops, &s->counters });
+	if (s->tasks.chosen.nr_wanted)
+		vec_push(&sinks, (struct recording_sink){ &chosen_ops, &s->tasks.chosen });
 	m = recording_read(s->job->rec, &s->job->view, sinks.v, sinks.nr);
 	vec_release(&sinks);
 	analyzer_finish(s->analyzer, m);
 	return m;
+}
+
+/* After read_all: another pass. */
+static void put_tasks(struct state *s)
+{
+	size_t nr;
+	const struct finding *findings = analyzer_get_findings(s->analyzer, &nr);
+
+	if (s->job->has_task)
+		chosen_set_id(&s->tasks.chosen, s->job->task);
+	else
+		chosen_settle(&s->tasks.chosen, findings, nr);
+	if (!s->tasks.chosen.v.nr)
+		return;
+	strbuf_addf(&s->out->buf,
+		    ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRIu64
+		    ",\"tid\":0,\"args\":{\"name\":\"tasks\"}}",
+		    CHROME_TASKS_PID + s->rec->meta->pid);
+	model_free(recording_read(s->job->rec, &s->job->view,
+				  &(struct recording_sink){ &tracks_model_ops, &s->tasks.tracks },
+				  1));
+	if (s->job->has_task && !s->tasks.tracks.v.nr)
+		s->job->note(s->job->note_arg, "no task has that id: no track was drawn for it");
 }
 
 /* After read_all. */
@@ -332,6 +361,7 @@ static void put_sums(struct state *s)
 	for (size_t i = 0; i < nr; i++)
 		put_finding(s, &findings[i]);
 	out_spill(s->out);
+	put_tasks(s);
 }
 
 /* The polls that fit, beside all that has to be there. */
@@ -410,15 +440,43 @@ static void say_size(const struct state *s)
 	free(text);
 }
 
+static void init_tasks(struct state *s, uint64_t span_ns)
+{
+	s->tasks.out = s->out;
+	s->tasks.chosen.nr_wanted = s->job->nr_tracks;
+	s->tasks.tracks = (struct tracks){ .rec = s->rec,
+					   .chosen = &s->tasks.chosen,
+					   .trunks = &s->trunks,
+					   .ops = &chrome_tracks_ops,
+					   .arg = &s->tasks,
+					   .span_ns = span_ns };
+}
+
+static void release(struct state *s)
+{
+	tracks_release(&s->tasks.tracks);
+	chosen_release(&s->tasks.chosen);
+	vec_release(&s->tasks.nrs);
+	trunks_release(&s->trunks);
+	analyzer_free(s->analyzer);
+	counters_release(&s->counters);
+	names_release(&s->groups);
+	strbuf_release(&s->scratch);
+	vec_release(&s->held);
+}
+
 static int run(struct export_job *job, struct err *e)
 {
 	struct state s = { .rec = job->rec, .job = job, .out = job->out, .scratch = STRBUF_INIT };
 	uint64_t end_ns = trace_get_duration(job->rec->trace), to_ns = job->view.to_ns;
 	struct model *m;
 
-	names_of_groups(&s.groups, job->rec, quote);
-	counters_init(&s.counters, job->view.from_ns, to_ns ? MIN(to_ns, end_ns) : end_ns,
-		      job->max_bytes, COUNTERS_SHIFT, VALUE_BYTES);
+	end_ns = to_ns ? MIN(to_ns, end_ns) : end_ns;
+	trunks_init(&s.trunks, job, chrome_quote);
+	init_tasks(&s, end_ns - job->view.from_ns);
+	names_of_groups(&s.groups, job->rec, chrome_quote);
+	counters_init(&s.counters, job->view.from_ns, end_ns, job->max_bytes, COUNTERS_SHIFT,
+		      VALUE_BYTES);
 	s.analyzer = analyzer_new(job->rec, job->config);
 	put_names(&s);
 	if (job->max_bytes) {
@@ -430,11 +488,7 @@ static int run(struct export_job *job, struct err *e)
 	put_end(&s, m);
 	say_size(&s);
 	model_free(m);
-	analyzer_free(s.analyzer);
-	counters_release(&s.counters);
-	names_release(&s.groups);
-	strbuf_release(&s.scratch);
-	vec_release(&s.held);
+	release(&s);
 	return 0;
 }
 
@@ -442,5 +496,6 @@ const struct exporter exporter_chrome = {
 	.name = "chrome",
 	.summary = "JSON for chrome://tracing and its relatives",
 	.suffix = "trace.json",
+	.has_tracks = true,
 	.run = run,
 };

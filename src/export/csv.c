@@ -3,15 +3,17 @@
 #include "base/csv.h"
 #include "export/exporters.h"
 #include "export/names.h"
+#include "export/trunks.h"
 
 struct state {
 	const struct recording *rec;
 	struct out *out;
 	struct names types, threads; /* as fields */
+	struct trunks trunks;
 };
 
 static const char head[] = "start_ns,end_ns,run,task,runtime_id,kind,type_id,type,tid,thread,"
-			   "blocked_ns,sched_ns,idle_ns,cause,waker,waker_type_id,is_open\n";
+			   "blocked_ns,sched_ns,idle_ns,cause,waker,waker_type_id,is_open,await\n";
 
 static void put_number(struct strbuf *line, uint64_t n)
 {
@@ -62,7 +64,10 @@ static void on_run(void *sink, const struct model_run *run)
 	put_known(line, run->is_gap_known, run->sched_ns);
 	put_known(line, run->is_gap_known, run->idle_ns);
 	put_waker(s, line, run->waker);
-	strbuf_addstr(line, run->is_open ? "1\n" : "0\n");
+	put_text(line, run->is_open ? "1" : "0");
+	if (run->path != MODEL_NO_PATH)
+		strbuf_addstr(line, names_get(&s->trunks.waits, run->path));
+	strbuf_addch(line, '\n');
 	out_spill(s->out);
 }
 
@@ -75,18 +80,20 @@ static int run(struct export_job *job, struct err *e)
 
 	names_of_types(&s.types, job->rec, csv_add);
 	names_of_threads(&s.threads, job->rec, csv_add);
+	trunks_init(&s.trunks, job, csv_add);
 	strbuf_addstr(&job->out->buf, head);
 	m = recording_read(job->rec, &job->view, &(struct recording_sink){ &ops, &s }, 1);
 	export_note_lost(job, m);
 	model_free(m);
 	names_release(&s.types);
 	names_release(&s.threads);
+	trunks_release(&s.trunks);
 	return 0;
 }
 
 const struct exporter exporter_csv = {
 	.name = "csv",
-	.summary = "a line for every run of a task, with what came before it and who woke it",
+	.summary = "a line for every run of a task, with where it waited before it and who woke it",
 	.suffix = "csv",
 	.is_text = true,
 	.is_whole = true,

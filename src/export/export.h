@@ -21,8 +21,6 @@ enum export_weight {
 	EXPORT_WAITING /* idle and scheduled; the stacks are of await points */
 };
 
-#define EXPORT_TRACKS 20 /* tasks with a track of their own, when nothing is said */
-
 struct export_job {
 	struct recording *rec;
 	struct recording_view view;
@@ -49,6 +47,7 @@ struct exporter {
 	bool is_database;    /* writes job->path itself, and cannot go to stdout */
 	bool is_whole;	     /* --max-size is not for it */
 	bool has_tracks;     /* --tasks and --task are */
+	uint32_t nr_tracks;  /* tasks with a track of their own, when nothing is said */
 	bool has_stacks;     /* --weight is */
 	uint64_t max_bytes;  /* unless --max-size says otherwise: what its readers take; 0: any */
 	bool is_text;	     /* goes to stdout when no file is named */

@@ -2,6 +2,7 @@
 /*
  * A line of JSON for each spawn, poll, wake, task and thread, as they become certain, and for each
  * finding: for jq, ClickHouse, Loki. The keys are those of `report --json`, and "kind" comes first.
+ * Where tasks waited is told by the number of a path, whose line comes before.
  * The first line says what the recording is of, the last one how much there was: a file without it
  * is not whole.
  */
@@ -105,6 +106,8 @@ static void on_run(void *sink, const struct model_run *run)
 	}
 	if (run->waker)
 		put_waker(sink, j, run->waker);
+	if (run->path != MODEL_NO_PATH)
+		json_uint(j, "path", run->path);
 	if (run->is_open)
 		json_bool(j, "open", true);
 	end(sink);
@@ -216,6 +219,57 @@ static void put_runtimes(struct state *s)
 	}
 }
 
+static void put_step(struct state *s, uint32_t number)
+{
+	const struct trace_step *step = &s->rec->steps[number];
+	struct json *j = begin(s, "step", 0);
+
+	json_uint(j, "step", number);
+	if (step->outer != TRACE_NO_STEP)
+		json_uint(j, "outer", step->outer);
+	json_str(j, "state", step_state_name(step->state));
+	json_bool(j, "generated", step->is_generated);
+	json_str(j, "future", step->future);
+	if (step->function[0])
+		json_str(j, "function", step->function);
+	if (step->file[0]) {
+		json_str(j, "file", step->file);
+		json_uint(j, "line", step->line);
+	}
+	if (step->last_line)
+		json_uint(j, "last_line", step->last_line);
+	if (step->leaf[0])
+		json_str(j, "leaf", step->leaf);
+	end(s);
+}
+
+/* Its innermost steps, and those that a person would look for its waits at. */
+static void put_paths(struct state *s)
+{
+	const struct recording *rec = s->rec;
+	struct path_seats seats;
+
+	path_seats_init(&seats, &rec->awaits, rec->paths, rec->nr_paths);
+	for (uint32_t i = 0; i < rec->nr_paths; i++) {
+		struct json *j;
+
+		if (!rec->paths[i].nr_steps)
+			continue;
+		j = begin(s, "path", 0);
+		json_uint(j, "path", i);
+		json_open_array(j, "steps");
+		for (uint32_t k = 0; k < rec->paths[i].nr_steps; k++)
+			json_uint(j, NULL, rec->paths[i].steps[k]);
+		json_close_array(j);
+		json_open_array(j, "waits_at");
+		for (uint32_t k = seats.first[i]; k < seats.first[i + 1]; k++)
+			json_uint(j, NULL, rec->awaits.points[seats.v[k]]);
+		json_close_array(j);
+		end(s);
+	}
+	path_seats_release(&seats);
+}
+
 static void put_end(struct state *s, const struct model *m)
 {
 	uint64_t lost[EV_MAX];
@@ -239,6 +293,9 @@ static int run(struct export_job *job, struct err *e)
 
 	put_recording(&s);
 	put_runtimes(&s);
+	for (uint32_t i = 0; i < job->rec->nr_steps; i++)
+		put_step(&s, i);
+	put_paths(&s);
 	m = export_read(job, a, &ops, &s);
 	findings = analyzer_get_findings(a, &nr);
 	for (size_t i = 0; i < nr; i++)

@@ -18,6 +18,8 @@
 /* What one event of the recording can cost at most: both ends of a poll with all that may stand
  * there are some 224 bytes. */
 #define MAX_EVENT_BYTES 112
+/* … and for each future in it some 80. */
+#define MAX_FUTURE_BYTES 40
 /* Of the wanted size, for the tracks of tasks: an eighth. */
 #define TASKS_SHIFT 3
 #define SLACK_BYTES 512 /* the last slice or track may not fit */
@@ -29,6 +31,7 @@ struct perfetto {
 	struct export_job *job;
 	struct slices slices;
 	struct tasks tasks;
+	struct trunks trunks;
 	struct counters counters;
 	struct analyzer *analyzer;
 	struct model *model; /* of the first pass */
@@ -39,16 +42,24 @@ static void init(struct perfetto *p, struct export_job *job)
 	uint64_t end_ns = trace_get_duration(job->rec->trace), to_ns = job->view.to_ns;
 
 	p->job = job;
+	trunks_init(&p->trunks, job, strbuf_addstr);
 	p->slices = (struct slices){ .rec = job->rec,
+				     .trunks = &p->trunks,
 				     .out = job->out,
 				     .buf = &job->out->buf,
 				     .from_ns = job->view.from_ns,
 				     .next_flow = 1,
 				     .has_runtimes = job->rec->nr_runtimes > 1 };
-	p->tasks = (struct tasks){
-		.rec = job->rec, .out = job->out, .buf = &job->out->buf, .nr_wanted = job->nr_tracks
-	};
-	p->tasks.span_ns = (to_ns ? MIN(to_ns, end_ns) : end_ns) - job->view.from_ns;
+	p->tasks = (struct tasks){ .out = job->out,
+				   .buf = &job->out->buf,
+				   .chosen = { .nr_wanted = job->nr_tracks } };
+	p->tasks.tracks = (struct tracks){ .rec = job->rec,
+					   .chosen = &p->tasks.chosen,
+					   .trunks = &p->trunks,
+					   .ops = &perfetto_tracks_ops,
+					   .arg = &p->tasks,
+					   .span_ns = (to_ns ? MIN(to_ns, end_ns) : end_ns) -
+						      job->view.from_ns };
 	counters_init(&p->counters, job->view.from_ns, to_ns ? MIN(to_ns, end_ns) : end_ns,
 		      job->max_bytes, COUNTERS_SHIFT, VALUE_BYTES);
 	p->analyzer = analyzer_new(job->rec, job->config);
@@ -57,7 +68,9 @@ static void init(struct perfetto *p, struct export_job *job)
 static void release(struct perfetto *p)
 {
 	slices_release(&p->slices);
-	tasks_release(&p->tasks);
+	tracks_release(&p->tasks.tracks);
+	chosen_release(&p->tasks.chosen);
+	trunks_release(&p->trunks);
 	counters_release(&p->counters);
 	analyzer_free(p->analyzer);
 	model_free(p->model);
@@ -73,8 +86,8 @@ static void read_all(struct perfetto *p, struct slices *slices)
 
 	vec_push(&sinks, (struct recording_sink){ &slices_ops, slices });
 	vec_push(&sinks, (struct recording_sink){ &counters_ops, &p->counters });
-	if (p->tasks.nr_wanted || p->job->has_task)
-		vec_push(&sinks, (struct recording_sink){ &tasks_choose_ops, &p->tasks });
+	if (p->tasks.chosen.nr_wanted || p->job->has_task)
+		vec_push(&sinks, (struct recording_sink){ &chosen_ops, &p->tasks.chosen });
 	for (size_t i = 0; i < nr; i++)
 		vec_push(&sinks, others[i]);
 	p->model = recording_read(p->job->rec, &p->job->view, sinks.v, sinks.nr);
@@ -82,9 +95,9 @@ static void read_all(struct perfetto *p, struct slices *slices)
 	analyzer_finish(p->analyzer, p->model);
 	findings = analyzer_get_findings(p->analyzer, &nr);
 	if (p->job->has_task)
-		tasks_choose_id(&p->tasks, p->job->task);
+		chosen_set_id(&p->tasks.chosen, p->job->task);
 	else
-		tasks_settle(&p->tasks, findings, nr);
+		chosen_settle(&p->tasks.chosen, findings, nr);
 }
 
 /* What may be written of polls, when all else has its share. rest: what comes behind them. */
@@ -101,7 +114,9 @@ static bool may_be_too_large(const struct perfetto *p)
 {
 	uint64_t max = p->job->max_bytes, budget = poll_budget(p, max >> COUNTERS_SHIFT);
 
-	return max && trace_get_nr_events(p->job->rec->trace) > budget / MAX_EVENT_BYTES;
+	uint64_t event_bytes = MAX_EVENT_BYTES + p->trunks.longest * MAX_FUTURE_BYTES;
+
+	return max && trace_get_nr_events(p->job->rec->trace) > budget / event_bytes;
 }
 
 static void put_rest(struct perfetto *p, struct strbuf *buf)
@@ -141,8 +156,8 @@ static void draw(struct perfetto *p, bool with_polls)
 
 	if (with_polls)
 		sinks[nr++] = (struct recording_sink){ &slices_ops, &p->slices };
-	if (p->tasks.chosen.nr)
-		sinks[nr++] = (struct recording_sink){ &tasks_draw_ops, &p->tasks };
+	if (p->tasks.chosen.v.nr)
+		sinks[nr++] = (struct recording_sink){ &tracks_model_ops, &p->tasks.tracks };
 	if (nr)
 		model_free(recording_read(p->job->rec, &p->job->view, sinks, nr));
 }
@@ -173,7 +188,7 @@ static void tell_left_out(const struct perfetto *p)
 				  "shows a part whole, --max-size sets the limit",
 				  left, format_grouped(s->nr_runs, all),
 				  format_span(s->min_ns, span), max));
-	if (p->tasks.is_full)
+	if (p->tasks.tracks.is_full)
 		tell(p, xasprintf("the tracks of tasks are cut short to stay below %s", max));
 }
 
@@ -182,7 +197,7 @@ static void finish(struct perfetto *p)
 	slices_finish(&p->slices);
 	put_rest(p, &p->job->out->buf);
 	tell_left_out(p);
-	if (p->job->has_task && !p->tasks.tracks.nr)
+	if (p->job->has_task && !p->tasks.tracks.v.nr)
 		p->job->note(p->job->note_arg, "no task has that id: no track was drawn for it");
 }
 
@@ -191,7 +206,7 @@ static int run(struct export_job *job, struct err *e)
 	struct perfetto p;
 
 	init(&p, job);
-	perfetto_put_defs(&job->out->buf, job->rec);
+	perfetto_put_defs(&job->out->buf, job->rec, &p.trunks);
 	if (may_be_too_large(&p)) {
 		measure(&p);
 		draw(&p, true);
@@ -209,6 +224,7 @@ const struct exporter exporter_perfetto = {
 	.summary = "a timeline for ui.perfetto.dev: polls, wakes, counters, findings",
 	.suffix = "pftrace",
 	.has_tracks = true,
+	.nr_tracks = 20,
 	.max_bytes = UINT64_C(512) << 20,
 	.run = run,
 };

@@ -15,6 +15,7 @@
 #include "export/perfetto_fields.h"
 #include "export/proto.h"
 #include "export/thin.h"
+#include "export/tracks.h"
 
 /* Tracks by uuid; small ones take few bytes. */
 enum {
@@ -33,10 +34,12 @@ enum category {
 	CATEGORY_SLEEP,
 	CATEGORY_WAKE,
 	CATEGORY_STATE,
-	CATEGORY_FINDING
+	CATEGORY_FINDING,
+	CATEGORY_FUTURE
 };
 
-/* Names of events: these, then those of the polls and of the drops of each group. */
+/* Names of events: these, then those of the polls and of the drops of each group, of futures, and
+ * of what is waited for at each path. */
 enum {
 	NAME_WAKE = 1,
 	NAME_SPAWN,
@@ -59,7 +62,11 @@ enum arg {
 	PF_TID,
 	PF_POLLS,
 	PF_STATES_NS, /* in the order of enum model_state */
+	PF_AWAIT = PF_STATES_NS + MODEL_NR_STATES,
 };
+
+/* Strings of args: the causes of wakes, then what is waited for at each path. */
+#define ARG_PATHS (1 + MODEL_NR_CAUSES)
 
 /* A slice whose beginning has to wait for that of the run around it. */
 struct held {
@@ -71,6 +78,7 @@ struct held {
 
 struct slices {
 	const struct recording *rec;
+	const struct trunks *trunks;
 	struct strbuf *buf; /* of the output, or one to measure with */
 	struct out *out;    /* NULL while measuring */
 	uint64_t from_ns;   /* of the view: what was before it has no arrow */
@@ -86,56 +94,22 @@ extern const struct model_ops slices_ops; /* of a struct slices */
 void slices_finish(struct slices *s);
 void slices_release(struct slices *s);
 
-/* A task that gets a track of its own. */
-struct chosen {
-	uint64_t nr; /* UINT64_MAX: whoever has the key */
-	struct model_key key;
-	uint64_t score;
-};
-
-/* States of a task one after the other, as one slice. */
-struct brief {
-	uint64_t start_ns;
-	uint64_t ns[MODEL_NR_STATES];
-	uint64_t nr, nr_runs;
-	unsigned name; /* of the first; all there is, when nr is 1 */
-	uint32_t tid;  /* likewise */
-};
-
-struct task_track {
-	uint64_t uuid;
-	bool has_begun;
-	uint64_t brief_ns; /* states shorter than this are put together; 0: none */
-	uint64_t last_ns;  /* known up to here */
-	uint64_t drawn_ns[MODEL_NR_STATES];
-	struct brief brief; /* not drawn yet */
-};
-
+/* Tracks of tasks, as the driver tells them. */
 struct tasks {
-	const struct recording *rec;
+	struct tracks tracks;
+	struct chosen chosen;
 	struct strbuf *buf;
 	struct out *out;
-	uint64_t span_ns;   /* of what is drawn */
-	uint32_t nr_wanted; /* tracks */
-	bool is_full;	    /* max_bytes are written */
 	uint64_t max_bytes; /* 0: no limit */
 	uint64_t bytes;
-	VEC(struct chosen) chosen;
-	VEC(uint64_t) dense;	     /* numbers of tasks with very many polls */
-	VEC(uint32_t) track_of_slot; /* number in tracks + 1; 0: none */
-	VEC(struct task_track) tracks;
 };
 
-extern const struct model_ops tasks_choose_ops, tasks_draw_ops; /* of a struct tasks */
-/* After choosing: those that findings name come first. */
-void tasks_settle(struct tasks *t, const struct finding *findings, size_t nr);
-void tasks_choose_id(struct tasks *t, uint64_t id);
-void tasks_release(struct tasks *t);
+extern const struct tracks_ops perfetto_tracks_ops; /* of a struct tasks */
 
 void perfetto_put_counters(struct counters *c, struct strbuf *buf);
 
 /* Clocks, names, tracks. */
-void perfetto_put_defs(struct strbuf *buf, const struct recording *rec);
+void perfetto_put_defs(struct strbuf *buf, const struct recording *rec, const struct trunks *t);
 void perfetto_put_findings(struct strbuf *buf, const struct recording *rec,
 			   const struct finding *findings, size_t nr);
 /* An instant on the track of findings. */
@@ -187,6 +161,19 @@ static inline void event_arg(struct proto *w, enum arg name, unsigned field, uin
 	proto_uint(w, ARG_NAME_IID, name);
 	proto_uint(w, field, value);
 	proto_close(w, arg);
+}
+
+static inline uint64_t perfetto_wait_name(const struct recording *rec, uint32_t path)
+{
+	return NAME_GROUPS + UINT64_C(2) * rec->nr_groups + rec->awaits.nr_futures + path;
+}
+
+/* Of an event that is open: it is a future, and stands at its await. */
+static inline void perfetto_put_future(struct proto *w, const struct recording *rec, uint32_t step)
+{
+	event_name(w, NAME_GROUPS + UINT64_C(2) * rec->nr_groups + rec->awaits.future_of[step],
+		   CATEGORY_FUTURE);
+	proto_uint(w, EVENT_SOURCE_IID, UINT64_C(1) + rec->nr_groups + step);
 }
 
 static inline void slice_end(struct proto *w, uint64_t time_ns, uint64_t track)

@@ -79,8 +79,9 @@ static void put_interned(struct proto *w, struct strbuf *buf, unsigned field, ui
 }
 
 static const char *const categories[] = {
-	[CATEGORY_POLL] = "poll", [CATEGORY_DROP] = "drop",   [CATEGORY_SLEEP] = "sleep",
-	[CATEGORY_WAKE] = "wake", [CATEGORY_STATE] = "state", [CATEGORY_FINDING] = "finding",
+	[CATEGORY_POLL] = "poll",     [CATEGORY_DROP] = "drop",	  [CATEGORY_SLEEP] = "sleep",
+	[CATEGORY_WAKE] = "wake",     [CATEGORY_STATE] = "state", [CATEGORY_FINDING] = "finding",
+	[CATEGORY_FUTURE] = "future",
 };
 
 static const char *const args[] = {
@@ -98,6 +99,7 @@ static const char *const args[] = {
 	[PF_STATES_NS + MODEL_SCHEDULED] = "scheduled_ns",
 	[PF_STATES_NS + MODEL_IDLE] = "idle_ns",
 	[PF_STATES_NS + MODEL_UNKNOWN] = "unknown_ns",
+	[PF_AWAIT] = "await",
 };
 
 static const char *const names[] = {
@@ -172,6 +174,61 @@ static void put_group(struct strbuf *buf, const struct recording *rec, uint32_t 
 	proto_finish(&w, buf);
 }
 
+static void put_step(struct strbuf *buf, const struct recording *rec, uint32_t step)
+{
+	const struct trace_step *s = &rec->steps[step];
+	struct proto w = proto_start(buf);
+	size_t packet = packet_open(&w, 0), data = proto_open(&w, PACKET_INTERNED_DATA), source;
+
+	source = proto_open(&w, INTERNED_SOURCES);
+	proto_uint(&w, SOURCE_IID, UINT64_C(1) + rec->nr_groups + step);
+	proto_string(&w, buf, SOURCE_FUNCTION, step_name(s));
+	if (s->file[0]) {
+		proto_string(&w, buf, SOURCE_FILE, s->file);
+		proto_uint(&w, SOURCE_LINE, s->line);
+	}
+	proto_close(&w, source);
+	proto_close(&w, data);
+	proto_close(&w, packet);
+	proto_finish(&w, buf);
+}
+
+/* What is waited for at a path: as the name of a slice, and to be told of a poll. */
+static void put_path(struct strbuf *buf, const struct trunks *t, uint32_t path)
+{
+	struct proto w = proto_start(buf);
+	size_t packet = packet_open(&w, 0), data = proto_open(&w, PACKET_INTERNED_DATA);
+	const char *wait = names_get(&t->waits, path);
+
+	put_interned(&w, buf, INTERNED_EVENT_NAMES, perfetto_wait_name(t->rec, path), wait);
+	put_interned(&w, buf, INTERNED_ARG_STRINGS, ARG_PATHS + path, wait);
+	proto_close(&w, data);
+	proto_close(&w, packet);
+	proto_finish(&w, buf);
+}
+
+static void put_futures(struct strbuf *buf, const struct trunks *t)
+{
+	const struct recording *rec = t->rec;
+
+	for (uint32_t i = 0; i < rec->awaits.nr_futures; i++) {
+		struct proto w = proto_start(buf);
+		size_t packet = packet_open(&w, 0), data = proto_open(&w, PACKET_INTERNED_DATA);
+
+		put_interned(&w, buf, INTERNED_EVENT_NAMES,
+			     NAME_GROUPS + UINT64_C(2) * rec->nr_groups + i,
+			     names_get(&t->futures, i));
+		proto_close(&w, data);
+		proto_close(&w, packet);
+		proto_finish(&w, buf);
+	}
+	for (uint32_t i = 0; i < rec->nr_steps; i++)
+		put_step(buf, rec, i);
+	for (uint32_t i = 0; i < rec->nr_paths; i++)
+		if (rec->paths[i].nr_steps)
+			put_path(buf, t, i);
+}
+
 static void put_process(struct strbuf *buf, const struct recording *rec)
 {
 	const struct trace_meta *meta = rec->meta;
@@ -233,12 +290,13 @@ static void put_track(struct strbuf *buf, uint64_t uuid, const char *name, int r
 	proto_finish(&w, buf);
 }
 
-void perfetto_put_defs(struct strbuf *buf, const struct recording *rec)
+void perfetto_put_defs(struct strbuf *buf, const struct recording *rec, const struct trunks *t)
 {
 	put_clocks(buf, rec);
 	put_names(buf);
 	for (uint32_t i = 0; i < rec->nr_groups; i++)
 		put_group(buf, rec, i);
+	put_futures(buf, t);
 	put_process(buf, rec);
 	put_track(buf, UUID_FINDINGS, "findings", 1, NULL);
 	for (unsigned i = 0; i < NR_COUNTERS; i++) {

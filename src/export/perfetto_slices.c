@@ -11,8 +11,10 @@
  * A reader sorts packets by time and keeps the order of the file among those of one nanosecond; the
  * end of a slice closes whatever began last. The model tells of runs when they are over, inner ones
  * first. So the order is right by itself, except where a run or sleep begins in the same nanosecond
- * as the run around it: its beginning is held back until that one is told. Torn runs do not nest
- * with the others of their thread: each gets a track of its own below the thread's.
+ * as the run around it: its beginning is held back until that one is told. The futures that a poll
+ * goes through, as far as the path tells, are slices inside of it, and begin and end with it. Torn
+ * runs do not nest with the others of their thread: each gets a track of its own below the
+ * thread's.
  */
 #include "export/perfetto.h"
 
@@ -76,8 +78,34 @@ static void put_args(const struct slices *s, struct proto *w, const struct model
 		if (run->waker->has_key && run->waker->cause != MODEL_BY_SELF)
 			event_arg(w, PF_WAKER, ARG_UINT, run->waker->key.id);
 	}
+	if (run->path != MODEL_NO_PATH)
+		event_arg(w, PF_AWAIT, ARG_STRING_IID, ARG_PATHS + run->path);
 	if (run->is_open)
 		event_arg(w, PF_OPEN, ARG_BOOL, true);
+}
+
+static void put_futures(struct slices *s, struct proto *w, const struct model_run *run,
+			uint64_t track)
+{
+	struct trunk trunk = trunks_get(s->trunks, run->path);
+
+	for (uint32_t i = 0; i < trunk.nr; i++) {
+		struct event_mark m = event_open(w, run->start_ns, TYPE_SLICE_BEGIN, track);
+
+		perfetto_put_future(w, s->rec, trunk.steps[i]);
+		proto_uint(w, EVENT_CORRELATION_ID, 1 + run->task->nr);
+		event_close(w, m);
+	}
+}
+
+/* Of the run, and of the futures in it. */
+static inline void put_end(struct slices *s, struct proto *w, const struct model_run *run,
+			   uint64_t track)
+{
+	if (unlikely(run->path != MODEL_NO_PATH))
+		for (uint32_t i = trunks_get(s->trunks, run->path).nr; i-- > 0;)
+			slice_end(w, run->end_ns, track);
+	slice_end(w, run->end_ns, track);
 }
 
 static inline void put_begin(struct slices *s, struct proto *w, const struct model_run *run,
@@ -98,6 +126,8 @@ static inline void put_begin(struct slices *s, struct proto *w, const struct mod
 	/* all polls of a task have one colour */
 	proto_uint(w, EVENT_CORRELATION_ID, 1 + run->task->nr);
 	event_close(w, m);
+	if (unlikely(run->path != MODEL_NO_PATH))
+		put_futures(s, w, run, track);
 }
 
 static void hold(struct slices *s, uint32_t thread, uint64_t start_ns, struct strbuf *bytes)
@@ -134,7 +164,7 @@ static void put_entangled(struct slices *s, const struct model_run *run)
 
 	put_begin(s, &w, run, track);
 	if (is_instant)
-		slice_end(&w, run->end_ns, track);
+		put_end(s, &w, run, track);
 	proto_finish(&w, &bytes);
 	if (run->outer_start_ns == run->start_ns) {
 		hold(s, run->thread, run->start_ns, &bytes);
@@ -146,7 +176,7 @@ static void put_entangled(struct slices *s, const struct model_run *run)
 	if (is_instant)
 		return;
 	w = proto_start(s->buf);
-	slice_end(&w, run->end_ns, track);
+	put_end(s, &w, run, track);
 	proto_finish(&w, s->buf);
 }
 
@@ -186,7 +216,7 @@ static void on_run(void *sink, const struct model_run *run)
 	}
 	w = proto_start(s->buf);
 	put_begin(s, &w, run, track);
-	slice_end(&w, run->end_ns, track);
+	put_end(s, &w, run, track);
 	proto_finish(&w, s->buf);
 	written(s, ns);
 }

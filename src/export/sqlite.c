@@ -9,16 +9,33 @@
 #include "export/exporters.h"
 #include "export/sqlite_schema.h"
 
-enum statement { TASK, POLL, WAKE, THREAD, TYPE, RUNTIME, CAUSE, FINDING, META, NR_STATEMENTS };
+enum statement {
+	TASK,
+	POLL,
+	WAKE,
+	THREAD,
+	TYPE,
+	RUNTIME,
+	CAUSE,
+	STEP,
+	PATH_STEP,
+	PATH_AWAIT,
+	FINDING,
+	META,
+	NR_STATEMENTS
+};
 
 static const char *const statements[NR_STATEMENTS] = {
 	[TASK] = "INSERT INTO task VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-	[POLL] = "INSERT INTO poll VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+	[POLL] = "INSERT INTO poll VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[WAKE] = "INSERT INTO wake VALUES (?,?,?,?,?,?)",
 	[THREAD] = "INSERT INTO thread VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 	[TYPE] = "INSERT INTO type VALUES (?,?,?,?,?,?,?,?,?)",
 	[RUNTIME] = "INSERT INTO runtime VALUES (?,?,?,?,?,?)",
 	[CAUSE] = "INSERT INTO cause VALUES (?,?)",
+	[STEP] = "INSERT INTO step VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+	[PATH_STEP] = "INSERT INTO path_step VALUES (?,?)",
+	[PATH_AWAIT] = "INSERT INTO path_await VALUES (?,?)",
 	[FINDING] = "INSERT INTO finding VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[META] = "INSERT INTO meta VALUES (?,?)",
 };
@@ -112,6 +129,7 @@ static void on_run(void *sink, const struct model_run *run)
 	put_waker(s, POLL, w);
 	put(s, POLL, run->flags != 0);
 	put(s, POLL, run->is_open);
+	put_known(s, POLL, run->path != MODEL_NO_PATH, run->path);
 	put_row(s, POLL);
 }
 
@@ -199,11 +217,55 @@ static void put_types(struct state *s)
 	}
 }
 
+static void put_steps(struct state *s)
+{
+	for (uint32_t i = 0; i < s->rec->nr_steps; i++) {
+		const struct trace_step *step = &s->rec->steps[i];
+
+		put(s, STEP, i);
+		put_known(s, STEP, step->outer != TRACE_NO_STEP, step->outer);
+		put_text(s, STEP, step_state_name(step->state));
+		put(s, STEP, step->is_generated);
+		put_foreign(s, STEP, step->future);
+		put_foreign(s, STEP, step->function);
+		put_foreign(s, STEP, step->file);
+		put_known(s, STEP, step->file[0], step->line);
+		put_known(s, STEP, step->last_line, step->last_line);
+		put_foreign(s, STEP, step->leaf);
+		put(s, STEP, step->is_foreign);
+		put_row(s, STEP);
+	}
+}
+
+static void put_pair(struct state *s, enum statement st, uint32_t path, uint32_t step)
+{
+	put(s, st, path);
+	put(s, st, step);
+	put_row(s, st);
+}
+
+static void put_paths(struct state *s)
+{
+	const struct recording *rec = s->rec;
+	struct path_seats seats;
+
+	path_seats_init(&seats, &rec->awaits, rec->paths, rec->nr_paths);
+	for (uint32_t i = 0; i < rec->nr_paths; i++) {
+		for (uint32_t k = 0; k < rec->paths[i].nr_steps; k++)
+			put_pair(s, PATH_STEP, i, rec->paths[i].steps[k]);
+		for (uint32_t k = seats.first[i]; k < seats.first[i + 1]; k++)
+			put_pair(s, PATH_AWAIT, i, rec->awaits.points[seats.v[k]]);
+	}
+	path_seats_release(&seats);
+}
+
 static void put_definitions(struct state *s)
 {
 	const struct recording *rec = s->rec;
 
 	put_types(s);
+	put_steps(s);
+	put_paths(s);
 	for (uint32_t i = 0; i < rec->nr_runtimes; i++) {
 		const struct recording_runtime *r = &rec->runtimes[i];
 

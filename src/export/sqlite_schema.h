@@ -29,7 +29,15 @@ static const char sqlite_schema[] =
 	"CREATE TABLE cause (id INTEGER PRIMARY KEY, name TEXT);"
 	"CREATE TABLE poll (task_nr INTEGER, thread_id INTEGER, start_ns INTEGER, dur_ns INTEGER,"
 	" blocked_ns INTEGER, sched_ns INTEGER, idle_ns INTEGER, cause_id INTEGER,"
-	" waker_id INTEGER, waker_type_id INTEGER, is_drop INTEGER, is_open INTEGER);"
+	" waker_id INTEGER, waker_type_id INTEGER, is_drop INTEGER, is_open INTEGER,"
+	" path_id INTEGER);" /* where the task stood before it */
+	/* futures on the way from a task down to what it waits for; outer_id: that awaits it */
+	"CREATE TABLE step (id INTEGER PRIMARY KEY, outer_id INTEGER, state TEXT,"
+	" is_generated INTEGER, future TEXT, function TEXT, file TEXT, line INTEGER,"
+	" last_line INTEGER, leaf TEXT, is_foreign INTEGER);"
+	/* the innermost steps of each path; and the lines that its waits belong to */
+	"CREATE TABLE path_step (path_id INTEGER, step_id INTEGER);"
+	"CREATE TABLE path_await (path_id INTEGER, step_id INTEGER);"
 	"CREATE TABLE wake (task_nr INTEGER, time_ns INTEGER, cause_id INTEGER,"
 	" thread_id INTEGER, waker_id INTEGER, waker_type_id INTEGER);"
 	"CREATE TABLE finding (rank INTEGER PRIMARY KEY, rule TEXT, severity TEXT,"
@@ -57,6 +65,11 @@ static const char sqlite_schema[] =
 	" LEFT JOIN type y ON y.id = t.type_id LEFT JOIN cause c ON c.id = w.cause_id"
 	" LEFT JOIN type wy ON wy.id = w.waker_type_id"
 	" GROUP BY wy.group_id, w.cause_id, y.group_id ORDER BY wakes DESC;"
+	"CREATE VIEW v_await AS SELECT s.function, s.file, s.line, count(*) AS waits,"
+	" count(DISTINCT p.task_nr) AS tasks, sum(p.idle_ns + p.sched_ns) AS wait_ns,"
+	" sum(p.sched_ns) AS sched_ns, max(p.idle_ns + p.sched_ns) AS max_wait_ns,"
+	" sum(p.is_drop) AS dropped FROM poll p JOIN path_await a ON a.path_id = p.path_id"
+	" JOIN step s ON s.id = a.step_id GROUP BY s.id ORDER BY wait_ns DESC;"
 	"CREATE VIEW v_finding AS SELECT f.rank, f.severity, f.rule, y.name AS type, y.file,"
 	" y.line, f.task_id, h.tid, h.name AS thread, f.time_ns, f.span_ns, f.what, f.advice"
 	" FROM finding f LEFT JOIN type y ON y.id = f.type_id"

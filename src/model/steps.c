@@ -142,10 +142,20 @@ static uint32_t common(const struct steps *s, uint32_t a, uint32_t b)
 uint32_t steps_get_trunk(const struct steps *s, const struct trace_path *p, uint32_t *trunk,
 			 uint32_t max)
 {
-	uint32_t step = p->nr_steps ? p->steps[0] : TRACE_NO_STEP, nr;
+	uint32_t step = TRACE_NO_STEP, nr;
+	bool has_waits = false, is_first = true;
 
-	for (uint32_t i = 1; i < p->nr_steps && step != TRACE_NO_STEP; i++)
-		step = common(s, step, p->steps[i]);
+	for (uint32_t i = 0; i < p->nr_steps; i++)
+		has_waits |= step_waits(&s->v[p->steps[i]]);
+	for (uint32_t i = 0; i < p->nr_steps; i++) {
+		if (has_waits && !step_waits(&s->v[p->steps[i]]))
+			continue;
+		if (is_first)
+			step = p->steps[i];
+		else if (step != TRACE_NO_STEP)
+			step = common(s, step, p->steps[i]);
+		is_first = false;
+	}
 	if (step == TRACE_NO_STEP || !max)
 		return 0;
 	step = climb(s, step, max - 1);
@@ -184,6 +194,13 @@ void path_seats_release(struct path_seats *seats)
 {
 	free(seats->v);
 	free(seats->first);
+}
+
+const char *step_state_name(enum trace_step_state state)
+{
+	static const char *const names[] = { "waits", "not_started", "done", "ready" };
+
+	return names[state];
 }
 
 void step_add_place(struct strbuf *out, const struct trace_step *s)

@@ -41,8 +41,9 @@ void steps_init(struct steps *s, const struct trace_step *v, uint32_t nr);
 void steps_release(struct steps *s);
 
 /*
- * The steps of a path that all its branches have in common, outermost first: where it forks, or all
- * of them when there is one branch. At most `max` are given: the outermost.
+ * The steps of a path that all its branches have in common, outermost first: up to where it forks,
+ * or all of them when there is one branch. If any of its futures waits, others do not count. At
+ * most `max` are given: the outermost.
  */
 uint32_t steps_get_trunk(const struct steps *s, const struct trace_path *p, uint32_t *trunk,
 			 uint32_t max);
@@ -67,6 +68,7 @@ static inline const char *step_name(const struct trace_step *s)
 	return s->function[0] ? s->function : s->future;
 }
 
+const char *step_state_name(enum trace_step_state state); /* "not_started" */
 /* "src/main.rs:10", in a macro "src/main.rs:10-14"; nothing when it is not known. Not cleaned. */
 void step_add_place(struct strbuf *out, const struct trace_step *s);
 

@@ -112,9 +112,11 @@ static void tell(struct fixture *f, uint16_t type, uint64_t start, uint64_t end,
 {
 	struct model_task task = { .key = { .id = type, .type = type },
 				   .spawn_thread = MODEL_NO_THREAD };
-	struct model_run run = {
-		.task = &task, .start_ns = start, .end_ns = end, .outer_start_ns = outer
-	};
+	struct model_run run = { .path = MODEL_NO_PATH,
+				 .task = &task,
+				 .start_ns = start,
+				 .end_ns = end,
+				 .outer_start_ns = outer };
 
 	slices_ops.run(&f->slices, &run);
 }

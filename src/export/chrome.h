@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* What the files of the Chrome exporter share. Nobody outside includes this. */
+#ifndef EXPORT_CHROME_H
+#define EXPORT_CHROME_H
+
+#include "base/strbuf.h"
+#include "export/tracks.h"
+
+/* Tracks of tasks, in a process of their own that is none: pids of Linux end below that. */
+#define CHROME_TASKS_PID (UINT64_C(1) << 22)
+
+struct chrome_tasks {
+	struct tracks tracks;
+	struct chosen chosen;
+	struct out *out;
+	VEC(uint64_t) nrs; /* of the tasks, by track */
+};
+
+extern const struct tracks_ops chrome_tracks_ops; /* of a struct chrome_tasks */
+
+static inline void put_number(struct strbuf *b, const char *key, uint64_t value)
+{
+	strbuf_addstr(b, key);
+	strbuf_adduint(b, value);
+}
+
+/* Microseconds, the format's unit, with three decimals: exact. */
+static inline void put_time(struct strbuf *b, const char *key, uint64_t ns)
+{
+	put_number(b, key, ns / 1000);
+	strbuf_addch(b, '.');
+	strbuf_addch(b, '0' + ns / 100 % 10);
+	strbuf_addch(b, '0' + ns / 10 % 10);
+	strbuf_addch(b, '0' + ns % 10);
+}
+
+/* ,"cname":…: viewers have colours by name, and no others. One for each task. */
+void chrome_put_colour(struct strbuf *b, uint64_t task_nr);
+/* A string of JSON. */
+void chrome_quote(struct strbuf *out, const char *text);
+/* ,"await":…, of an object of args that is open: where a future stands. */
+void chrome_put_await(struct strbuf *b, const struct trace_step *s);
+
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "export/trunks.h"
+
+#include "base/vec.h"
+#include "model/shorten.h"
+
+#define PLACE_WIDTH  40
+#define NAME_WIDTH   60
+#define MAX_BRANCHES 4 /* that are named */
+
+/* "mutex at src/cart.rs:31" */
+static void add_wait(const struct recording *rec, uint32_t leaf, struct strbuf *out)
+{
+	const struct trace_step *s = &rec->steps[leaf];
+	uint32_t seat = rec->awaits.seat_of[leaf];
+
+	if (s->leaf[0])
+		strbuf_addstr(out, s->leaf);
+	else
+		shorten_type(out, step_name(s), NAME_WIDTH);
+	if (seat != STEPS_NONE) {
+		s = &rec->steps[rec->awaits.points[seat]];
+		strbuf_addstr(out, " at ");
+		shorten_place(out, s->file, s->line, PLACE_WIDTH);
+	}
+}
+
+static void add_waits(const struct recording *rec, const struct trace_path *p, struct strbuf *out)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < p->nr_steps; i++) {
+		if (!step_waits(&rec->steps[p->steps[i]]))
+			continue;
+		if (nr++ < MAX_BRANCHES) {
+			strbuf_addstr(out, nr > 1 ? " | " : "");
+			add_wait(rec, p->steps[i], out);
+		}
+	}
+	if (nr > MAX_BRANCHES)
+		strbuf_addf(out, " | %u more", nr - MAX_BRANCHES);
+	if (!nr)
+		strbuf_addstr(out, "not started");
+}
+
+static char *escaped(struct strbuf *text, names_escape *escape)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	escape(&out, text->s);
+	strbuf_reset(text);
+	return strbuf_take(&out);
+}
+
+static void name_all(struct trunks *t, names_escape *escape)
+{
+	const struct recording *rec = t->rec;
+	struct strbuf text = STRBUF_INIT;
+
+	t->futures = (struct names){ .nr = rec->awaits.nr_futures + 1 };
+	t->futures.v = xcalloc(t->futures.nr, sizeof(*t->futures.v));
+	for (uint32_t i = 0; i < t->futures.nr; i++) {
+		if (i < rec->awaits.nr_futures)
+			shorten_type(&text, step_name(&rec->steps[rec->awaits.futures[i]]),
+				     NAME_WIDTH);
+		t->futures.v[i] = escaped(&text, escape);
+	}
+	t->waits = (struct names){ .nr = rec->nr_paths + 1 };
+	t->waits.v = xcalloc(t->waits.nr, sizeof(*t->waits.v));
+	for (uint32_t i = 0; i < t->waits.nr; i++) {
+		if (i < rec->nr_paths)
+			add_waits(rec, &rec->paths[i], &text);
+		t->waits.v[i] = escaped(&text, escape);
+	}
+	strbuf_release(&text);
+}
+
+/* Does a branch end with it? */
+static bool is_end_of(const struct trace_path *p, uint32_t step)
+{
+	for (uint32_t i = 0; i < p->nr_steps; i++)
+		if (p->steps[i] == step)
+			return true;
+	return false;
+}
+
+void trunks_init(struct trunks *t, const struct export_job *job, names_escape *escape)
+{
+	const struct recording *rec = job->rec;
+	uint32_t *trunk = xcalloc(STEPS_MAX_DEPTH, sizeof(*trunk));
+	VEC(uint32_t) steps = { 0 };
+
+	*t = (struct trunks){ .rec = rec };
+	t->first = xcalloc((size_t)rec->nr_paths + 1, sizeof(*t->first));
+	for (uint32_t i = 0; i < rec->nr_paths; i++) {
+		const struct trace_path *p = &rec->paths[i];
+		uint32_t nr = steps_get_trunk(&rec->awaits, p, trunk, STEPS_MAX_DEPTH);
+
+		t->first[i] = steps.nr;
+		for (uint32_t k = 1; k < nr; k++)
+			if (export_shows(job, trunk[k], k + 1 == nr && is_end_of(p, trunk[k])))
+				vec_push(&steps, trunk[k]);
+		t->longest = MAX(t->longest, (uint32_t)steps.nr - t->first[i]);
+	}
+	t->first[rec->nr_paths] = steps.nr;
+	t->steps = steps.v;
+	name_all(t, escape);
+	free(trunk);
+}
+
+void trunks_release(struct trunks *t)
+{
+	free(t->steps);
+	free(t->first);
+	names_release(&t->futures);
+	names_release(&t->waits);
+}

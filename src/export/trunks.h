@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * What timelines show of paths: the futures that lie one in the other, from the task's own, which
+ * is not among them, down to the leaf or to where the path forks; and in a few words what is waited
+ * for.
+ */
+#ifndef EXPORT_TRUNKS_H
+#define EXPORT_TRUNKS_H
+
+#include "export/export.h"
+#include "export/names.h"
+
+struct trunks {
+	const struct recording *rec;
+	uint32_t *steps, *first; /* those of path i: from first[i] up to first[i + 1] */
+	uint32_t longest;
+	struct names futures; /* by number of the future */
+	struct names waits;   /* by path: "mutex at src/cart.rs:31"; where it forks "… | …" */
+};
+
+struct trunk {
+	const uint32_t *steps;
+	uint32_t nr;
+};
+
+void trunks_init(struct trunks *t, const struct export_job *job, names_escape *escape);
+void trunks_release(struct trunks *t);
+
+static inline struct trunk trunks_get(const struct trunks *t, uint32_t path)
+{
+	if (path >= t->rec->nr_paths)
+		return (struct trunk){ 0 };
+	return (struct trunk){ t->steps + t->first[path], t->first[path + 1] - t->first[path] };
+}
+
+#endif
