@@ -56,7 +56,7 @@ static void collect(struct html *h, uint64_t max_bytes)
 
 static int pack(struct html *h, struct err *e)
 {
-	struct html_facts facts = { h->job->rec, h->model, h->analyzer, h->polls, h->time };
+	struct html_facts facts = { h->job, h->job->rec, h->model, h->analyzer, h->polls, h->time };
 
 	html_pack_free(h->pack);
 	facts.pack = h->pack = html_pack_new();

@@ -91,6 +91,7 @@ void html_time_json(const struct html_time *t, struct json *j, const char *key);
 /* ---- html_facts.c: everything with a name ---- */
 
 struct html_facts {
+	const struct export_job *job;
 	const struct recording *rec;
 	const struct model *model;
 	struct analyzer *analyzer; /* finished */
@@ -101,5 +102,10 @@ struct html_facts {
 
 /* JSON that can stand inside a script element: no < and no line separators in it. */
 void html_facts_add(const struct html_facts *f, struct strbuf *out);
+
+/* ---- html_waits.c: where tasks wait ---- */
+
+/* Members "awaits" and "waiting" of an object that is open; none where nobody knows. */
+void html_waits_add(const struct html_facts *f, struct json *j);
 
 #endif

@@ -303,6 +303,7 @@ void html_facts_add(const struct html_facts *f, struct strbuf *out)
 	put_threads(f, &j);
 	put_names(&j);
 	put_kept(f, &j);
+	html_waits_add(f, &j);
 	html_time_json(f->time, &j, "time");
 	html_pack_json(f->pack, &j, "columns");
 	json_close_object(&j);

@@ -267,6 +267,7 @@ async function start() {
 			`${formatTime(timeline.view.from, timeline.span / 1000)} + ${formatSpan(timeline.span)}`;
 	};
 	showTables(data, timeline, timesUpdate);
+	const flames = showWaiting(data, showTip);
 	showAbout(data);
 	byId('zoom-in').addEventListener('click', () => timeline.zoom(2));
 	byId('zoom-out').addEventListener('click', () => timeline.zoom(0.5));
@@ -289,7 +290,7 @@ async function start() {
 	});
 	window.addEventListener('afterprint', () => setTheme(before, repaint));
 	timeline.draw();
-	window.futrace = { data, timeline, lanes }; // for the curious, and for tests
+	window.futrace = { data, timeline, lanes, flames }; // for the curious, and for tests
 	document.documentElement.dataset.ready = 'yes';
 }
 
