@@ -196,6 +196,8 @@ void analyzer_finish(struct analyzer *a, const struct model *m)
 {
 	uint64_t off_cpu = off_cpu_ns(a, m);
 
+	if (a->paths)
+		by_path_finish(a->paths);
 	for (size_t i = 0; i < NR_ANALYSES; i++) {
 		struct running *r = &a->running[i];
 

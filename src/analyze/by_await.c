@@ -29,7 +29,8 @@ static void add_own(struct fold *f, const struct by_path_row *path, uint32_t poi
 	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
 		row->wakes[i] += path->wakes[i];
 	histogram_merge(&row->wait, &path->wait);
-	row->start_ns = MIN(row->start_ns, path->start_ns);
+	if (path->wait.nr)
+		row->start_ns = MIN(row->start_ns, path->start_ns);
 	row->end_ns = MAX(row->end_ns, path->end_ns);
 	if (!row->leaf || ns > f->leaf_ns[point]) {
 		row->leaf = &f->steps->v[leaf];

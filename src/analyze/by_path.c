@@ -52,29 +52,6 @@ void by_path_free(struct by_path *b)
 	free(b);
 }
 
-static struct stand *stand_of(struct by_path *b, const struct model_task *t)
-{
-	struct stand *s;
-
-	while (unlikely(b->stands.nr <= t->slot))
-		vec_push(&b->stands, (struct stand){ 0 });
-	s = &b->stands.v[t->slot];
-	if (unlikely(s->nr != t->nr + 1))
-		*s = (struct stand){ .nr = t->nr + 1, .path = BY_PATH_UNKNOWN };
-	return s;
-}
-
-static void count_task(struct by_path *b, const struct model_task *t, uint32_t path)
-{
-	for (uint32_t i = b->seats.first[path]; i < b->seats.first[path + 1]; i++) {
-		uint32_t point = b->seats.v[i];
-		uint64_t *nr = map_put(&b->counted, (uint64_t)t->slot << 32 | point, NULL);
-
-		b->nr_tasks[point] += *nr != t->nr + 1;
-		*nr = t->nr + 1;
-	}
-}
-
 /* Causes need three bits, paths sixteen, and what else comes after a path is told by the high ones.
  */
 static void change(struct by_path *b, const struct stand *s, uint32_t to)
@@ -93,6 +70,39 @@ static void change(struct by_path *b, const struct stand *s, uint32_t to)
 	}
 	b->changes.v[*at].nr++;
 	b->changes.v[*at].poll_ns += s->poll_ns;
+}
+
+/* A helper that was only recognised later: nobody tells its end. */
+static void forget(struct by_path *b, struct stand *s)
+{
+	if (s->nr)
+		change(b, s, BY_PATH_UNKNOWN);
+	s->nr = 0;
+}
+
+static struct stand *stand_of(struct by_path *b, const struct model_task *t)
+{
+	struct stand *s;
+
+	while (unlikely(b->stands.nr <= t->slot))
+		vec_push(&b->stands, (struct stand){ 0 });
+	s = &b->stands.v[t->slot];
+	if (unlikely(s->nr != t->nr + 1)) {
+		forget(b, s);
+		*s = (struct stand){ .nr = t->nr + 1, .path = BY_PATH_UNKNOWN };
+	}
+	return s;
+}
+
+static void count_task(struct by_path *b, const struct model_task *t, uint32_t path)
+{
+	for (uint32_t i = b->seats.first[path]; i < b->seats.first[path + 1]; i++) {
+		uint32_t point = b->seats.v[i];
+		uint64_t *nr = map_put(&b->counted, (uint64_t)t->slot << 32 | point, NULL);
+
+		b->nr_tasks[point] += *nr != t->nr + 1;
+		*nr = t->nr + 1;
+	}
 }
 
 static void add_wait(struct by_path_row *row, const struct model_run *run)
@@ -180,6 +190,12 @@ static void on_task(void *sink, const struct model_task *t)
 }
 
 const struct model_ops by_path_ops = { .run = on_run, .task = on_task };
+
+void by_path_finish(struct by_path *b)
+{
+	vec_each (s, &b->stands)
+		forget(b, s);
+}
 
 const struct by_path_row *by_path_get_rows(const struct by_path *b)
 {

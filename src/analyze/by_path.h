@@ -46,6 +46,7 @@ struct by_path;
 struct by_path *by_path_new(const struct recording *rec);
 void by_path_free(struct by_path *b);
 extern const struct model_ops by_path_ops; /* the sink is the struct by_path */
+void by_path_finish(struct by_path *b);	   /* after the last run; the rest after that */
 
 /* By path: rec->nr_paths of them. */
 const struct by_path_row *by_path_get_rows(const struct by_path *b);

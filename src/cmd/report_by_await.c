@@ -132,9 +132,7 @@ const struct table_kind table_by_await = {
 	.name = "await",
 	.summary = "where tasks wait",
 	.what = "await point",
-	.empty =
-		"No await point was recorded: it takes debug info (debug = 2); `futrace doctor` tells "
-		"what this program has.",
+	.empty = "No await point was recorded: that takes debug info (debug = 2).",
 	.sort = "wait_ns",
 	.limit = 40,
 	.columns = columns,

@@ -159,9 +159,7 @@ const struct table_kind table_by_future = {
 	.name = "future",
 	.summary = "the futures inside of tasks",
 	.what = "future",
-	.empty =
-		"No future was recorded: it takes debug info (debug = 2); `futrace doctor` tells what "
-		"this program has.",
+	.empty = "No future was recorded: that takes debug info (debug = 2).",
 	.sort = "wait_ns",
 	.limit = 40,
 	.columns = columns,

@@ -240,6 +240,8 @@ static void put_step(struct state *s, uint32_t number)
 		json_uint(j, "last_line", step->last_line);
 	if (step->leaf[0])
 		json_str(j, "leaf", step->leaf);
+	if (step->is_foreign)
+		json_bool(j, "foreign", true);
 	end(s);
 }
 

@@ -157,6 +157,7 @@ static struct model *read_stacks(struct state *s, struct export_job *job, struct
 	struct recording_sink sinks[] = { { &lineage_ops, l }, { &by_path_ops, paths } };
 	struct model *m = recording_read(job->rec, &job->view, sinks, job->rec->nr_paths ? 2 : 1);
 
+	by_path_finish(paths);
 	waits_init(&s->waits, job, paths);
 	by_path_free(paths);
 	return m;

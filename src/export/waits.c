@@ -109,6 +109,7 @@ struct model *waits_read(struct waits *w, const struct export_job *job)
 	if (!job->rec->nr_paths)
 		job->note(job->note_arg, "no await points were recorded: nobody knows where tasks "
 					 "waited");
+	by_path_finish(paths);
 	waits_init(w, job, paths);
 	by_path_free(paths);
 	return m;

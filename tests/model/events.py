@@ -9,6 +9,8 @@ import re
 import subprocess
 import sys
 
+import awaits
+
 LINE = re.compile(r"\s*(\d+)\.(\d{9})\s+(\d+)\s+(\S+)\s+(\S+)(.*)$")
 WORD = re.compile(r"(\w+)=(\S+)")
 
@@ -45,6 +47,7 @@ class Recording:
         info = json.loads(self.run("info", "--json"))
         self.number_runtimes(info["instances"])
         self.local_stacks = set(info["local_stacks"])
+        self.awaits = awaits.of_info(info)
         self.duration = max([whole["duration_ns"]] + [e.time for e in self.events[-1:]])
         self.lost_by_kind = whole["lost_by_kind"]
         self.thread_names = {w["tid"]: w["name"] for w in whole["workers"]}

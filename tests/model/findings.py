@@ -21,6 +21,7 @@ self-wakes=50% self-wakes-count=1000 self-wakes-rate=1000 self-wakes-poll=5us se
 idle-wakes=1000 idle-wakes-rate=1000 idle-wakes-share=80% idle-wakes-poll=5us
 worker-imbalance=80% worker-imbalance-wait=1ms
 blocking-queue=10ms blocking-queue-count=5
+lock-queue=2 lock-queue-count=20 lock-queue-span=50ms
 task-leak=10 task-leak-time=1s
 never-polled=100ms
 cancel-storm=100 cancel-storm-share=50% cancel-storm-span=100ms
@@ -36,6 +37,7 @@ self-wakes=20% self-wakes-count=2 self-wakes-rate=1 self-wakes-poll=100us self-w
 idle-wakes=1 idle-wakes-rate=1 idle-wakes-share=1% idle-wakes-poll=50us
 worker-imbalance=1% worker-imbalance-wait=1us
 blocking-queue=1us blocking-queue-count=1
+lock-queue=0 lock-queue-count=1 lock-queue-span=1us
 task-leak=1 task-leak-time=1us
 never-polled=1us
 cancel-storm=1 cancel-storm-share=1% cancel-storm-span=1us
@@ -486,6 +488,41 @@ def blocking_queue(f):
         }, task=worst.life, time=worst.start - wait_of(worst), span=wait_of(worst), tid=worst.tid)
 
 
+def lock_queue(f):
+    """Lines at which on average so many tasks wait for an async lock, from the first of their waits to the end of the
+    last. What a line waits for is what it waits longest for."""
+    paths, at = f.s.rec.awaits, collections.defaultdict(lambda: collections.defaultdict(list))
+    for run in f.runs:
+        for seat in paths.seats(run.path):
+            at[seat][run.path].append(run)
+    for seat, by_path in at.items():
+        def sum_of(number):
+            return sum(map(gap_of, by_path[number]))  # noqa: B023: called at once
+        numbers = sorted(by_path)
+        leaf = paths.seats(max(numbers, key=sum_of))[seat]["leaf"]
+        runs = [run for number in numbers for run in by_path[number]]
+        known = [run for run in runs if run.is_known]
+        if leaf not in ("mutex", "rwlock", "semaphore") or not known:
+            continue
+        waits = list(map(gap_of, known))
+        span = max(run.start for run in known) - min(run.start - gap_of(run) for run in known)
+        limits = f.limits
+        if not span or span < limits["lock-queue-span"] or len(runs) < limits["lock-queue-count"] or \
+                sum(waits) // span < limits["lock-queue"]:
+            continue
+        worst = max(known, key=gap_of)
+        groups = {f.group(run.life.type) for run in runs}
+        yield Finding("lock-queue", "note" if leaf == "semaphore" else "warning", groups.pop() if len(groups) == 1 else None, span, {
+            "waits": len(runs), "tasks": len({run.life for run in runs}), "waiters": sum(waits) // span, "wait_ns": sum(waits),
+            "p99_ns": percentile(waits, 99), "max_ns": max(waits), "span_ns": span,
+        }, task=worst.life, time=worst.start - gap_of(worst), span=gap_of(worst))
+
+
+def gap_of(run):
+    """How long it waited, for whatever; 0 where that is not known."""
+    return run.gap.get("idle", 0) + run.gap.get("sched", 0) if run.is_known else 0
+
+
 def task_leak(f):
     """Types with more live tasks at the end of each eighth of the time, with one exception at most, whose tasks that
     are left are four times as old (the median) as nine of ten that ended became, and half of which were not polled in
@@ -602,7 +639,7 @@ def large_future(f):
 
 
 RULES = (blocked_poll, long_poll, never_yields, sched_delay, self_wakes, idle_wakes, worker_imbalance, blocking_queue,
-         task_leak, never_polled, cancel_storm, lost_panic, large_future)
+         lock_queue, task_leak, never_polled, cancel_storm, lost_panic, large_future)
 
 
 def find(s, limits):

@@ -24,6 +24,7 @@ class Run:
         self.start, self.seq, self.flags = ev.time, ev.seq, ev.flags
         self.tid, self.key, self.type, self.outer = ev.tid, key, type_, outer
         self.runtime = None
+        self.path = int(ev.words.get("path", 0))
         self.end = self.end_seq = None
         self.end_flags = set()
         self.vanished = False
@@ -43,7 +44,7 @@ class Told:
     def __init__(self, life, seq, is_open, flags):
         run = life.owner
         self.life, self.run, self.tid, self.flags = life, run, run.tid, life.owner_flags
-        self.start, self.end, self.is_open = life.owner_from, life.time(seq), is_open
+        self.start, self.end, self.is_open, self.path = life.owner_from, life.time(seq), is_open, run.path
         self.gap, self.waker, self.is_first = life.owner_gap, life.owner_waker, life.owner_first
         slept = [(b - max(a, self.start), what) for a, b, awake, what in run.sleeps if life.owner_seq < awake <= seq]
         self.sleeps = [ns for ns, _ in slept]

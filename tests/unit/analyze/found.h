@@ -19,7 +19,7 @@ struct script {
 #define ADD(script, ...) vec_push(&(script)->evs, (struct event)__VA_ARGS__)
 
 struct found {
-	struct recording rec;
+	struct recording rec; /* groups and what steps mean are its own */
 	struct model *model;
 	struct analyzer *analyzer;
 	struct analyze_config *config;
@@ -28,10 +28,10 @@ struct found {
 };
 
 /* Everything that is found with the limits "name=value", separated by spaces; the script is over.
- */
-static inline void find_all(struct found *found, struct script *script,
-			    const struct trace_type *types, uint64_t duration_ns,
-			    const char *limits)
+ * Types, steps and paths are those of rec. */
+static inline void find_all_in(struct found *found, struct script *script,
+			       const struct recording *rec, uint64_t duration_ns,
+			       const char *limits)
 {
 	char *text = xasprintf("%s", limits), *rest = text, *limit;
 	const struct recording_sink *sinks;
@@ -39,16 +39,24 @@ static inline void find_all(struct found *found, struct script *script,
 	size_t nr;
 
 	*found = (struct found){
-		.rec = { .types = types, .nr_types = NR_TYPES, .nr_runtimes = 2 },
+		.rec = { .types = rec->types,
+			 .nr_types = NR_TYPES,
+			 .nr_runtimes = 2,
+			 .steps = rec->steps,
+			 .nr_steps = rec->nr_steps,
+			 .paths = rec->paths,
+			 .nr_paths = rec->nr_paths },
 		.config = analyze_config_new(),
 	};
 	while ((limit = strsep(&rest, " ")))
 		assert_int_equal(*limit ? analyze_config_set(found->config, limit, &e) : 0, 0);
 	free(text);
 	recording_make_groups(&found->rec);
+	steps_init(&found->rec.awaits, found->rec.steps, found->rec.nr_steps);
 	found->analyzer = analyzer_new(&found->rec, found->config);
 	sinks = analyzer_get_sinks(found->analyzer, &nr);
-	found->model = model_new(types, NR_TYPES);
+	found->model = model_new(rec->types, NR_TYPES);
+	model_set_paths(found->model, rec->paths, rec->nr_paths);
 	for (size_t i = 0; i < nr; i++)
 		model_add_sink(found->model, sinks[i].ops, sinks[i].sink);
 	model_feed(found->model, script->evs.v, script->evs.nr);
@@ -56,6 +64,13 @@ static inline void find_all(struct found *found, struct script *script,
 	analyzer_finish(found->analyzer, found->model);
 	found->v = analyzer_get_findings(found->analyzer, &found->nr);
 	vec_release(&script->evs);
+}
+
+static inline void find_all(struct found *found, struct script *script,
+			    const struct trace_type *types, uint64_t duration_ns,
+			    const char *limits)
+{
+	find_all_in(found, script, &(struct recording){ .types = types }, duration_ns, limits);
 }
 
 static inline void found_release(struct found *found)

@@ -122,6 +122,7 @@ static inline struct by_path *play_paths(const struct event *evs, size_t nr, uin
 	model_feed(m, evs, nr);
 	model_finish(m, end, NULL);
 	model_free(m);
+	by_path_finish(b);
 	return b;
 }
 

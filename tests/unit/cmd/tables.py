@@ -16,9 +16,12 @@ import subprocess
 import sys
 import tempfile
 
-TABLES = ["type", "task", "spawn", "worker", "thread", "wake"]
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../model"))
+import awaits  # noqa: E402
+
+TABLES = ["type", "task", "spawn", "worker", "thread", "wake", "await", "future"]
 TEXTS = {"type", "kind", "location", "runtime", "spawn", "end", "name", "how", "cause", "waker_type", "waker_thread",
-         "spawned_at"}
+         "spawned_at", "function", "future", "for", "dropped_at"}
 PERCENTS = {"p50": 50, "p90": 90, "p99": 99, "max": 100}
 failed = 0
 
@@ -76,10 +79,11 @@ def check_forms(path, by, rows):
     text = futrace("report", "--by", by, "--limit=0", "--no-pager", path, COLUMNS="1000", LC_ALL="C")
     lines = text.split("\n\n")[-1 if by != "type" or not rows else -2].splitlines()
     if rows:
-        key = {"type": "TASKS", "task": "ID", "spawn": "TASKS", "worker": "TID", "thread": "TID", "wake": "COUNT"}[by]
+        key = {"type": "TASKS", "task": "ID", "spawn": "TASKS", "worker": "TID", "thread": "TID", "wake": "COUNT", "await": "WAITS",
+               "future": "COUNT"}[by]
         head = next(i for i, line in enumerate(lines) if re.search(rf"\b{key}\b", line))
         end = re.search(rf"\b{key}\b", lines[head]).end()
-        found = [int(line[:end].split()[-1]) for line in lines[head + 1:]]
+        found = [int(line[:end].split()[-1].replace("-", "0")) for line in lines[head + 1:]]
         check(f"{path} {by} text", found, [row[{"ID": "id"}.get(key, key.lower())] for row in rows])
 
 
@@ -203,9 +207,54 @@ def check_wakes(path, rows, report, helpers):
     check(f"{path} spawns", {k: n for k, n in spawns.items() if n and k not in helpers}, {})
 
 
+def check_awaits(path, rows, paths, runs):
+    own, total, tasks = collections.defaultdict(list), collections.defaultdict(list), collections.defaultdict(set)
+    for run in runs:
+        for point in paths.seats(run.get("path")):
+            own[point].append(run)
+            tasks[point].add((run["task"], run.get("runtime_id"), run["type"]))
+        for point in paths.points(run.get("path")):
+            total[point].append(run)
+
+    def wait(run):
+        return run.get("idle_ns", 0) + run.get("sched_ns", 0)
+    places = {(row["future"], *awaits.split_place(row["location"])): row for row in rows if row["location"]}
+    check(f"{path} await points", sorted(places), sorted(total))
+    for (future, file, line), every in total.items():
+        row, mine, what = places[future, file, line], own[future, file, line], f"{path} {future} {file}:{line}"
+        check(f"{what} waits", (row["waits"], row["all_waits"]), (len(mine), len(every)))
+        check(f"{what} sums", (row["wait_ns"], row["all_ns"]), (sum(map(wait, mine)), sum(map(wait, every))))
+        check(f"{what} sched_ns", row["sched_ns"], sum(run.get("sched_ns", 0) for run in mine))
+        check_values(what, row, "wait", [wait(run) for run in mine if "sched_ns" in run])
+        check(f"{what} dropped", row["dropped"], sum(run["kind"] == "drop" for run in mine))
+        for cause in "worker", "task", "thread", "self":
+            check(f"{what} {cause}", row[f"by_{cause}"], sum(run["kind"] == "poll" and run.get("cause") == cause for run in mine))
+        if row["tasks"] < len(tasks[future, file, line]):  # ids are used again
+            check(f"{what} tasks", row["tasks"], len(tasks[future, file, line]))
+
+
+def check_futures(path, rows, paths, runs):
+    """Waits are those of the runs; who is seen ends in one way or another."""
+    waits = collections.defaultdict(list)
+    for run in runs:
+        for name in paths.futures(run.get("path")):
+            waits[name].append(run)
+    check(f"{path} futures", sorted(row["future"] for row in rows), sorted(waits))
+    for row in rows:
+        what = f"{path} {row['future']}"
+        ends = [row[end] for end in ("finished", "dropped", "unsure", "unknown")]
+        check(f"{what} count", row["count"], sum(ends))
+        polls = [run for run in waits[row["future"]] if run["kind"] == "poll"]
+        if row["polls"] < len(polls) or row["poll_ns"] < sum(run["busy_ns"] for run in polls):
+            check(f"{what} polls", row["polls"], len(polls))
+        if row["waits"] > len(waits[row["future"]]):
+            check(f"{what} waits", row["waits"], len(waits[row["future"]]))
+        check(f"{what} dropped there", row["dropped_there"] <= row["dropped"], True)
+
+
 def check_file(path):
     report = json.loads(futrace("report", "--json", path))
-    lines = map(json.loads, futrace("export", "--format=ndjson", "--output=-", path).splitlines())
+    lines = [json.loads(line) for line in futrace("export", "--format=ndjson", "--output=-", path).splitlines()]
     polls = [line for line in lines if line["kind"] == "poll"]
     # A helper without a name is known as one only after some of its runs were told.
     counts = collections.Counter(p["type"] for p in polls)
@@ -226,6 +275,10 @@ def check_file(path):
     check_spawns(path, tables["spawn"], report)
     check_threads(path, tables["thread"], tables["worker"], report, polls, helpers)
     check_wakes(path, tables["wake"], report, helpers)
+    paths, runs = awaits.of_ndjson(lines), [line for line in lines if line["kind"] in ("poll", "drop")]
+    if paths.paths:
+        check_awaits(path, tables["await"], paths, runs)
+        check_futures(path, tables["future"], paths, runs)
     return tables
 
 

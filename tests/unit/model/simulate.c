@@ -11,6 +11,8 @@
 #include "trace/writer.h"
 
 #define NR_STACKS    5u
+#define NR_STEPS     24
+#define NR_PATHS     12
 #define NR_THREADS   4
 #define NR_IDS	     40
 #define NR_INSTANCES 4
@@ -118,6 +120,8 @@ static void step(struct simulation *s, bool is_absurd)
 
 	if (is_by_addr && (ev.kind == EV_RUN_START || ev.kind == EV_WAKE))
 		ev.task = 128 * (1 + ev.task % 32);
+	if (ev.kind == EV_RUN_START && s->time % 8) /* one in a few of no definition */
+		ev.path = 1 + ev.task % 3 + s->time % (NR_PATHS - 2);
 	if (ev.kind == EV_RUN_START)
 		ev.addr = is_by_addr ? ev.task : 128 * (1 + ev.task % 32);
 	else if (ev.kind == EV_SPAWN)
@@ -150,6 +154,33 @@ static void step(struct simulation *s, bool is_absurd)
 				 &(struct event){ .kind = EV_SPAWN_STACK,
 						  .time = ev.time,
 						  .a = s->next_id % (NR_STACKS + 2) });
+}
+
+/* A small forest, with all that a step can be; tests find out what it means by themselves. */
+static void define_paths(struct trace_writer *w)
+{
+	static const char *const futures[] = { "app::a", "app::b", "lib::c", "lib::Sleep",
+					       "app::e" };
+	static const char *const files[] = { "/app/main.rs", "/lib/lib.rs", "" };
+	static const char *const leaves[] = { "", "sleep", "mutex", "semaphore" };
+
+	for (unsigned i = 0; i < NR_STEPS; i++)
+		trace_writer_step(
+			w, &(struct trace_step){ .outer = i < 4 ? TRACE_NO_STEP : (i * 7 + 3) % i,
+						 .state = i % 6 > 3 ? TRACE_STEP_WAITS : i % 6 % 4,
+						 .is_generated = i % 3,
+						 .future = futures[i % 5],
+						 .function = i % 3 ? futures[i % 5] : "",
+						 .file = files[i % 3],
+						 .line = 10 + i % 4,
+						 .last_line = i % 7 ? 0 : 20,
+						 .leaf = leaves[i / 2 % 4],
+						 .is_foreign = i % 3 == 1 });
+	for (unsigned i = 1; i < NR_PATHS; i++) {
+		const uint32_t steps[] = { (i * 5) % NR_STEPS, (i * 11 + 2) % NR_STEPS, i };
+
+		trace_writer_path(w, i, &(struct trace_path){ steps, 1 + i % 3 });
+	}
 }
 
 static int simulate(int fd, uint64_t seed, uint64_t nr_events)
@@ -192,6 +223,8 @@ static int simulate(int fd, uint64_t seed, uint64_t nr_events)
 		trace_writer_instance(s.w, i,
 				      &(struct trace_instance){ .type = i == 2 ? LOCAL : ASYNC,
 								.owner = 10 - i });
+	if (seed % 4) /* and some recordings have none */
+		define_paths(s.w);
 	for (unsigned i = 0; i < NR_THREADS; i++)
 		s.streams[i] = trace_writer_thread(s.w, 100 + i);
 	for (uint64_t i = 0; i < nr_events; i++)
