@@ -62,15 +62,19 @@ static const struct leaf_rules *rules_at(size_t i)
 
 const struct leaf_rule *leaf_find(const char *type)
 {
-	each_rules(r) for (size_t i = 0; i < r->nr_leaves;
-			   i++) if (fits(r->leaves[i].type, type)) return &r->leaves[i];
+	each_rules (r)
+		for (size_t i = 0; i < r->nr_leaves; i++)
+			if (fits(r->leaves[i].type, type))
+				return &r->leaves[i];
 	return NULL;
 }
 
 const struct list_rule *leaf_find_list(const char *type)
 {
-	each_rules(r) for (size_t i = 0; i < r->nr_lists;
-			   i++) if (fits(r->lists[i].type, type)) return &r->lists[i];
+	each_rules (r)
+		for (size_t i = 0; i < r->nr_lists; i++)
+			if (fits(r->lists[i].type, type))
+				return &r->lists[i];
 	return NULL;
 }
 
@@ -91,13 +95,17 @@ const struct guard_rule *leaf_find_guard(const char *type)
 
 bool leaf_is_shared(const char *type)
 {
-	each_rules(r) if (is_listed(r->shared, type)) return true;
+	each_rules (r)
+		if (is_listed(r->shared, type))
+			return true;
 	return false;
 }
 
 bool leaf_is_ready(const char *type)
 {
-	each_rules(r) if (is_listed(r->ready, type)) return true;
+	each_rules (r)
+		if (is_listed(r->ready, type))
+			return true;
 	return false;
 }
 

@@ -174,10 +174,10 @@ static void try_all(struct walker *w, struct subject **subjects, size_t nr)
 	snapshot_compare(snapshots, nr_decoded, are_same);
 	compare_states(w, decoded, nr_decoded, are_same);
 	for (size_t i = 0; i < nr_decoded; i++)
-		if (are_same[i])
-			decoded[i]->is_settled = true;
-		else
+		if (!are_same[i])
 			decoded[i]->result.status = WALK_RUNNING;
+		else if (decoded[i]->result.status == WALK_OK)
+			decoded[i]->is_settled = true;
 }
 
 static void tell(struct walker *w, struct subject *s)
