@@ -82,9 +82,10 @@ struct core_page {
 	uint64_t cell_sizes[16];
 	uint32_t is_roaming; /* runs end on other threads than they began on: see ring.h */
 	/* path.h: which tasks a shutdown is about to take, and who must be looked at for readers */
-	uint32_t has_paths;   /* some table has a recipe */
-	uint32_t nr_closed;   /* all of them */
-	uint32_t nr_unlisted; /* of these, they are not in the list */
+	uint32_t has_paths;			 /* some table has a recipe */
+	uint32_t nr_sound_nodes, nr_sound_edges; /* of the region, when they were looked at */
+	uint32_t nr_closed;			 /* all of them */
+	uint32_t nr_unlisted;			 /* of these, they are not in the list */
 	uint64_t closed[CORE_MAX_CLOSED];
 	uint64_t live[CORE_LIVE_WORDS]; /* a bit for each slot that was taken */
 } __attribute__((aligned(WIRE_PAGE)));

@@ -54,16 +54,16 @@ static void choose_key(const struct wire_region *r, struct path_start *s)
 
 uint32_t path_add(const struct wire_region *r, uint32_t edge, uint32_t old)
 {
-	static uint32_t nr_nodes, nr_edges; /* that were found sound */
+	struct core_page *p = &core_page;
 	struct path_start *s;
 
 	if (!edge || edge >= r->nr_edges)
 		return 0;
-	if (nr_nodes != r->nr_nodes || nr_edges != r->nr_edges) {
+	if (p->nr_sound_nodes != r->nr_nodes || p->nr_sound_edges != r->nr_edges) {
 		if (!is_sound(r))
 			return 0;
-		nr_nodes = r->nr_nodes;
-		nr_edges = r->nr_edges;
+		p->nr_sound_nodes = r->nr_nodes;
+		p->nr_sound_edges = r->nr_edges;
 	}
 	if (!old && nr_starts == WIRE_MAX_TABLES)
 		return 0;
@@ -74,7 +74,7 @@ uint32_t path_add(const struct wire_region *r, uint32_t edge, uint32_t old)
 		s->hints[i] = 0;
 	s->edge = edge;
 	choose_key(r, s);
-	core_page.has_paths = true;
+	p->has_paths = true;
 	return old;
 }
 

@@ -469,6 +469,8 @@ void process_end(struct process *p, struct trace_end *end)
 		end->nr_unslotted = p->region->nr_unslotted;
 		end->nr_unfollowed = nr_unfollowed(p);
 		end->nr_unredirected = nr_unredirected(p);
+		end->nr_no_path = p->region->nr_no_path;
+		end->nr_bad_path = p->region->nr_bad_path;
 		put_anchor(p);
 		cpu_ns = clock_cpu_ns();
 		places_write(p);

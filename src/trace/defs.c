@@ -267,10 +267,11 @@ bool load_end(struct load *l, const uint8_t *raw, size_t len)
 	nr = cursor_varint(&c);
 	for (uint64_t i = 0; i < MIN(nr, (uint64_t)ARRAY_SIZE(end.lost)); i++)
 		end.lost[i] = cursor_varint(&c);
-	if (c.p < c.end) /* files of earlier versions end here */
-		end.nr_unfollowed = cursor_varint(&c);
-	if (c.p < c.end)
-		end.nr_unredirected = cursor_varint(&c);
+	/* files of earlier versions end here */
+	end.nr_unfollowed = take_field(&c);
+	end.nr_unredirected = take_field(&c);
+	end.nr_no_path = take_field(&c);
+	end.nr_bad_path = take_field(&c);
 	if (c.bad || kind == TRACE_CUT || kind > TRACE_GONE)
 		return false;
 	l->end = end;

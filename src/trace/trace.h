@@ -156,6 +156,9 @@ struct trace_end {
 	uint64_t nr_unfollowed;	  /* children by fork, without exec, that were not recorded */
 	uint64_t nr_unredirected; /* functions that were to be watched and are not: what they would
 				     have told (root futures, spawns, sleeps) is not seen */
+	/* runs of tasks whose path could have been told, but there were too many paths, or the task
+	 * was not as debug info says */
+	uint64_t nr_no_path, nr_bad_path;
 };
 
 #endif

@@ -138,7 +138,9 @@ static const struct trace_end test_end = { .kind = TRACE_SIGNALED,
 					   .target_cpu_ns = 88,
 					   .lost = { [EV_WAKE] = UINT64_MAX },
 					   .nr_unslotted = 3,
-					   .nr_unfollowed = 5 };
+					   .nr_unfollowed = 5,
+					   .nr_no_path = 6,
+					   .nr_bad_path = 7 };
 
 static struct trace_type type_number(uint32_t i, const char *name)
 {
