@@ -20,7 +20,7 @@ static void add_own(struct fold *f, const struct by_path_row *path, uint32_t poi
 	f->own_seen[point] = f->mark;
 	if (!row->nr)
 		row->group = path->group;
-	row->is_of_group &= row->group == path->group;
+	row->is_of_group &= row->group == path->group && !path->is_mixed;
 	row->nr += path->nr;
 	row->nr_dropped += path->nr_drops;
 	row->wait_ns += ns;

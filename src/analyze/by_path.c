@@ -126,6 +126,13 @@ static void add_wait(struct by_path_row *row, const struct model_run *run)
 	}
 }
 
+static void add_group(struct by_path_row *row, uint32_t group)
+{
+	if (unlikely(!row->nr++))
+		row->group = group;
+	row->is_mixed |= row->group != group;
+}
+
 static void add_run(struct by_path_row *row, const struct model_run *run)
 {
 	if (unlikely(run->flags)) {
@@ -159,8 +166,7 @@ static void on_run(void *sink, const struct model_run *run)
 	if (path == BY_PATH_UNKNOWN) {
 		add_rest(b, run);
 	} else {
-		if (!b->rows[path].nr++)
-			b->rows[path].group = recording_group_of(b->rec, run->task->key.type);
+		add_group(&b->rows[path], recording_group_of(b->rec, run->task->key.type));
 		add_wait(&b->rows[path], run);
 		add_run(&b->rows[path], run);
 		if (s->path != path)

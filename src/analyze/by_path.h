@@ -25,7 +25,8 @@ struct by_path_row {
 	struct histogram wait;		 /* idle and scheduled, where it is known */
 	struct model_key longest;	 /* whose wait was the longest */
 	uint64_t longest_ns, longest_at_ns;
-	uint32_t group; /* of the first task there */
+	uint32_t group; /* of the first task there; of all of them, unless … */
+	bool is_mixed;	/* … they are of several */
 };
 
 /* Where a task was next: at a path, or else at none of them, because … */
