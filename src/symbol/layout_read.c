@@ -6,12 +6,9 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "symbol/demangle.h"
 #include "symbol/layout_types.h"
 
-#define TAG(t)	   (UINT64_C(1) << (t))
-#define MAX_BODIES 256 /* copies of one coroutine's code */
-#define CODE_BYTES 64  /* of a function's DIE */
+#define TAG(t) (UINT64_C(1) << (t))
 
 static const uint64_t part_tags = TAG(DW_TAG_member) | TAG(DW_TAG_variant_part) |
 				  TAG(DW_TAG_variant) | TAG(DW_TAG_enumerator) |
@@ -21,19 +18,13 @@ struct members {
 	VEC(struct layout_member) list;
 };
 
-/* Where the line of a variant is, before it is known whether a macro wrote it. */
-struct place {
-	const char *file;
-	uint64_t line;
-};
-
 struct parts {
 	struct layouts *l;
 	struct type *type;
 	struct raw_cursor c; /* in the type */
 	struct members members;
 	VEC(struct layout_variant) variants;
-	VEC(struct place) places; /* of each variant */
+	VEC(struct layout_place) places; /* of each variant */
 	VEC(struct layout_param) params;
 	bool is_coroutine;
 };
@@ -94,7 +85,7 @@ static void read_variant(struct parts *p, const struct raw_die *variant)
 				    .is_default = !variant->has_discr,
 				    .awaitee = -1,
 				    .file = "" };
-	struct place place = { .file = "" };
+	struct layout_place place = { .file = "" };
 	struct raw_die die;
 
 	while (variant->has_children && next_child(&p->c, 0, &die)) {
@@ -167,7 +158,7 @@ static void read_enumeration(struct parts *p)
 								.value = die.const_value,
 								.awaitee = -1,
 								.file = "" });
-		vec_push(&p->places, (struct place){ .file = "" });
+		vec_push(&p->places, (struct layout_place){ .file = "" });
 	}
 }
 
@@ -217,181 +208,6 @@ static void drop_impossible(struct parts *p)
 	p->variants.nr = p->places.nr = nr_kept;
 }
 
-static size_t find_variant(const struct parts *p, const char *name)
-{
-	for (size_t i = 0; i < p->variants.nr; i++)
-		if (strcmp(p->variants.v[i].name, name) == 0)
-			return i;
-	return p->variants.nr;
-}
-
-/* The captured variables stand behind what is saved, in the order of Unresumed. */
-static uint32_t count_saved(const struct layout_variant *v, const struct layout_variant *captures)
-{
-	uint32_t nr = captures->nr_members;
-
-	if (v == captures || v->nr_members < nr)
-		return v->nr_members;
-	for (uint32_t i = 0; i < nr; i++) {
-		const struct layout_member *m = &v->members[v->nr_members - nr + i];
-
-		if (strcmp(m->name, captures->members[i].name) != 0 ||
-		    m->type != captures->members[i].type)
-			return v->nr_members;
-	}
-	return v->nr_members - nr;
-}
-
-static bool is_in_body(const struct layout *t, const struct place *at)
-{
-	return at->line >= t->first_line && at->line <= t->last_line &&
-	       strcmp(at->file, t->file) == 0;
-}
-
-/*
- * A body that a macro wrote, such as that of #[tokio::main], has the line of the macro, but its
- * await points have theirs: below, as a macro must be written before it is used.
- */
-static uint32_t last_line(const struct parts *p, uint32_t first)
-{
-	uint32_t last = first;
-
-	for (size_t i = 0; i < p->places.nr; i++)
-		if (strcmp(p->places.v[i].file, p->type->layout.file) == 0)
-			last = MAX(last, p->places.v[i].line);
-	return last;
-}
-
-/*
- * An await that a macro wrote has the line of that macro. Await points are in the order of the
- * source, so it is between the nearest two that are in the body itself.
- */
-static void narrow(const struct parts *p, size_t i, struct layout_variant *v)
-{
-	const struct layout *t = &p->type->layout;
-	uint64_t from = t->first_line, to = t->last_line;
-
-	for (size_t k = i; k-- > 0;)
-		if (str_has_prefix(p->variants.v[k].name, "Suspend") &&
-		    is_in_body(t, &p->places.v[k])) {
-			from = p->places.v[k].line;
-			break;
-		}
-	for (size_t k = i + 1; k < p->variants.nr; k++)
-		if (is_in_body(t, &p->places.v[k])) {
-			to = p->places.v[k].line;
-			break;
-		}
-	v->file = t->file;
-	v->line = from <= to ? from : t->first_line;
-	v->last_line = from <= to ? to : t->last_line;
-}
-
-/* What is told of a function by its DIE and by the one that has its name. */
-struct code {
-	const char *linkage_name;
-	uint64_t va;
-};
-
-/*
- * Is the function at off the code of this coroutine? Another release of its crate has one of the
- * same name, but hardly at the same line of the same file.
- */
-static bool read_code(struct layouts *l, uint64_t off, const struct layout *t, struct code *code)
-{
-	*code = (struct code){ 0 };
-	for (unsigned hops = 0; hops < 4; hops++) {
-		struct raw_cursor c;
-		struct raw_die die;
-
-		if (!layouts_spend(l, CODE_BYTES) || !dwarf_cursor(l->d, off, &c) ||
-		    raw_next(&c, TAG(DW_TAG_subprogram), &die) != 1 || die.tag != DW_TAG_subprogram)
-			return false;
-		if (die.has_low_pc && !code->va)
-			code->va = die.low_pc;
-		if (die.linkage_name)
-			code->linkage_name = die.linkage_name;
-		if (die.name)
-			return die.decl_line == t->first_line &&
-			       strcmp(layouts_file(l, c.unit, die.decl_file), t->file) == 0;
-		if (!die.has_origin)
-			return false;
-		off = die.origin_off;
-	}
-	return false;
-}
-
-struct vas {
-	VEC(uint64_t) list;
-};
-
-static void add_va(struct vas *to, uint64_t va)
-{
-	vec_each (have, &to->list)
-		if (*have == va)
-			return;
-	if (va && to->list.nr < MAX_BODIES)
-		vec_push(&to->list, va);
-}
-
-/* Its name for people, and where its code begins. */
-static void read_function(struct layouts *l, struct type *type)
-{
-	struct layout *t = &type->layout;
-	const char *linkage_name = NULL;
-	struct vas vas = { 0 };
-	char *path, *name;
-
-	for (const struct index_entry *e =
-		     layout_index_find(&l->index, INDEX_BODIES, type->name_hash);
-	     e; e = layout_index_next(&l->index, INDEX_BODIES, e)) {
-		struct code code;
-
-		if (!read_code(l, e->value, t, &code))
-			continue;
-		if (code.linkage_name && !linkage_name)
-			linkage_name = code.linkage_name;
-		add_va(&vas, code.va);
-	}
-	t->bodies = vas.list.v;
-	t->nr_bodies = vas.list.nr;
-	path = linkage_name ? name_impl(t->name, linkage_name) : xstrdup(t->name);
-	name = readable_type(path, strlen(path), false);
-	free(path);
-	vec_push(&l->strings, name);
-	t->function = name;
-}
-
-static void read_coroutine(struct parts *p)
-{
-	struct layout *t = &p->type->layout;
-	size_t first = find_variant(p, "Unresumed"), last = find_variant(p, "Returned");
-
-	t->kind = LAYOUT_COROUTINE;
-	if (first < p->places.nr) {
-		t->file = p->places.v[first].file;
-		t->first_line = p->places.v[first].line;
-		t->last_line = last < p->places.nr ? p->places.v[last].line : 0;
-		if (t->last_line <= t->first_line)
-			t->last_line = last_line(p, t->first_line);
-	}
-	for (size_t i = 0; i < p->variants.nr; i++) {
-		struct layout_variant *v = &p->variants.v[i];
-
-		for (uint32_t m = 0; m < v->nr_members && v->awaitee < 0; m++)
-			if (strcmp(v->members[m].name, "__awaitee") == 0)
-				v->awaitee = m;
-		v->nr_saved = first < p->variants.nr ? count_saved(v, &p->variants.v[first])
-						     : v->nr_members;
-		v->file = p->places.v[i].file;
-		v->line = p->places.v[i].line;
-		if (str_has_prefix(v->name, "Suspend") && t->file && *t->file &&
-		    !is_in_body(t, &p->places.v[i]))
-			narrow(p, i, v);
-	}
-	read_function(p->l, p->type);
-}
-
 static void read_array(struct layouts *l, struct layout *t, const struct raw_die *array,
 		       struct raw_cursor *c)
 {
@@ -434,7 +250,9 @@ static void read_parts(struct parts *p, const struct raw_die *die)
 	if (die->tag != DW_TAG_enumeration_type && p->variants.nr > 1 && !t->discr_bytes)
 		drop_impossible(p);
 	if (p->is_coroutine)
-		read_coroutine(p);
+		layout_read_coroutine(
+			p->l, p->type,
+			&(struct layout_awaits){ p->variants.v, p->places.v, p->variants.nr });
 	layouts_spend(p->l, p->c.off - p->type->off);
 	t->members = p->members.list.v;
 	t->nr_members = p->members.list.nr;

@@ -27,6 +27,19 @@ struct layouts {
 	uint64_t budget;  /* bytes of debug info that may still be looked at */
 };
 
+/* Where the line of a variant is, before it is known whether a macro wrote it. */
+struct layout_place {
+	const char *file;
+	uint64_t line;
+};
+
+/* The variants of a coroutine. */
+struct layout_awaits {
+	struct layout_variant *variants;
+	const struct layout_place *places; /* of each */
+	size_t nr;
+};
+
 /* False: there is nothing left to spend. */
 bool layouts_spend(struct layouts *l, uint64_t bytes);
 /* The number of the type at an offset; LAYOUT_NONE when there is none. */
@@ -38,5 +51,8 @@ void layout_read(struct layouts *l, struct type *t);
 /* Mixes what the members, variants and values of the type at the cursor are called and where they
  * lie; not of which types they are. The cursor stands behind its DIE, and afterwards behind all. */
 uint64_t layout_shape(struct raw_cursor *c);
+
+/* layout_coroutine.c: what makes a coroutine of an enum. */
+void layout_read_coroutine(struct layouts *l, struct type *type, const struct layout_awaits *a);
 
 #endif

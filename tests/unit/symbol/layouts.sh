@@ -12,7 +12,7 @@ if ! command -v rustc >/dev/null; then
 fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-cp "$src/layouts.rs" "$src/base.rs" "$dir"
+cp -r "$src/layouts.rs" "$src/base.rs" "$src/foreign-1.0.0" "$dir"
 build()
 {
 	(cd "$dir" && rustc --edition 2021 --crate-name layouts -o "$dir/app" "$@" "$dir/layouts.rs")

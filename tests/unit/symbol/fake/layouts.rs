@@ -161,6 +161,18 @@ fn whole() -> impl Future<Output = u64> {
     }
 }
 
+include!("foreign-1.0.0/macros.rs");
+
+/// The same by a macro of another crate.
+const FOREIGN: u32 = line!() + 1;
+fn foreign() -> impl Future<Output = u64> {
+    foreign_body! {
+        let a = leaf(1).await;
+        foreign_wait!(leaf(a));
+        leaf(a).await
+    }
+}
+
 async fn generic<T: Clone>(x: T, n: u64) -> T {
     leaf(n).await;
     x.clone()
@@ -341,6 +353,13 @@ fn coroutines() {
     at(name, "Suspend0", WHOLE + 2, 0, "layouts::leaf::{async_fn_env#0}");
     at(name, "Suspend1", WHOLE + 2, WHOLE + 4, "layouts::leaf::{async_fn_env#0}");
     at(name, "Suspend2", WHOLE + 4, 0, "layouts::leaf::{async_fn_env#0}");
+
+    let name = "layouts::foreign::{async_block_env#0}";
+    coroutine(name, foreign(), &[("Suspend0", 1, "", 0), ("Suspend1", 1, "a", 2), ("Suspend2", 1, "", 0)]);
+    body(name, FOREIGN + 2, FOREIGN + 4, "layouts::foreign::{async block#0}");
+    at(name, "Suspend0", FOREIGN + 2, 0, "layouts::leaf::{async_fn_env#0}");
+    at(name, "Suspend1", FOREIGN + 2, FOREIGN + 4, "layouts::leaf::{async_fn_env#0}");
+    at(name, "Suspend2", FOREIGN + 4, 0, "layouts::leaf::{async_fn_env#0}");
 
     let name = "layouts::generic::{async_fn_env#0}<u32>";
     coroutine(name, generic(9u32, 1), &[("Unresumed", 0, "x", 9), ("Suspend0", 1, "", 0)]);
