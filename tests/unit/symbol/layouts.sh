@@ -12,10 +12,15 @@ if ! command -v rustc >/dev/null; then
 fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-cp -r "$src/layouts.rs" "$src/base.rs" "$src/foreign-1.0.0" "$dir"
+cp -r "$src/layouts.rs" "$src/dep.rs" "$src/base.rs" "$src/foreign-1.0.0" "$dir"
+compile()
+{
+	(cd "$dir" && rustc --edition 2021 "$@")
+}
 build()
 {
-	(cd "$dir" && rustc --edition 2021 --crate-name layouts -o "$dir/app" "$@" "$dir/layouts.rs")
+	compile "$@" --crate-name layouts --extern older="$dir/libolder.rlib" --extern newer="$dir/libnewer.rlib" \
+		-o "$dir/app" "$dir/layouts.rs"
 }
 separate()
 {
@@ -23,6 +28,10 @@ separate()
 	strip "$dir/app"
 	objcopy --add-gnu-debuglink="$dir/app.debug" "$dir/app"
 }
+for release in older newer; do
+	compile "$@" -C lto=off --crate-name dep --crate-type rlib -C metadata=$release --cfg $release \
+		-o "$dir/lib$release.rlib" "$dir/dep.rs"
+done
 build "$@"
 "$dir/app" >"$dir/truth"
 case $mode in

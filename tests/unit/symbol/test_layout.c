@@ -16,7 +16,7 @@
 
 #define MAX_FIELDS 8
 
-static const char letters[] = "SMVBANTCF";
+static const char letters[] = "SMVBANTCFOL";
 static const char *const kinds[] = {
 	[LAYOUT_OPAQUE] = "opaque",	  [LAYOUT_NUMBER] = "number", [LAYOUT_POINTER] = "pointer",
 	[LAYOUT_ARRAY] = "array",	  [LAYOUT_STRUCT] = "struct", [LAYOUT_ENUM] = "enum",
@@ -217,6 +217,30 @@ static void check_code(const struct layout *t, uint64_t va)
 	check_num(found, true);
 }
 
+static const struct layout *behind(struct layouts *l, const char *table)
+{
+	return layouts_get(l, layouts_of_vtable(l, strtoull(table, NULL, 16)));
+}
+
+static void check_offset(struct layouts *l, char **f)
+{
+	const struct layout *t = behind(l, f[1]);
+	const struct layout_member *m = layout_member(t, f[2]);
+
+	check_str(t->name, "dep::Thing");
+	check_num(m ? m->off : UINT64_MAX, strtoull(f[3], NULL, 10));
+}
+
+static void check_future(struct layouts *l, char **f)
+{
+	const struct layout *t = behind(l, f[1]);
+
+	check_str(t->function, "dep::run");
+	check_num(t->first_line, strtoull(f[2], NULL, 10));
+	check_num(t->nr_bodies, 1);
+	check_code(t, strtoull(f[3], NULL, 16));
+}
+
 static void check_line(struct layouts *l, char **f)
 {
 	switch (f[0][0]) {
@@ -239,11 +263,16 @@ static void check_line(struct layouts *l, char **f)
 		check_str(named(l, f[1])->function, f[2]);
 		break;
 	case 'T':
-		check_str(layouts_get(l, layouts_of_vtable(l, strtoull(f[1], NULL, 16)))->name,
-			  f[2]);
+		check_str(behind(l, f[1])->name, f[2]);
 		break;
 	case 'C':
 		check_code(named(l, f[1]), strtoull(f[2], NULL, 16));
+		break;
+	case 'O':
+		check_offset(l, f);
+		break;
+	case 'L':
+		check_future(l, f);
 		break;
 	case 'F':
 		check_str(layouts_get(l, layouts_of_function(l, strtoull(f[1], NULL, 16), f[2]))

@@ -240,18 +240,36 @@ fn table_of<T: ?Sized>(fat: &T) -> usize {
     unsafe { *(&fat as *const &T as *const usize).add(1) }
 }
 
+/// Behind drop, size and align: the one function of Future, which for a coroutine is its code.
+fn code_of<T: ?Sized>(future: &T) -> usize {
+    unsafe { *(table_of(future) as *const usize).add(3) }
+}
+
 fn trait_objects() {
     let a: Box<dyn Future<Output = u64>> = black_box(Box::new(leaf(3)));
     let b: Box<dyn Stream> = black_box(Box::new(Count { at: 0 }));
     let name = "layouts::leaf::{async_fn_env#0}";
     println!("T\t{:x}\t{name}", table_of(&*a) - base());
     println!("T\t{:x}\tlayouts::Count", table_of(&*b) - base());
-    // Behind drop, size and align: the one function of Future, which for a coroutine is its code.
-    println!("C\t{name}\t{:x}", unsafe { *(table_of(&*a) as *const usize).add(3) } - base());
+    println!("C\t{name}\t{:x}", code_of(&*a) - base());
     let f: fn(&Pair<u8, u64>, &Tuple) -> usize = takes;
     black_box(f)(&Pair { first: 0, second: 1, small: 2 }, &Tuple(1, 2));
     println!("F\t{:x}\tT\t{}", f as usize - base(), type_name::<Pair<u8, u64>>());
     println!("F\t{:x}\tU\t{}", f as usize - base(), type_name::<Tuple>());
+}
+
+/// Types of two releases of a crate, by their tables: where a member is, where the code is and begins.
+macro_rules! release {
+    ($dep:ident) => {
+        let (thing, future) = (black_box($dep::thing()), black_box($dep::future()));
+        println!("O\t{:x}\tfirst\t{}", table_of(&*thing) - base(), $dep::FIRST_OFF);
+        println!("L\t{:x}\t{}\t{:x}", table_of(&*future) - base(), $dep::LINE, code_of(&*future) - base());
+    };
+}
+
+fn two_releases() {
+    release!(older);
+    release!(newer);
 }
 
 macro_rules! member {
@@ -377,4 +395,5 @@ fn main() {
     enums();
     coroutines();
     trait_objects();
+    two_releases();
 }
