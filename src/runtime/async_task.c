@@ -272,4 +272,5 @@ const struct runtime runtime_async_task = {
 	.spawns_local = spawns_local,
 	.judge = async_task_judge,
 	.tasks = &async_task_shape,
+	.leaves = &async_task_leaves,
 };

@@ -23,6 +23,7 @@ void async_task_find_own_names(struct finding *f, struct dwarf_function *fns, si
 void async_task_judge(struct finding *f, const struct discovery *d, const struct found_runtime *r,
 		      struct found_fact facts[NR_FACTS]);
 extern const struct task_shape async_task_shape;
+extern const struct leaf_rules async_task_leaves;
 /* How waits for I/O and timers are seen, if they are. */
 void async_task_find_waits(struct finding *f);
 

@@ -8,6 +8,7 @@
  *
  *	name	a member; of an enum, of the active variant. What a type does not have itself is
  *		looked for in what it is made of: UnsafeCell, Mutex and the like are not named
+ *	0	of an array, that element
  *	*	what a pointer leads to: &T, Box, NonNull; and, behind their counters, Arc and Rc
  *	^	at the beginning: not from the leaf, but from what is above it and told its kind
  *
@@ -20,16 +21,17 @@
 #include "base/util.h"
 
 enum leaf_unit {
-	LEAF_NUMBER,  /* an integer; `shift` and `mask` choose bits of it */
-	LEAF_WORD,    /* the same, but told by words[value] */
-	LEAF_ADDRESS, /* where the value at the path lies: tells two locks apart */
-	LEAF_INSTANT, /* of std: seconds and nanoseconds of CLOCK_MONOTONIC; told as time left */
-	LEAF_TASK,    /* a pointer to a task's header: told as that task's id */
-	LEAF_EPOLL,   /* the address at the path is what an epoll set knows a file descriptor by */
-	LEAF_FD,      /* a file descriptor: an integer of 32 bits */
-	LEAF_TEXT,    /* `text`, if there is anything at the path */
-	LEAF_WAKER,   /* `text`, if the data of a waker at the path is this very task */
-	LEAF_QUEUE,   /* a pointer to the first in a queue: told as our place in it, from 1 */
+	LEAF_NUMBER,   /* an integer; `shift` and `mask` choose bits of it */
+	LEAF_WORD,     /* the same, but told by words[value] */
+	LEAF_ADDRESS,  /* where the value at the path lies: tells two locks apart */
+	LEAF_INSTANT,  /* of std: seconds and nanoseconds of CLOCK_MONOTONIC; told as time left */
+	LEAF_TASK,     /* a pointer to a task's header: told as that task's id */
+	LEAF_EPOLL,    /* the address at the path is what an epoll set knows a file descriptor by */
+	LEAF_FD,       /* a file descriptor: an integer of 32 bits */
+	LEAF_CONSTANT, /* the number in `mask`, if there is anything at the path */
+	LEAF_TEXT,     /* `text`, if there is anything at the path */
+	LEAF_WAKER,    /* `text`, if the data of a waker at the path is this very task */
+	LEAF_QUEUE,    /* a pointer to the first in a queue: told as our place in it, from 1 */
 };
 
 struct leaf_field {

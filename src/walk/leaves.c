@@ -85,6 +85,9 @@ static bool read_field(const struct descent *d, const struct leaf_field *f, stru
 	switch (f->unit) {
 	case LEAF_TEXT:
 		return true;
+	case LEAF_CONSTANT:
+		out->number = f->mask;
+		return true;
 	case LEAF_WAKER:
 		return path_number(d->snapshot, v, &out->number) && out->number == d->task_addr;
 	case LEAF_ADDRESS:

@@ -74,6 +74,11 @@ static bool is_named(const struct layout_member *m, const struct value *v, const
 	return strcmp(m->name, name) == 0;
 }
 
+static bool is_array(const struct layout_member *m, const struct value *v, const char *name)
+{
+	return layout_of(v)->kind == LAYOUT_ARRAY;
+}
+
 static bool is_pointer(const struct layout_member *m, const struct value *v, const char *name)
 {
 	return layout_of(v)->kind == LAYOUT_POINTER;
@@ -102,6 +107,27 @@ static bool dereference(const struct snapshot *s, struct value *v)
 	return true;
 }
 
+static bool index_array(const struct snapshot *s, struct value *v, uint64_t index)
+{
+	const struct layout *l;
+
+	if (layout_of(v)->kind != LAYOUT_ARRAY && !find_nearest(s, v, is_array, NULL))
+		return false;
+	l = layout_of(v);
+	v->type = l->target;
+	v->addr += index * layout_of(v)->size_bytes;
+	return index < l->nr_elements;
+}
+
+static bool follow_one(const struct snapshot *s, struct value *v, const char *name)
+{
+	if (strcmp(name, "*") == 0)
+		return dereference(s, v);
+	if (name[0] >= '0' && name[0] <= '9')
+		return index_array(s, v, strtoul(name, NULL, 10));
+	return find_nearest(s, v, is_named, name);
+}
+
 bool path_follow(const struct snapshot *s, struct value *v, const char *path)
 {
 	char name[MAX_NAME];
@@ -113,8 +139,7 @@ bool path_follow(const struct snapshot *s, struct value *v, const char *path)
 			return false;
 		memcpy(name, path, len);
 		name[len] = 0;
-		if (strcmp(name, "*") == 0 ? !dereference(s, v)
-					   : !find_nearest(s, v, is_named, name))
+		if (!follow_one(s, v, name))
 			return false;
 		path += len + (path[len] == '.');
 	}

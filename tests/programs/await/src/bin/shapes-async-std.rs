@@ -148,7 +148,8 @@ fn tasks() {
 	});
 	start("blocking job", 1, |at| async move {
 		let job = task::spawn_blocking(block);
-		let _w = here!(at, 1).waits("blocking", r#""task_type":"shapes_async_std::block""#);
+		// Another task waits for the thread, and this one for that task.
+		let _w = here!(at, 1).waits("join", "");
 		job.await;
 	});
 }

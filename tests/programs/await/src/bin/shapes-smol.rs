@@ -174,8 +174,8 @@ fn tasks() {
 		sleeper.await;
 	});
 	start("blocking job", 1, |at| async move {
-		let job = smol::unblock(block);
-		let _w = here!(at, 1).waits("blocking", r#""task_type":"shapes_smol::block""#);
+		let job = smol::unblock(|| block());
+		let _w = here!(at, 1).waits("blocking", r#""task_type":"shapes_smol::tasks""#);
 		job.await;
 	});
 	start("child", 1, |at| async move {

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* What futures of async-std and smol wait for: they share async-task, async-io and async-lock. */
+#include "runtime/async_task.h"
+#include "runtime/leaf.h"
+
+static const char *const directions[] = { "read", "write" };
+
+/* How many a channel takes: of one only it is made otherwise. */
+#define CAPACITY(end)                                                               \
+	{ "capacity", end ".*.channel.*.queue.buffer.length", LEAF_NUMBER },        \
+	{                                                                           \
+		"capacity", end ".*.channel.*.queue.slot", LEAF_CONSTANT, .mask = 1 \
+	}
+
+/* A stream of async-net keeps what it waits for. */
+#define STREAM(name)                                                                          \
+	{                                                                                     \
+		.type = name, .kind = "socket",                                               \
+		.fields = { { "fd", "inner.*.source.*.registration.raw", LEAF_FD },           \
+			    { "direction", "readable.handle", LEAF_TEXT, .text = "read" },    \
+			    { "direction", "writable.handle", LEAF_TEXT, .text = "write" } }, \
+	}
+
+static const struct leaf_rule leaves[] = {
+	{
+		.type = "async_io::Timer",
+		.kind = "sleep",
+		.fields = { { "remaining_ns", "when", LEAF_INSTANT } },
+	},
+	{
+		.type = "async_task::task::Task<",
+		.kind = "join",
+		.fields = { { "task", "ptr", LEAF_TASK } },
+	},
+	{
+		.type = "async_channel::Recv<",
+		.kind = "mpsc",
+		.fields = { { "addr", "receiver.*.channel.*", LEAF_ADDRESS },
+			    { "senders", "receiver.*.channel.*.sender_count", LEAF_NUMBER },
+			    CAPACITY("receiver"),
+			    { "direction", "", LEAF_TEXT, .text = "recv" } },
+	},
+	{
+		.type = "async_channel::Send<",
+		.kind = "mpsc",
+		.fields = { { "addr", "sender.*.channel.*", LEAF_ADDRESS },
+			    { "senders", "sender.*.channel.*.sender_count", LEAF_NUMBER },
+			    CAPACITY("sender"),
+			    { "direction", "", LEAF_TEXT, .text = "send" } },
+	},
+	{
+		.type = "async_lock::mutex::Lock<",
+		.kind = "mutex",
+		.fields = { { "addr", "mutex.*", LEAF_ADDRESS } },
+	},
+	{
+		.type = "async_lock::mutex::LockArc<",
+		.kind = "mutex",
+		.fields = { { "addr", "mutex.*", LEAF_ADDRESS } },
+	},
+	{
+		.type = "async_lock::rwlock::futures::Read<",
+		.kind = "rwlock",
+		.fields = { { "addr", "lock.*", LEAF_ADDRESS },
+			    { "direction", "", LEAF_TEXT, .text = "read" } },
+	},
+	{
+		.type = "async_lock::rwlock::futures::UpgradableRead<",
+		.kind = "rwlock",
+		.fields = { { "addr", "lock.*", LEAF_ADDRESS },
+			    { "direction", "", LEAF_TEXT, .text = "read" } },
+	},
+	{
+		.type = "async_lock::rwlock::futures::Write<",
+		.kind = "rwlock",
+		.fields = { { "addr", "lock.*", LEAF_ADDRESS },
+			    { "direction", "", LEAF_TEXT, .text = "write" } },
+	},
+	{
+		.type = "async_lock::semaphore::Acquire",
+		.kind = "semaphore",
+		.fields = { { "addr", "semaphore.*", LEAF_ADDRESS },
+			    { "permits_free", "semaphore.*.count", LEAF_NUMBER } },
+	},
+	{
+		.type = "async_lock::barrier::BarrierWait",
+		.kind = "barrier",
+		.fields = { { "addr", "barrier.*", LEAF_ADDRESS } },
+	},
+	/* event-listener 2 and 5 */
+	{
+		.type = "event_listener::EventListener",
+		.kind = "notify",
+		.fields = { { "addr", "inner.*", LEAF_ADDRESS } },
+	},
+	{
+		.type = "event_listener::EventListener<",
+		.kind = "notify",
+		.fields = { { "addr", "listener.*.event.*", LEAF_ADDRESS } },
+	},
+	{
+		.type = "async_io::reactor::Ready<",
+		.kind = "socket",
+		.fields = { { "fd", "handle.*.source.*.registration.raw", LEAF_FD },
+			    { "direction", "dir", LEAF_WORD, .words = directions,
+			      .nr_words = ARRAY_SIZE(directions) } },
+	},
+	{
+		.type = "async_io::Async<",
+		.kind = "socket",
+		.fields = { { "fd", "source.*.registration.raw", LEAF_FD },
+			    { "direction", "source.*.state.0.waker.data", LEAF_WAKER,
+			      .text = "read" },
+			    { "direction", "source.*.state.1.waker.data", LEAF_WAKER,
+			      .text = "write" } },
+	},
+	STREAM("async_net::tcp::TcpStream"),
+	STREAM("async_net::unix::UnixStream"),
+	{
+		.type = "async_process::reaper::wait::{impl#0}::status::{async_fn_env#0}",
+		.kind = "process",
+		.fields = { { "pid", "child.*.child.handle.pid", LEAF_NUMBER },
+			    { "pid", "child.*.inner.handle.pid", LEAF_NUMBER } },
+	},
+};
+
+/* By what leaves call the lock. */
+static const struct guard_rule guards[] = {
+	{ "async_lock::mutex::MutexGuard<", "*" },
+	{ "async_lock::mutex::MutexGuardArc<", "*" },
+	{ "async_lock::rwlock::RwLockReadGuard<", "lock.*" },
+	{ "async_lock::rwlock::RwLockUpgradableReadGuard<", "lock.*" },
+	{ "async_lock::rwlock::RwLockWriteGuard<", "lock.*" },
+	{ "async_lock::semaphore::SemaphoreGuard", "*" },
+	{ "async_lock::semaphore::SemaphoreGuardArc", "*" },
+};
+
+static const char *const shared[] = { "alloc::sync::Arc<async_io::Async<", NULL };
+
+const struct leaf_rules async_task_leaves = {
+	.leaves = leaves,
+	.nr_leaves = ARRAY_SIZE(leaves),
+	.guards = guards,
+	.nr_guards = ARRAY_SIZE(guards),
+	.shared = shared,
+};
