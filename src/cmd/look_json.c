@@ -5,12 +5,14 @@
 #include <stdio.h>
 
 #include "base/out.h"
+#include "cmd/tree_findings.h"
 #include "cmd/tree_say.h"
 #include "model/model.h"
 
 struct printer {
 	const struct look *look;
 	const char *filter;
+	const struct findings *findings;
 	pthread_mutex_t lock;
 	struct out out;
 	struct json j;
@@ -48,7 +50,7 @@ static void print_head(const struct look *l, struct json *j)
 	print_runtimes(l, j);
 }
 
-static void print_task(const struct look *l, const struct census_task *t,
+static void print_task(const struct look *l, const struct findings *f, const struct census_task *t,
 		       const struct walk_result *r, struct json *j)
 {
 	static const char *const no_tree[] = {
@@ -60,7 +62,7 @@ static void print_task(const struct look *l, const struct census_task *t,
 	};
 	const struct found_table *table = look_table(l, t);
 	struct strbuf text = STRBUF_INIT;
-	struct say say = { r->tree, look_now(l) };
+	struct say say = { r->tree, look_now(l), f ? &f->ties : NULL };
 
 	json_open_object(j, NULL);
 	json_uint(j, "id", t->id);
@@ -89,14 +91,17 @@ static void on_task(void *arg, size_t index, const struct walk_result *r)
 	if (r->status == WALK_GONE || !look_fits(p->look, p->filter, t, r->tree))
 		return;
 	pthread_mutex_lock(&p->lock);
-	print_task(p->look, t, r, &p->j);
+	print_task(p->look, p->findings, t, r, &p->j);
 	out_spill(&p->out);
 	pthread_mutex_unlock(&p->lock);
 }
 
-int look_json(struct look *l, const char *filter, bool locals)
+int look_json(struct look *l, const struct look_json_opts *opts)
 {
-	struct printer p = { .look = l, .filter = filter, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct printer p = { .look = l,
+			     .filter = opts->filter,
+			     .findings = opts->findings,
+			     .lock = PTHREAD_MUTEX_INITIALIZER };
 	struct err e = ERR_INIT;
 
 	out_init(&p.out, fileno(stdout));
@@ -105,10 +110,9 @@ int look_json(struct look *l, const char *filter, bool locals)
 	json_open_object(&p.j, NULL);
 	print_head(l, &p.j);
 	json_open_array(&p.j, "tasks");
-	walk_tasks(&l->census, &(struct walk_opts){ .locals = locals }, on_task, &p);
+	walk_tasks(&l->census, &(struct walk_opts){ .locals = opts->locals }, on_task, &p);
 	json_close_array(&p.j);
-	json_open_array(&p.j, "findings");
-	json_close_array(&p.j);
+	findings_json(opts->findings, &p.j);
 	json_close_object(&p.j);
 	strbuf_addch(&p.out.buf, '\n');
 	return out_release(&p.out, &e) < 0 ? cmd_fail(&e) : look_check(l);

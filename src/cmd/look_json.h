@@ -3,9 +3,15 @@
 #ifndef CMD_LOOK_JSON_H
 #define CMD_LOOK_JSON_H
 
-#include "cmd/look.h"
+#include "cmd/tree_findings.h"
+
+struct look_json_opts {
+	const char *filter; /* or NULL */
+	bool locals;
+	const struct findings *findings; /* NULL: nobody looked for any */
+};
 
 /* Walks all tasks and prints them as they come, so that nothing has to be kept. */
-int look_json(struct look *l, const char *filter, bool locals);
+int look_json(struct look *l, const struct look_json_opts *opts);
 
 #endif

@@ -240,6 +240,7 @@ static int run(const void *opts, int nr, char **argv)
 	const struct ps_opts *o = opts;
 	struct err e = ERR_INIT;
 	struct styles styles;
+	struct look_json_opts json = { .filter = o->filter };
 	struct look l;
 	int rc;
 
@@ -247,7 +248,7 @@ static int run(const void *opts, int nr, char **argv)
 		return cmd_usage("%s", e.msg);
 	rc = look_open(&l, o->core, !o->no_cache, nr, argv);
 	if (!rc) {
-		rc = o->json ? look_json(&l, o->filter, false) : show(&l, o, &styles);
+		rc = o->json ? look_json(&l, &json) : show(&l, o, &styles);
 		look_notes(&l);
 	}
 	look_close(&l);

@@ -9,6 +9,7 @@
 #include "cmd/look.h"
 #include "cmd/look_json.h"
 #include "cmd/style.h"
+#include "cmd/tree_findings.h"
 #include "cmd/tree_say.h"
 #include "model/model.h"
 #include "model/shorten.h"
@@ -56,6 +57,7 @@ struct forest {
 	pthread_mutex_t lock;
 	VEC(struct group) groups;
 	struct map by_hash; /* the latest group of a hash + 1 */
+	struct findings findings;
 	uint64_t nr_statuses[WALK_BROKEN + 1];
 	uint64_t now_ns;
 	bool is_ascii;
@@ -83,6 +85,7 @@ static void gather(void *arg, size_t index, const struct walk_result *r)
 	struct group *g;
 	bool was_there;
 
+	findings_add(&f->findings, index, r);
 	if (r->status == WALK_GONE ||
 	    !look_fits(f->look, f->opts->filter, &f->look->census.tasks.v[index], r->tree))
 		return;
@@ -120,6 +123,7 @@ static void forest_release(struct forest *f)
 	}
 	vec_release(&f->groups);
 	map_release(&f->by_hash);
+	findings_release(&f->findings);
 }
 
 /* ---- text ---- */
@@ -305,7 +309,7 @@ static void print_group(const struct forest *f, const struct group *g, struct st
 		[WALK_BROKEN] = "what is in memory does not fit its debug info",
 		[WALK_GONE] = "",
 	};
-	struct say s = { g->tree, f->now_ns };
+	struct say s = { g->tree, f->now_ns, &f->findings.ties };
 	struct drawing *d = draw(f, g->tree);
 	uint32_t root = g->tree->nodes.nr && tree_is_generated(g->tree->nodes.v);
 
@@ -335,6 +339,7 @@ static int print(const struct forest *f)
 	struct out out;
 
 	out_init(&out, fileno(stdout));
+	findings_text(&f->findings, f->styles, &out.buf);
 	vec_each (g, &f->groups) {
 		print_group(f, g, &out.buf);
 		out_spill(&out);
@@ -351,9 +356,22 @@ static int show(struct forest *f, struct look *l)
 	if (rc)
 		return rc;
 	f->now_ns = look_now(l);
+	findings_conclude(&f->findings);
 	if (f->groups.nr)
 		qsort(f->groups.v, f->groups.nr, sizeof(*f->groups.v), by_first);
 	return print(f);
+}
+
+/* What ties tasks together is known when all of them were seen, so they are walked twice. */
+static int print_json(struct forest *f, struct look *l)
+{
+	struct look_json_opts opts = { .filter = f->opts->filter,
+				       .locals = f->opts->locals,
+				       .findings = &f->findings };
+
+	walk_tasks(&l->census, &(struct walk_opts){ 0 }, findings_add, &f->findings);
+	findings_conclude(&f->findings);
+	return look_json(l, &opts);
 }
 
 static int run(const void *opts, int nr, char **argv)
@@ -375,7 +393,8 @@ static int run(const void *opts, int nr, char **argv)
 		return cmd_usage("%s", e.msg);
 	rc = look_open(&l, o->core, !o->no_cache, nr, argv);
 	if (!rc) {
-		rc = o->json ? look_json(&l, o->filter, o->locals) : show(&f, &l);
+		findings_init(&f.findings, &l);
+		rc = o->json ? print_json(&f, &l) : show(&f, &l);
 		look_notes(&l);
 	}
 	forest_release(&f);

@@ -80,6 +80,8 @@ static void add_value(const struct say *s, const struct tree_value *v, struct st
 	case LEAF_TEXT:
 	case LEAF_WAKER:
 		return strbuf_addstr(out, v->field->text);
+	case LEAF_QUEUE:
+		return strbuf_addf(out, "place %llu in the queue", (unsigned long long)v->number);
 	case LEAF_FD:
 	case LEAF_EPOLL:
 		return strbuf_addf(out, "fd %llu", (unsigned long long)v->number);
@@ -88,13 +90,34 @@ static void add_value(const struct say *s, const struct tree_value *v, struct st
 	}
 }
 
+/* The task that holds the lock which a leaf waits for, as far as is known; NULL. */
+static const struct census_task *holder_of(const struct say *s, const struct tree_node *n)
+{
+	const struct tie *holder = NULL;
+
+	for (uint32_t i = 0; s->ties && i < n->nr_values && !holder; i++) {
+		const struct tree_value *v = &s->tree->values.v[n->first_value + i];
+
+		if (v->field->unit == LEAF_ADDRESS)
+			holder = ties_holder(s->ties, v->number);
+	}
+	return holder ? &s->ties->census->tasks.v[holder->task] : NULL;
+}
+
 void say_leaf(const struct say *s, const struct tree_node *n, struct strbuf *out)
 {
+	const struct census_task *holder = holder_of(s, n);
+
 	strbuf_addstr(out, n->leaf);
 	for (uint32_t i = 0; i < n->nr_values; i++) {
 		strbuf_addstr(out, i ? ", " : " ");
 		add_value(s, &s->tree->values.v[n->first_value + i], out);
 	}
+	if (holder)
+		strbuf_addf(out,
+			    holder->id == holder->addr ? ", held? by task 0x%llx"
+						       : ", held? by task %llu",
+			    (unsigned long long)holder->id);
 }
 
 void say_leaves(const struct say *s, uint32_t max, struct strbuf *out)
@@ -194,12 +217,16 @@ static void json_value(const struct say *s, const struct tree_value *v, struct j
 
 static void json_leaf(const struct say *s, const struct tree_node *n, struct json *j)
 {
+	const struct census_task *holder = holder_of(s, n);
+
 	if (!n->leaf)
 		return json_null(j, "leaf");
 	json_open_object(j, "leaf");
 	json_str(j, "kind", n->leaf);
 	for (uint32_t i = 0; i < n->nr_values; i++)
 		json_value(s, &s->tree->values.v[n->first_value + i], j);
+	if (holder)
+		json_uint(j, "holder", holder->id);
 	json_close_object(j);
 }
 

@@ -4,12 +4,14 @@
 #define CMD_TREE_SAY_H
 
 #include "base/json.h"
+#include "walk/ties.h"
 #include "walk/tree.h"
 
 struct say {
 	const struct tree *tree;
 	uint64_t now_ns; /* of CLOCK_MONOTONIC, 0: the memory is a core file's, and it is not known
 			  */
+	const struct ties *ties; /* NULL: nobody knows who holds a lock */
 };
 
 /* "shop::checkout", "tokio::time::timeout::Timeout<…>", in at most width columns. */

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cmd/tree_findings.h"
+
+#include <string.h>
+
+#include "base/format.h"
+#include "model/shorten.h"
+
+struct rule {
+	const char *name;
+	const char *what, *what_many; /* behind "1 task", and behind the number of tasks */
+	const char *advice;
+};
+
+static const struct rule rules[] = {
+	{ "lock-cycle", "waits for a lock that it holds itself, and will do so for ever",
+	  "wait for each other's locks, and will do so for ever",
+	  "take locks in the same order everywhere, or let go of one before waiting for another" },
+	{ "await-cycle", "waits for its own end",
+	  "wait for each other's end, and will do so for ever",
+	  "let one of them be told by a channel, or abort it, in place of waiting for its end" },
+	{ "futurelock", "waits for a lock that belongs to a future which nobody polls",
+	  "wait for locks that belong to futures which nobody polls",
+	  "drop the future that lost before waiting again, or let a task of its own run it" },
+	{ "no-waker", "waits, and nothing in memory can wake it", "",
+	  "a future that returns Pending must keep the waker it was given, and somebody must call it" },
+};
+
+void findings_init(struct findings *f, const struct look *l)
+{
+	*f = (struct findings){ .look = l, .lock = PTHREAD_MUTEX_INITIALIZER };
+	ties_init(&f->ties, &l->census);
+}
+
+void findings_release(struct findings *f)
+{
+	ties_release(&f->ties);
+	stuck_release(&f->found);
+}
+
+void findings_add(void *findings, size_t index, const struct walk_result *r)
+{
+	struct findings *f = findings;
+
+	if (r->status != WALK_OK)
+		return;
+	pthread_mutex_lock(&f->lock);
+	ties_add(&f->ties, index, r->tree);
+	pthread_mutex_unlock(&f->lock);
+}
+
+void findings_conclude(struct findings *f)
+{
+	ties_settle(&f->ties);
+	ties_find_cycles(&f->ties, &f->found);
+	ties_find_without_waker(&f->ties, &f->found);
+}
+
+static const struct rule *rule_of(const struct stuck *s)
+{
+	const struct rule *r = rules;
+
+	while (strcmp(r->name, s->rule) != 0)
+		r++;
+	return r;
+}
+
+static void add_id(const struct look *l, uint32_t task, struct strbuf *out)
+{
+	const struct census_task *t = &l->census.tasks.v[task];
+
+	strbuf_addf(out, t->id == t->addr ? "task 0x%llx" : "task %llu", (unsigned long long)t->id);
+}
+
+static const struct stuck_task *behind(const struct stuck *s, size_t i)
+{
+	return &s->tasks.v[(i + 1) % s->tasks.nr];
+}
+
+static void add_task(const struct look *l, const struct stuck *s, size_t i, struct strbuf *out)
+{
+	const struct stuck_task *t = &s->tasks.v[i];
+	const struct tie *held = t->held_by;
+
+	strbuf_addstr(out, "    ");
+	add_id(l, t->wants->task, out);
+	if (*t->wants->file) {
+		strbuf_addstr(out, " waits at ");
+		shorten_place(out, t->wants->file, t->wants->line, SIZE_MAX);
+	}
+	if (t->wants->kind == TIE_JOINS) {
+		strbuf_addstr(out, " for the end of ");
+		add_id(l, behind(s, i)->wants->task, out);
+	} else if (held) {
+		strbuf_addf(out, " for lock 0x%llx, held by ", (unsigned long long)held->addr);
+		add_id(l, held->task, out);
+		strbuf_addstr(out, held->kind == TIE_KEEPS_LOCK ? " in a future left at " : " at ");
+		shorten_place(out, held->file, held->line, SIZE_MAX);
+	}
+	strbuf_addch(out, '\n');
+}
+
+void findings_text(const struct findings *f, const struct styles *styles, struct strbuf *out)
+{
+	vec_each (s, &f->found.all) {
+		const struct rule *r = rule_of(s);
+
+		strbuf_addf(out, "%s%s%s  %zu task%s %s\n", style_on(styles, STYLE_HEAD), r->name,
+			    style_off(styles), s->tasks.nr, plural(s->tasks.nr),
+			    s->tasks.nr == 1 ? r->what : r->what_many);
+		for (size_t i = 0; i < s->tasks.nr; i++)
+			add_task(f->look, s, i, out);
+		strbuf_addf(out, "    %s%s%s\n\n", style_on(styles, STYLE_ADVICE), r->advice,
+			    style_off(styles));
+	}
+}
+
+static void json_place(const char *key, const struct tie *t, struct json *j)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	if (*t->file)
+		strbuf_addf(&text, "%s:%u", t->file, t->line);
+	json_str(j, key, *t->file ? text.s : NULL);
+	strbuf_release(&text);
+}
+
+static void json_task(const struct look *l, const struct stuck *s, size_t i, struct json *j)
+{
+	const struct stuck_task *t = &s->tasks.v[i];
+	const struct census_task *task = &l->census.tasks.v[t->wants->task];
+	struct strbuf type = STRBUF_INIT;
+
+	look_add_type(l, task, &type);
+	json_open_object(j, NULL);
+	json_uint(j, "id", task->id);
+	json_str(j, "type", type.s);
+	json_place("location", t->wants, j);
+	if (t->wants->kind == TIE_JOINS)
+		json_uint(j, "waits_for", l->census.tasks.v[behind(s, i)->wants->task].id);
+	if (t->held_by) {
+		json_uint(j, "lock", t->held_by->addr);
+		json_uint(j, "holder", l->census.tasks.v[t->held_by->task].id);
+		json_place("holder_location", t->held_by, j);
+	}
+	json_close_object(j);
+	strbuf_release(&type);
+}
+
+static void json_finding(const struct look *l, const struct stuck *s, struct json *j)
+{
+	json_open_object(j, NULL);
+	json_str(j, "rule", s->rule);
+	json_str(j, "severity", "critical");
+	json_open_array(j, "tasks");
+	for (size_t i = 0; i < s->tasks.nr; i++)
+		json_task(l, s, i, j);
+	json_close_array(j);
+	json_str(j, "advice", rule_of(s)->advice);
+	json_close_object(j);
+}
+
+void findings_json(const struct findings *f, struct json *j)
+{
+	json_open_array(j, "findings");
+	for (size_t i = 0; f && i < f->found.all.nr; i++)
+		json_finding(f->look, &f->found.all.v[i], j);
+	json_close_array(j);
+}

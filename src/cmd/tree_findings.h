@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Says which tasks can never go on, and why. */
+#ifndef CMD_TREE_FINDINGS_H
+#define CMD_TREE_FINDINGS_H
+
+#include <pthread.h>
+
+#include "base/json.h"
+#include "cmd/look.h"
+#include "cmd/style.h"
+#include "walk/ties.h"
+#include "walk/walker.h"
+
+struct findings {
+	const struct look *look;
+	pthread_mutex_t lock;
+	struct ties ties;
+	struct stuck_list found;
+};
+
+void findings_init(struct findings *f, const struct look *l);
+void findings_release(struct findings *f);
+/* Of each task that is walked; a walk_fn. */
+void findings_add(void *findings, size_t index, const struct walk_result *r);
+/* When all are walked. */
+void findings_conclude(struct findings *f);
+
+void findings_text(const struct findings *f, const struct styles *styles, struct strbuf *out);
+/* The array "findings"; f may be NULL: there are none. */
+void findings_json(const struct findings *f, struct json *j);
+
+#endif

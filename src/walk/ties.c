@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "walk/ties.h"
+
+#include <string.h>
+
+#include "runtime/source.h"
+
+#define NOBODY UINT32_MAX
+
+void ties_init(struct ties *t, const struct census *c)
+{
+	*t = (struct ties){ .census = c };
+}
+
+void ties_release(struct ties *t)
+{
+	vec_release(&t->wants);
+	vec_release(&t->holds);
+	vec_release(&t->idle);
+	map_release(&t->tasks);
+}
+
+/* ---- gathering ---- */
+
+static const struct tree_value *value_of(const struct tree *t, const struct tree_node *n,
+					 const char *key)
+{
+	for (uint32_t i = 0; i < n->nr_values; i++)
+		if (strcmp(t->values.v[n->first_value + i].field->key, key) == 0)
+			return &t->values.v[n->first_value + i];
+	return NULL;
+}
+
+static bool is_lock(const struct tree_node *n)
+{
+	return n->leaf && (strcmp(n->leaf, "mutex") == 0 || strcmp(n->leaf, "rwlock") == 0);
+}
+
+static struct tie tie_of(size_t task, enum tie_kind kind, uint64_t addr, const struct tree *tree,
+			 uint32_t place)
+{
+	struct tie tie = { .task = task, .kind = kind, .addr = addr, .file = "" };
+
+	if (place != TREE_NO_NODE && tree_has_place(&tree->nodes.v[place])) {
+		tie.file = tree->nodes.v[place].variant->file;
+		tie.line = tree->nodes.v[place].variant->line;
+	}
+	return tie;
+}
+
+/* The nearest above a leaf that the program has written itself, or the outermost of all. */
+static uint32_t own_place(const struct tree *tree, uint32_t node)
+{
+	uint32_t last = node;
+
+	for (; node != TREE_NO_NODE; node = tree->nodes.v[node].parent) {
+		if (!tree_has_place(&tree->nodes.v[node]))
+			continue;
+		last = node;
+		if (source_owner(tree->nodes.v[node].variant->file) == SOURCE_OF_PROGRAM)
+			break;
+	}
+	return last;
+}
+
+/* What the only leaf of a tree waits for. */
+static void add_wait(struct ties *t, size_t task, const struct tree *tree)
+{
+	const struct tree_node *n = &tree->nodes.v[tree_leaf(tree, 0)];
+	const struct tree_value *lock = is_lock(n) ? value_of(tree, n, "addr") : NULL;
+	const struct tree_value *joined = value_of(tree, n, "task");
+	uint32_t place = tree_main_place(tree);
+
+	if (lock)
+		vec_push(&t->wants, tie_of(task, TIE_WANTS_LOCK, lock->number, tree, place));
+	else if (joined && joined->task_addr)
+		vec_push(&t->wants, tie_of(task, TIE_JOINS, joined->task_addr, tree, place));
+}
+
+/* A future in the queue of a lock may have been given it already, and does not know. */
+static void add_kept(struct ties *t, size_t task, const struct tree *kept)
+{
+	vec_each (g, &kept->guards)
+		vec_push(&t->holds, tie_of(task, TIE_KEEPS_LOCK, g->lock_addr, kept, g->node));
+	for (uint32_t i = 0; i < kept->nodes.nr; i++) {
+		const struct tree_node *n = &kept->nodes.v[i];
+		const struct tree_value *lock = is_lock(n) ? value_of(kept, n, "addr") : NULL;
+		const struct tree_value *missing = value_of(kept, n, "permits_missing");
+
+		if (lock && missing && !missing->number)
+			vec_push(&t->holds, tie_of(task, TIE_KEEPS_LOCK, lock->number, kept,
+						   own_place(kept, i)));
+	}
+}
+
+void ties_add(struct ties *t, size_t task, const struct tree *tree)
+{
+	if (!tree->nodes.nr)
+		return;
+	if (t->census->tasks.v[task].state == TASK_IDLE)
+		vec_push(&t->idle, tie_of(task, TIE_WAITS, 0, tree, tree_main_place(tree)));
+	if (tree_leaf(tree, 0) != TREE_NO_NODE && tree_leaf(tree, 1) == TREE_NO_NODE)
+		add_wait(t, task, tree);
+	vec_each (g, &tree->guards)
+		vec_push(&t->holds, tie_of(task, TIE_HAS_LOCK, g->lock_addr, tree, g->node));
+	if (tree->kept)
+		add_kept(t, task, tree->kept);
+}
+
+static int by_lock(const void *a, const void *b)
+{
+	const struct tie *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return x->task < y->task ? -1 : x->task > y->task;
+}
+
+void ties_settle(struct ties *t)
+{
+	if (t->holds.nr)
+		qsort(t->holds.v, t->holds.nr, sizeof(*t->holds.v), by_lock);
+	for (size_t i = 0; i < t->census->tasks.nr; i++)
+		*map_put(&t->tasks, t->census->tasks.v[i].addr, NULL) = i;
+}
+
+const struct tie *ties_holder(const struct ties *t, uint64_t lock_addr)
+{
+	size_t first = 0, end = t->holds.nr;
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (t->holds.v[middle].addr < lock_addr)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first < t->holds.nr && t->holds.v[first].addr == lock_addr ? &t->holds.v[first]
+									  : NULL;
+}
+
+/* ---- cycles ---- */
+
+/* Who waits for one thing only, and who holds it up. */
+struct graph {
+	const struct ties *ties;
+	const struct tie **wants;   /* of a task of the census; NULL */
+	const struct tie **held_by; /* its tie to the lock; of a join NULL */
+	uint32_t *next;		    /* the task that holds it up, NOBODY */
+	uint32_t *seen;		    /* in which walk, from 1 */
+};
+
+/* Of several who have the lock, one that waits itself: who does not will let go. */
+static void find_next(struct graph *g, const struct tie *wants)
+{
+	const struct tie *h = ties_holder(g->ties, wants->addr);
+	const struct tie *end = g->ties->holds.v + g->ties->holds.nr;
+	const uint64_t *joined = map_get(&g->ties->tasks, wants->addr);
+
+	if (wants->kind == TIE_JOINS) {
+		g->next[wants->task] = joined ? *joined : NOBODY;
+		return;
+	}
+	for (; h && h < end && h->addr == wants->addr; h++) {
+		g->held_by[wants->task] = h;
+		g->next[wants->task] = h->task;
+		if (g->wants[h->task])
+			return;
+	}
+}
+
+static const char *rule_of(const struct stuck *s)
+{
+	const char *rule = "lock-cycle";
+
+	vec_each (x, &s->tasks) {
+		if (x->held_by && x->held_by->kind == TIE_KEEPS_LOCK)
+			return "futurelock";
+		if (x->wants->kind == TIE_JOINS)
+			rule = "await-cycle";
+	}
+	return rule;
+}
+
+static void add_cycle(const struct graph *g, uint32_t first, struct stuck_list *found)
+{
+	struct stuck s = { 0 };
+	uint32_t at = first;
+
+	do {
+		vec_push(&s.tasks, (struct stuck_task){ g->wants[at], g->held_by[at] });
+		at = g->next[at];
+	} while (at != first);
+	s.rule = rule_of(&s);
+	vec_push(&found->all, s);
+}
+
+void ties_find_cycles(const struct ties *t, struct stuck_list *found)
+{
+	size_t nr = t->census->tasks.nr + 1;
+	struct graph g = {
+		.ties = t,
+		.wants = xcalloc(nr, sizeof(*g.wants)),
+		.held_by = xcalloc(nr, sizeof(*g.held_by)),
+		.next = xcalloc(nr, sizeof(*g.next)),
+		.seen = xcalloc(nr, sizeof(*g.seen)),
+	};
+
+	vec_each (tie, &t->wants)
+		g.wants[tie->task] = tie;
+	memset(g.next, 0xff, nr * sizeof(*g.next));
+	vec_each (tie, &t->wants)
+		find_next(&g, tie);
+	for (uint32_t i = 0; i < nr - 1; i++) {
+		uint32_t at = i;
+
+		for (; at != NOBODY && !g.seen[at]; at = g.next[at])
+			g.seen[at] = i + 1;
+		if (at != NOBODY && g.seen[at] == i + 1)
+			add_cycle(&g, at, found);
+	}
+	free(g.wants);
+	free(g.held_by);
+	free(g.next);
+	free(g.seen);
+}
+
+void stuck_release(struct stuck_list *found)
+{
+	vec_each (s, &found->all)
+		vec_release(&s->tasks);
+	vec_release(&found->all);
+}

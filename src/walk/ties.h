@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * What ties tasks to each other: locks that one has and another wants, tasks that wait for tasks.
+ * Gathered tree by tree; from all of them together follows who can never go on:
+ *
+ *	lock-cycle	tasks that wait for each other's locks
+ *	await-cycle	tasks that wait for each other's end
+ *	futurelock	a lock belongs to a future that nobody polls, and who should poll it waits
+ *for the lock no-waker	a task waits, and nothing in memory can wake it
+ *
+ * Who holds a lock is not kept by any runtime: it is known by guards among the variables of
+ * coroutines. A task that waits for several things at once may go on with another of them, and is
+ * not said to be stuck.
+ */
+#ifndef WALK_TIES_H
+#define WALK_TIES_H
+
+#include "walk/census.h"
+#include "walk/tree.h"
+
+enum tie_kind {
+	TIE_WANTS_LOCK, /* and nothing else */
+	TIE_JOINS,	/* and waits for nothing else */
+	TIE_HAS_LOCK,
+	TIE_KEEPS_LOCK, /* in a future that it does not poll */
+	TIE_WAITS,	/* for whatever it is */
+};
+
+struct tie {
+	uint32_t task; /* in the census */
+	enum tie_kind kind;
+	uint64_t addr;	  /* of the lock, or of the task that it waits for */
+	const char *file; /* where it waits; "" when unknown */
+	uint32_t line;
+};
+
+struct ties {
+	const struct census *census;
+	VEC(struct tie) wants; /* TIE_WANTS_LOCK, TIE_JOINS: one of a task at most */
+	VEC(struct tie) holds; /* TIE_HAS_LOCK, TIE_KEEPS_LOCK; by lock, when settled */
+	VEC(struct tie) idle;  /* TIE_WAITS */
+	struct map tasks;      /* by address: in the census */
+};
+
+/* A task of a finding: where it waits, and who holds it up. */
+struct stuck_task {
+	const struct tie *wants;
+	const struct tie *held_by; /* NULL: it is no lock */
+};
+
+struct stuck {
+	const char *rule;
+	VEC(struct stuck_task) tasks; /* each is held up by the next, the last by the first */
+};
+
+void ties_init(struct ties *t, const struct census *c);
+void ties_release(struct ties *t);
+/* Not from several threads at once. */
+void ties_add(struct ties *t, size_t task, const struct tree *tree);
+/* When all are added: orders them, for what follows. */
+void ties_settle(struct ties *t);
+/* Who has the lock that leaves call by this address, as far as is known; NULL: nobody knows. */
+const struct tie *ties_holder(const struct ties *t, uint64_t lock_addr);
+
+struct stuck_list {
+	VEC(struct stuck) all;
+};
+
+/* Adds what is wrong. To be released by stuck_release. */
+void ties_find_cycles(const struct ties *t, struct stuck_list *found);
+/* Reads all memory once more. */
+void ties_find_without_waker(const struct ties *t, struct stuck_list *found);
+void stuck_release(struct stuck_list *found);
+
+#endif

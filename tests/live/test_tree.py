@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`futrace ps` and `futrace tree` against what programs know of themselves: every line, every value, live and in a core."""
+import collections
+import json
+import os
+import re
+import shutil
+import time
+
+import builds
+import trees
+from live import check, same, short, test
+
+BUILDS = ("await", "await-lto", "await-v0", "await-small")
+PROGRAMS = ("shapes", "shapes-async-std", "shapes-smol")
+NR_SAMPLES, NR_SAMPLES_SLOW = 100, 10000
+# What only /proc tells, and a core has not.
+ONLY_LIVE = ("peer",)
+
+
+def without_roots(truth):
+    """Root futures are no tasks: a test of its own looks for them."""
+    return [x for x in truth if not x["name"].startswith("root")]
+
+
+@test(cases=[(p, b) for b in BUILDS for p in PROGRAMS])
+def every_shape(t, program, build):
+    """Each task waits at the lines and for the things that it says itself, and nowhere else."""
+    p, truth = trees.start(t, program, build)
+    found = trees.look(t, "tree", str(p.pid))
+    same("pid", found["pid"], p.pid)
+    same("tasks of that id", [i for i, n in collections.Counter(x["id"] for x in found["tasks"]).items() if n > 1], [])
+    trees.compare(without_roots(truth), found["tasks"])
+    p.close_stdin()
+    same("the program's end", p.wait(), 0)
+
+
+@test(cases=[(p, b) for b in BUILDS for p in PROGRAMS])
+def every_shape_in_a_core(t, program, build):
+    """A core file has the same trees as the process had; only what the kernel knew is not in it."""
+    p, truth = trees.start(t, program, build)
+    core = trees.core_of(t, p)
+    p.close_stdin()
+    same("the program's end", p.wait(), 0)
+    found = trees.look(t, "tree", f"--core={core}")
+    trees.compare(without_roots(truth), found["tasks"], ignore=ONLY_LIVE)
+    for x in found["tasks"]:
+        check(all("remaining_ns" not in w["leaf"] for w in trees.waits_of(x)), "a core does not know what time it is")
+
+
+@test()
+def down_to_the_handler(t):
+    """In a service of axum, tower and hyper the tree leads down to the line of the handler, and of reqwest's user."""
+    p, truth = trees.start(t, "shapes-web", "await")
+    trees.compare(truth, trees.look(t, "tree", str(p.pid))["tasks"], has_more=True)
+    text = t.run(t.futrace, "tree", str(p.pid)).ok().out
+    shown = [line for line in text.split("\n") if "shapes_web::lookup" in line]
+    check(shown, f"no handler in:\n{text}")
+    check(max(len(line.split("shapes_web")[0]) for line in shown) < 100, f"wrappers are not folded:\n{text}")
+
+
+@test(cases=[(p,) for p in PROGRAMS])
+def ps_says_the_same(t, program):
+    """`ps` has the tasks that `tree` has, and says where each of them waits."""
+    p, truth = trees.start(t, program, "await")
+    tree = {x["id"]: x for x in trees.look(t, "tree", str(p.pid))["tasks"]}
+    ps = {x["id"]: x for x in trees.look(t, "ps", str(p.pid))["tasks"]}
+    same("tasks", sorted(ps), sorted(tree))
+    for i, x in ps.items():
+        for key in ("runtime", "kind", "state", "type"):
+            same(f"{key} of {i}", x[key], tree[i][key])
+    rows = t.run(t.futrace, "ps", str(p.pid)).ok().out.split("\n")
+    for task in without_roots(truth):
+        last = task["waits"][0]["path"][-1]
+        if task["id"] is None or len(task["waits"]) > 1 or last["in_macro"]:
+            continue  # it cannot be told by its id, or waits in more places than a row has
+        row = [r for r in rows if r.startswith(f"{task['id']} ")]
+        place = f"{os.path.basename(last['file'])}:{last['line']} "
+        check(len(row) == 1 and place in row[0], f"{task['name']}: no word of {place} in {row}")
+
+
+@test()
+def ways_to_print(t):
+    """Equal trees are folded unless all are wanted; a filter and variables do as they say."""
+    p, _ = trees.start(t, "shapes", "await")
+    run = lambda *opts: t.run(t.futrace, "tree", str(p.pid), *opts).ok().out
+    heads = lambda text: len(re.findall(r"^(?:task|[\d,]+ tasks) ", text, re.M))
+    nr = len(trees.look(t, "tree", str(p.pid))["tasks"])
+    same("trees of --all", heads(run("--all")), nr)
+    check(heads(run()) < nr, "no trees were folded")
+    same("trees of one function", heads(run("--all", "--filter=three_hundred")), 4)
+    check(not re.search(r"\bi = 1\b", run()) and re.search(r"\bi = 1\b", run("--locals")), "no variables")
+
+
+# Busy tasks
+
+def possible_paths():
+    """By function the line of its even and its odd rounds."""
+    lines = {}
+    with open(os.path.join(builds.PROGRAMS, "await/src/bin/churn.rs"), encoding="utf-8") as f:
+        for number, line in enumerate(f, 1):
+            m = re.search(r"// (even|odd)$", line.rstrip())
+            if m:
+                lines[number] = m[1]
+    check(len(lines) == 6, f"{lines}")
+    return lines
+
+
+def check_possible(task, marks):
+    """A tree of one moment: all of its lines even, or all of them odd, and in order."""
+    path, node = [], task["tree"]
+    while node:
+        if trees.own_file(node["file"]) and node["state"] == "waits" and node["line"] in marks:
+            path.append(node["line"])
+        check(node["state"] != "done" or not node["children"], f"it waits in what is over: {task}")
+        node = node["children"][0] if node["children"] else None
+    sides = {marks[n] for n in path}
+    check(len(sides) <= 1 and path == sorted(path, reverse=True), f"impossible: {path} in {short(task)}")
+    return len(path) == 3
+
+
+def was_stopped(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
+        text = f.read()
+    return re.search(r"State:\s*[tT]", text) or not re.search(r"TracerPid:\s*0", text)
+
+
+def sample_busy_tasks(t, how, nr_samples):
+    """Tasks that never rest, looked at again and again: each tree is possible or the task runs, and nobody is stopped."""
+    marks = possible_paths()
+    p = t.start([t.program("churn", "await"), how])
+    p.wait_line("ready")
+    nr_trees = nr_tasks = looks = 0
+    while nr_tasks < nr_samples:
+        found = trees.look(t, "tree", str(p.pid))
+        looks += 1
+        check(not was_stopped(p.pid), "it was stopped")
+        churning = [x for x in found["tasks"] if "churn" in (x["type"] or "")]
+        same("tasks", len(churning), 7)
+        for x in churning:
+            nr_tasks += 1
+            if x["tree"]:
+                nr_trees += check_possible(x, marks)
+            else:
+                same("what has no tree", x["state"], "running")
+    check(nr_trees > nr_tasks / 10, f"only {nr_trees} whole trees of {nr_tasks} tasks")
+    p.close_stdin()
+    same("the program's end", p.wait(), 0)
+
+
+@test(cases=[("yield",), ("wake",)])
+def busy(t, how):
+    """No tree of a task that is polled all the time is impossible."""
+    sample_busy_tasks(t, how, NR_SAMPLES)
+
+
+@test(cases=[("yield",), ("wake",)], slow=True)
+def busy_for_long(t, how):
+    """The same ten thousand times."""
+    sample_busy_tasks(t, how, NR_SAMPLES_SLOW)
+
+
+# Bad input
+
+def refused(t, *args, word, status=1):
+    r = t.run(t.futrace, *args).failed(status)
+    check(re.search(word, r.err), f"no word of {word!r}: {r}")
+
+
+@test()
+def no_such_process(t):
+    """What is no process, no core or no program with tasks is refused in one line, by both commands."""
+    with open(t.path("text"), "w", encoding="ascii") as f:
+        f.write("hello\n")
+    plain = t.start(["sleep", "100"])
+    for cmd in ("ps", "tree"):
+        refused(t, cmd, "999999999", word="999999999")
+        refused(t, cmd, "--core=" + t.path("missing"), word="missing")
+        refused(t, cmd, "--core=" + t.path("text"), word="text")
+        refused(t, cmd, "--core=" + t.program("plain"), word="core")
+        refused(t, cmd, str(plain.pid), word="runtime")
+        same("status", t.run(t.futrace, cmd, "x").status, 2)
+        same("status", t.run(t.futrace, cmd).status, 2)
+
+
+@test(only_root=True)
+def of_somebody_else(t):
+    """A process of another user is refused with that reason."""
+    p, _ = trees.start(t, "stuck", "await", "lock-order")
+    for cmd in ("ps", "tree"):
+        r = t.run("setpriv", "--reuid=12346", "--regid=12346", "--clear-groups", "--inh-caps=-all", t.futrace, cmd, str(p.pid))
+        same("status", r.status, 1)
+        check("may not look" in r.err, f"{r}")
+
+
+@test()
+def truncated_core(t):
+    """A core file that was cut anywhere is read as far as it goes, or refused; nothing crashes and nothing is made up."""
+    p, truth = trees.start(t, "stuck", "await", "await-chain")
+    core = trees.core_of(t, p)
+    ids = {x["id"] for x in truth}
+    size = os.path.getsize(core)
+    for i in range(40):
+        cut = size if i == 0 else t.random.randrange(size) if i > 5 else 1 << (4 * i)
+        os.truncate(core, cut) if i else None
+        r = t.run(t.futrace, "tree", "--json", f"--core={core}")
+        check(r.status in (0, 1), f"crashed: {r}")
+        if r.status == 0:
+            for x in json.loads(r.out)["tasks"]:
+                check(x["id"] in ids or not x["tree"], f"a task that never was: {x}")
+        else:
+            r.failed(1)
+        size = min(size, cut) or 1
+
+
+@test(cases=[("other debug info",), ("other program",)])
+def another_build(t, what):
+    """Debug info of another build is not believed: tasks are shown without trees, and it is said why."""
+    ours, other = t.program("stuck", "await"), t.program("stuck", "await-small")
+    exe = t.path("stuck")
+    if what == "other debug info":
+        t.run("objcopy", "--only-keep-debug", other, t.path("stuck.debug")).ok()
+        t.run("objcopy", "--strip-debug", f"--add-gnu-debuglink={t.path('stuck.debug')}", ours, exe).ok()
+    else:
+        shutil.copy(ours, exe)
+    p = t.start([exe, "await-chain"])
+    p.wait_line("ready")
+    trees.settle(p)
+    if what == "other debug info":
+        found = trees.look(t, "tree", str(p.pid))
+        check(len(found["tasks"]) >= 4 and all(not x["tree"] for x in found["tasks"]), f"{short(found)}")
+        check("debug" in t.run(t.futrace, "tree", str(p.pid)).ok().err, "no word of debug info")
+        return
+    core = trees.core_of(t, p)
+    p.close_stdin()
+    p.wait()
+    shutil.copy(other, exe)
+    r = t.run(t.futrace, "tree", f"--core={core}")
+    check(r.status == 1 and "build" in r.err, f"{r}")
+
+
+@test(cases=[("release", "debug"), ("lto-lines", "debug"), ("stripped", "debug")])
+def lower_rungs(t, profile, word):
+    """Without types the tasks are shown all the same, without a tree, and a line says what is missing."""
+    p = t.start([t.program("life", profile), "wait"])
+    p.wait_line("ready")
+    for cmd in ("ps", "tree"):
+        found = trees.look(t, cmd, str(p.pid))
+        check(found["tasks"], f"{cmd}: no tasks")
+        check(all(not x.get("tree") for x in found["tasks"]), f"{cmd}: a tree without debug info")
+    r = t.run(t.futrace, "tree", str(p.pid)).ok()
+    check(word in r.err, f"no word of {word}: {r}")
+    p.close_stdin()
+    p.finish()
+
+
+@test(cases=[("exit",), ("exec",)])
+def meanwhile(t, how):
+    """A process that ends or becomes another one while it is looked at is a line and status 1, or was seen as it was."""
+    for _ in range(10 * t.runs):
+        p = t.start([t.program("life"), "wait"] if how == "exit" else [t.program("life"), "exec", "3"])
+        if how == "exit":
+            p.wait_line("ready")
+        looker = t.start([t.futrace, "tree", str(p.pid)])
+        time.sleep(t.random.random() * 0.03)
+        if how == "exit":
+            p.close_stdin()
+        r = looker.finish()
+        check(r.status in (0, 1), f"{r}")
+        if r.status == 1:
+            r.failed(1)
+        p.popen.kill()
+        p.wait()
