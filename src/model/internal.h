@@ -207,7 +207,7 @@ struct model {
 	struct model_runtimes runtimes;
 	const struct trace_stack *stacks;
 	uint32_t nr_stacks;
-	bool has_local_stacks;	 /* some of them tell what the type does not */
+	bool has_local_stacks; /* some of them tell what the type does not */
 	const struct trace_path *paths;
 	uint32_t nr_paths;
 	uint8_t *runtime_places; /* MODEL_IN_WORKER, MODEL_OUTSIDE, of runtimes.nr */

@@ -88,8 +88,10 @@ static bool is_listed(const char *const *types, const char *type)
 
 const struct guard_rule *leaf_find_guard(const char *type)
 {
-	each_rules(r) for (size_t i = 0; i < r->nr_guards;
-			   i++) if (fits(r->guards[i].type, type)) return &r->guards[i];
+	each_rules (r)
+		for (size_t i = 0; i < r->nr_guards; i++)
+			if (fits(r->guards[i].type, type))
+				return &r->guards[i];
 	return NULL;
 }
 
@@ -111,6 +113,8 @@ bool leaf_is_ready(const char *type)
 
 bool leaf_is_passing(const char *type)
 {
-	each_rules(r) if (is_listed(r->passing, type)) return true;
+	each_rules (r)
+		if (is_listed(r->passing, type))
+			return true;
 	return false;
 }
