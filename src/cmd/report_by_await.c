@@ -4,6 +4,8 @@
 #include "cmd/report_by.h"
 #include "cmd/report_step.h"
 
+#define FOR_WIDTH 20
+
 static const struct by_await_row *row_of(const void *r)
 {
 	return r;
@@ -48,14 +50,14 @@ static const struct histogram *wait(const void *r)
 	return &row_of(r)->wait;
 }
 
-static void draw_for(const struct table *t, const void *r, size_t width, struct strbuf *out)
+static const char *waits_for_short(const struct table *t, const void *r, struct strbuf *scratch)
 {
-	const struct trace_step *leaf = row_of(r)->leaf;
+	const char *what = waits_for(t, r, scratch);
 
-	if (leaf && leaf->leaf[0])
-		strbuf_add_clean(out, leaf->leaf, MIN(strlen(leaf->leaf), width));
-	else if (leaf)
-		shorten_type(out, leaf->future, width);
+	if (!what)
+		return NULL;
+	shorten_type(scratch, what, FOR_WIDTH);
+	return scratch->s;
 }
 
 static void draw_await(const struct table *t, const void *r, size_t width, struct strbuf *out)
@@ -97,7 +99,7 @@ static const struct column columns[] = {
 	ENDED("by_thread", "THREAD", wakes[MODEL_BY_THREAD], 8),
 	ENDED("by_self", "SELF", wakes[MODEL_BY_SELF], 8),
 	ENDED("dropped", "DROP", nr_dropped, 2),
-	{ .head = "FOR", .draw = draw_for },
+	{ .head = "FOR", .text = waits_for_short },
 	{ .head = "AWAIT", .draw = draw_await },
 };
 

@@ -256,7 +256,7 @@ def lock_queue():
     watch = s.type('shop::watch::{async_fn_env#0}', place='src/watch.rs:5')
     fresh = {t: s.path(s.step(f'shop::{t}::{{async_fn_env#0}}', function=f'shop::{t}', state='not_started')) for t in ('cart::update', 'watch')}
     top = s.step('shop::cart::update::{async_fn_env#0}', 'src/cart.rs:31', function='shop::cart::update')
-    lock = s.step('tokio::sync::mutex::{impl#5}::lock::{async_fn_env#0}<u64>', '/root/.cargo/registry/src/index/tokio-1.54.1/src/sync/mutex.rs:432',
+    lock = s.step('tokio::sync::mutex::{impl#5}::lock::{async_fn_env#0}<u64>', '/cargo/registry/src/index/tokio-1.54.1/src/sync/mutex.rs:432',
                   outer=top, function='tokio::sync::mutex::{impl#5}::lock', foreign=True)
     queued = s.path(s.step('tokio::sync::batch_semaphore::Acquire', outer=lock, leaf='mutex'))
     stock = s.step('shop::cart::update::{async_fn_env#0}', 'src/cart.rs:32', function='shop::cart::update')
