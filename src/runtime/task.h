@@ -46,6 +46,8 @@ struct task_shape {
 	struct task_look (*look)(const struct found_table *t, const uint64_t *header,
 				 unsigned table_word);
 	uint32_t (*id_off)(const struct found_table *t); /* in the task, 0: there is none */
+	/* Is it a table that wakers of its tasks have? NULL: not all such tables are known. */
+	bool (*is_waker)(const struct found_table *t);
 	/* False: debug info does not tell. */
 	bool (*locate)(struct layouts *l, const struct found_table *t, struct task_place *place);
 };

@@ -53,6 +53,12 @@ static uint32_t id_off(const struct found_table *t)
 	return tokio_is_old(t) ? 0 : t->plan.id_off;
 }
 
+static bool is_waker(const struct found_table *t)
+{
+	return t->plan.kind == WIRE_TABLE_TOKIO_WAKER ||
+	       t->plan.kind == WIRE_TABLE_TOKIO_TYPE_WAKER;
+}
+
 /* poll<T, S> of a Cell<T, S>, whose stage is the future, its output, or nothing. */
 static bool locate(struct layouts *l, const struct found_table *t, struct task_place *place)
 {
@@ -79,5 +85,6 @@ const struct task_shape tokio_task_shape = {
 	.state_word = state_word,
 	.look = look,
 	.id_off = id_off,
+	.is_waker = is_waker,
 	.locate = locate,
 };

@@ -39,9 +39,11 @@ static void scan_range(void *arg, uint64_t addr, uint64_t end_addr)
 		scan_chunk(arg, addr, MIN(end_addr, addr + CHUNK_BYTES));
 }
 
-static bool is_waker(unsigned kind)
+static bool is_waker(const struct discovery *d, const struct found_table *t)
 {
-	return kind == WIRE_TABLE_TOKIO_WAKER || kind == WIRE_TABLE_TOKIO_TYPE_WAKER;
+	const struct task_shape *shape = task_shape(d, t);
+
+	return shape->is_waker && shape->is_waker(t);
 }
 
 /* Only where all tables of wakers are known: of a task of Tokio, with symbols. */
@@ -50,7 +52,7 @@ static bool add_tables(struct search *s, const struct object *o)
 	bool has_any = false;
 
 	for (uint32_t i = 0; i < o->d->nr_tables; i++)
-		if (is_waker(o->d->tables[i].plan.kind)) {
+		if (is_waker(o->d, &o->d->tables[i])) {
 			map_put(&s->tables, o->base + o->d->tables[i].plan.va, NULL);
 			has_any = true;
 		}
@@ -61,7 +63,7 @@ static bool is_asked(const struct ties *t, uint32_t task, const bool *has_tables
 {
 	const struct census_table *table = &t->census->tables.v[t->census->tasks.v[task].table];
 
-	return has_tables[table->object] && table->found->plan.kind == WIRE_TABLE_TOKIO &&
+	return has_tables[table->object] && table->shape->is_waker &&
 	       table->found->kind != TRACE_BLOCKING;
 }
 

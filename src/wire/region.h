@@ -242,10 +242,8 @@ struct wire_node {
 	uint16_t nr;   /* of its edges */
 	uint32_t off;
 	uint32_t first; /* edge */
-	union {
-		uint32_t vtable_off;
-		uint32_t has_default;
-	};
+	uint32_t more;	/* WIRE_NODE_DYN: where the pointer to its table lies; WIRE_NODE_CASE: 1 if
+			   the last edge is for all other numbers */
 };
 
 struct wire_edge {
