@@ -51,6 +51,7 @@ struct walk {
 	unsigned depth;
 	uint64_t hash_at[MAX_DEPTH];  /* of the namespaces around what is at that depth */
 	uint32_t space_at[MAX_DEPTH]; /* the innermost of them, NO_PARENT: none */
+	bool has_types[MAX_DEPTH];    /* there are types in that one */
 };
 
 /* Names that are long and shared by many, which only a joker writes, are cut when it is enough. */
@@ -73,6 +74,7 @@ static void on_type(struct walk *w, const struct raw_die *die)
 	bool was_there;
 	uint64_t *off;
 
+	w->has_types[w->depth] = true;
 	if (!die->name || !die->has_byte_size || die->is_declaration || die->name[0] == '<')
 		return;
 	off = map_put(&w->to->definitions, hash_name(w, die->name), &was_there);
@@ -156,16 +158,22 @@ static void enter_space(struct walk *w, const struct raw_die *die)
 	w->depth++;
 	w->hash_at[w->depth] = layout_hash(hash, "::", 2);
 	w->space_at[w->depth] = w->to->tables[INDEX_SPACES].nr;
+	w->has_types[w->depth] = false;
 	/* The end is put in when it is reached. */
 	vec_push(&w->to->tables[INDEX_SPACES], (struct index_entry){ die->off, parent_off });
 }
 
+/* Most hold nothing but functions, whose names nobody asks for: those are dropped again. */
 static void leave_space(struct walk *w)
 {
-	struct index_entry *space = &w->to->tables[INDEX_SPACES].v[w->space_at[w->depth]];
+	uint32_t number = w->space_at[w->depth];
 
-	space->value |= w->c.off << 32;
-	w->depth--;
+	if (w->has_types[w->depth--]) {
+		w->to->tables[INDEX_SPACES].v[number].value |= w->c.off << 32;
+		w->has_types[w->depth] = true;
+	} else {
+		w->to->tables[INDEX_SPACES].nr = number;
+	}
 }
 
 static void on_die(struct walk *w, const struct raw_die *die)
