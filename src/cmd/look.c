@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/format.h"
 #include "model/shorten.h"
+#include "walk/roots.h"
 
 static int take_pid(int nr, char **argv, uint32_t *pid)
 {
@@ -58,6 +59,7 @@ int look_open(struct look *l, const char *core, bool use_cache, int nr, char **a
 	if (!rc) {
 		census_init(&l->census, l->memory, &l->objects);
 		objects_open_layouts(&l->objects);
+		roots_find(&l->census);
 	}
 	return rc ? rc : look_check(l);
 }
@@ -138,6 +140,11 @@ uint32_t look_runtime_id(const struct look *l, const struct census_task *t)
 	for (uint32_t i = 0; i < l->census.tables.v[t->table].object; i++)
 		id += l->objects.list.v[i].d->nr_runtimes;
 	return id;
+}
+
+bool look_is_guess(const struct look *l, const struct census_task *t)
+{
+	return look_table(l, t)->kind == TRACE_BLOCK_ON;
 }
 
 void look_add_id(const struct census_task *t, struct strbuf *out)

@@ -31,6 +31,8 @@ const struct found_table *look_table(const struct look *l, const struct census_t
 const struct found_runtime *look_runtime(const struct look *l, const struct census_task *t);
 /* Index among the runtimes of all objects. */
 uint32_t look_runtime_id(const struct look *l, const struct census_task *t);
+/* A root future, which was found by trying. */
+bool look_is_guess(const struct look *l, const struct census_task *t);
 /* Its number, or the address that stands in its place. */
 void look_add_id(const struct census_task *t, struct strbuf *out);
 /* Readable, and the same for all tasks of a table; "table 0x…" when nothing names it. */

@@ -140,7 +140,7 @@ static void print_head(const struct forest *f, const struct group *g, struct str
 
 	strbuf_addstr(out, on(f, STYLE_HEAD));
 	if (g->nr == 1)
-		strbuf_addstr(out, "task ");
+		strbuf_addstr(out, look_is_guess(f->look, t) ? "thread " : "task ");
 	else
 		strbuf_addf(out, "%s tasks ", format_grouped(g->nr, count));
 	for (uint64_t i = 0; i < MIN(g->nr, (uint64_t)MAX_IDS); i++) {
@@ -151,6 +151,8 @@ static void print_head(const struct forest *f, const struct group *g, struct str
 		    look_state_name(g->state));
 	if (look_table(f->look, t)->kind != TRACE_TASK)
 		strbuf_addf(out, " %s", model_kind_name(look_table(f->look, t)->kind));
+	if (look_is_guess(f->look, t))
+		strbuf_addstr(out, " (a guess)");
 	strbuf_addstr(out, "  ");
 }
 

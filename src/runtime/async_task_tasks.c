@@ -57,10 +57,17 @@ static bool locate(struct layouts *l, const struct found_table *t, struct task_p
 	return place->type != LAYOUT_NONE;
 }
 
+static const char *const roots[] = { "8async_io6driver8block_on", "12futures_lite6future8block_on",
+				     NULL };
+static const char *const root_params[] = { "impl Future<Output = T>", "impl Future<Output=T>",
+					   NULL };
+
 const struct task_shape async_task_shape = {
 	.table_words = table_words,
 	.state_word = state_word,
 	.look = look,
 	.id_off = id_off,
 	.locate = locate,
+	.roots = roots,
+	.root_params = root_params,
 };

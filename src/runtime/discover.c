@@ -205,13 +205,17 @@ struct discovery *discover_file(const char *path, const char *shown_path,
 	return &o->d;
 }
 
+const struct task_shape *task_shape_of(const struct found_runtime *r)
+{
+	const struct runtime *known = runtime_descriptor(r);
+
+	return (known ? known : runtimes[0])->tasks;
+}
+
 const struct task_shape *task_shape(const struct discovery *d, const struct found_table *t)
 {
-	const struct runtime *r = NULL;
-
-	if (t->runtime < d->nr_runtimes)
-		r = runtime_descriptor(&d->runtimes[t->runtime]);
-	return (r ? r : runtimes[0])->tasks;
+	return t->runtime < d->nr_runtimes ? task_shape_of(&d->runtimes[t->runtime])
+					   : runtimes[0]->tasks;
 }
 
 void discovery_free(struct discovery *d)

@@ -50,10 +50,14 @@ struct task_shape {
 	bool (*is_waker)(const struct found_table *t);
 	/* False: debug info does not tell. */
 	bool (*locate)(struct layouts *l, const struct found_table *t, struct task_place *place);
+	/* Functions that have a root future in their frame: parts of their mangled names, legacy
+	 * or v0; and which of their type arguments it may be. Both end with NULL; NULL: none. */
+	const char *const *roots, *const *root_params;
 };
 
 /* Never NULL. */
 const struct task_shape *task_shape(const struct discovery *d, const struct found_table *t);
+const struct task_shape *task_shape_of(const struct found_runtime *r);
 
 /*
  * Follows a path of members that lie inside of each other, "core.stage": a member that a type does

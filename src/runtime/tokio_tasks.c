@@ -80,6 +80,9 @@ static bool locate(struct layouts *l, const struct found_table *t, struct task_p
 	       task_member(l, "core.stage", &place->type, &place->off);
 }
 
+static const char *const roots[] = { "CachedParkThread8block_on", "CoreGuard8block_on", NULL };
+static const char *const root_params[] = { "F", NULL };
+
 const struct task_shape tokio_task_shape = {
 	.table_words = table_words,
 	.state_word = state_word,
@@ -87,4 +90,6 @@ const struct task_shape tokio_task_shape = {
 	.id_off = id_off,
 	.is_waker = is_waker,
 	.locate = locate,
+	.roots = roots,
+	.root_params = root_params,
 };

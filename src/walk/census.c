@@ -330,6 +330,12 @@ void census_init(struct census *c, struct memory *m, const struct objects *o)
 
 void census_release(struct census *c)
 {
+	vec_each (r, &c->roots)
+		free(*r);
+	vec_each (name, &c->names)
+		free(*name);
+	vec_release(&c->roots);
+	vec_release(&c->names);
 	map_release(&c->by_addr);
 	vec_release(&c->tables);
 	vec_release(&c->tasks);

@@ -16,6 +16,7 @@ struct census_table {
 	const struct task_shape *shape;
 	uint32_t object; /* index into objects */
 	uint64_t addr;
+	struct task_place root; /* of a root future, which has no table and no shape (roots.h) */
 };
 
 struct census_task {
@@ -31,10 +32,12 @@ struct census {
 	struct memory *memory;
 	const struct objects *objects;
 	VEC(struct census_table) tables;
-	struct map by_addr;	       /* of tables: index */
-	VEC(struct census_task) tasks; /* by runtime and id; without the runtimes' own helpers */
-	uint64_t nr_over;	       /* tasks of which only the output is left */
-	uint64_t nr_copies;	       /* left behind on stacks */
+	struct map by_addr;		 /* of tables: index */
+	VEC(struct census_task) tasks;	 /* by runtime and id; without the runtimes' own helpers */
+	VEC(struct found_table *) roots; /* what stands for a table */
+	VEC(char *) names;
+	uint64_t nr_over;   /* tasks of which only the output is left */
+	uint64_t nr_copies; /* left behind on stacks */
 	uint64_t scanned_bytes;
 };
 

@@ -59,11 +59,13 @@ static const struct task_place *place_of(const struct walker *w, const struct su
 	return &w->crew->places[task_of(w, s)->table];
 }
 
+/* A root future has no state but its own, which is somewhere in it. */
 static uint64_t state_addr(const struct walker *w, const struct subject *s)
 {
 	const struct census_task *t = task_of(w, s);
+	const struct task_shape *shape = table_of(w, s)->shape;
 
-	return t->addr + 8 * table_of(w, s)->shape->state_word(t->table_word);
+	return t->addr + (shape ? 8 * shape->state_word(t->table_word) : 0);
 }
 
 static void settle(struct subject *s, enum walk_status status)
@@ -95,16 +97,24 @@ static void copy_tasks(struct walker *w, struct subject **subjects, size_t nr)
 			settle(subjects[i], WALK_GONE);
 }
 
+static bool is_root(const struct walker *w, const struct subject *s)
+{
+	return !table_of(w, s)->shape;
+}
+
 /* Is the copy of that very task, and not running? */
 static bool check_header(struct walker *w, struct subject *s)
 {
 	const struct census_task *t = task_of(w, s);
 	const struct census_table *table = table_of(w, s);
-	uint32_t id_off = table->shape->id_off(table->found);
 	uint64_t header[TASK_HEADER_BYTES / 8], id = 0;
 	const uint8_t *p = snapshot_get(&s->snapshot, t->addr, sizeof(header));
 	struct task_look look;
+	uint32_t id_off;
 
+	if (is_root(w, s))
+		return true;
+	id_off = table->shape->id_off(table->found);
 	if (p)
 		memcpy(header, p, sizeof(header));
 	if (!p || header[t->table_word] != table->addr ||
@@ -269,6 +279,9 @@ static void find_places(struct crew *crew)
 	for (size_t i = 0; i < c->tables.nr; i++) {
 		struct layouts *l = c->objects->list.v[c->tables.v[i].object].layouts;
 
+		crew->places[i] = c->tables.v[i].root;
+		if (!c->tables.v[i].shape)
+			continue;
 		if (!are_used[i] || !l ||
 		    !c->tables.v[i].shape->locate(l, c->tables.v[i].found, &crew->places[i]) ||
 		    crew->places[i].task_bytes > MAX_TASK_BYTES ||
