@@ -243,21 +243,33 @@ static struct drawing *draw(const struct forest *f, const struct tree *t)
 	return d;
 }
 
+/* The async fn that all else hangs from: its own line is the task's. */
+static uint32_t root_of(const struct tree *t, const struct drawing *d)
+{
+	uint32_t i = 0;
+
+	while (i < t->nodes.nr && !d[i].is_shown)
+		i++;
+	return i < t->nodes.nr && tree_is_generated(&t->nodes.v[i]) && !d[i].has_next
+		       ? i
+		       : TREE_NO_NODE;
+}
+
 static void add_branches(const struct forest *f, const struct tree *t, const struct drawing *d,
-			 uint32_t node, struct strbuf *out)
+			 uint32_t root, uint32_t node, struct strbuf *out)
 {
 	static const char *const marks[2][2][2] = {
 		/* [ascii][is the node's own][has next] */
 		{ { "   ", "│  " }, { "└─ ", "├─ " } },
 		{ { "   ", "|  " }, { "`- ", "|- " } },
 	};
-	uint32_t depth = d[node].depth, first = tree_is_generated(t->nodes.v) ? 2 : 1;
+	uint32_t depth = d[node].depth;
 	uint8_t *has_next = xcalloc(depth + 1, 1);
 
 	for (uint32_t at = node; at != TREE_NO_NODE; at = shown_parent(f, t, at))
 		has_next[d[at].depth] = d[at].has_next;
 	strbuf_addstr(out, "  ");
-	for (uint32_t i = first; i <= depth; i++)
+	for (uint32_t i = root == TREE_NO_NODE ? 1 : 2; i <= depth; i++)
 		strbuf_addstr(out, marks[f->is_ascii][i == depth][has_next[i]]);
 	free(has_next);
 }
@@ -313,19 +325,19 @@ static void print_group(const struct forest *f, const struct group *g, struct st
 	};
 	struct say s = { g->tree, f->now_ns, &f->findings.ties };
 	struct drawing *d = draw(f, g->tree);
-	uint32_t root = g->tree->nodes.nr && tree_is_generated(g->tree->nodes.v);
+	uint32_t root = root_of(g->tree, d);
 
 	print_head(f, g, out);
-	if (root) /* its own line is the task's */
-		print_node(f, &s, &g->tree->nodes.v[0], out);
+	if (root != TREE_NO_NODE)
+		print_node(f, &s, &g->tree->nodes.v[root], out);
 	else
 		print_type(f, g, out);
 	if (g->status != WALK_OK)
 		strbuf_addf(out, "  %s\n", why[g->status]);
-	for (uint32_t i = root; i < g->tree->nodes.nr; i++) {
-		if (!d[i].is_shown)
+	for (uint32_t i = 0; i < g->tree->nodes.nr; i++) {
+		if (!d[i].is_shown || i == root)
 			continue;
-		add_branches(f, g->tree, d, i, out);
+		add_branches(f, g->tree, d, root, i, out);
 		if (d[i].nr_equal)
 			strbuf_addf(out, "%u x ", d[i].nr_equal + 1);
 		print_node(f, &s, &g->tree->nodes.v[i], out);

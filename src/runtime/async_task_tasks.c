@@ -57,10 +57,19 @@ static bool locate(struct layouts *l, const struct found_table *t, struct task_p
 	return place->type != LAYOUT_NONE;
 }
 
-static const char *const roots[] = { "8async_io6driver8block_on", "12futures_lite6future8block_on",
-				     NULL };
-static const char *const root_params[] = { "impl Future<Output = T>", "impl Future<Output=T>",
-					   NULL };
+/* Their block_on works inside of a thread's local variable, and is inlined for the rest. */
+#define IN_LOCAL(symbol)                                            \
+	{ symbol, "F", "async_io::driver::block_on::{clo" },        \
+	{                                                           \
+		symbol, "F", "futures_lite::future::block_on::{clo" \
+	}
+
+static const struct root_shape roots[] = {
+	IN_LOCAL("LocalKey$LT$T$GT$4with"),
+	IN_LOCAL("LocalKey$LT$T$GT$8try_with"),
+	IN_LOCAL("8LocalKey"), /* v0 */
+	{ NULL },
+};
 
 const struct task_shape async_task_shape = {
 	.table_words = table_words,
@@ -69,5 +78,4 @@ const struct task_shape async_task_shape = {
 	.id_off = id_off,
 	.locate = locate,
 	.roots = roots,
-	.root_params = root_params,
 };

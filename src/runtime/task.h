@@ -33,6 +33,15 @@ struct task_place {
 	uint32_t type;	     /* of that value */
 };
 
+/* Functions in whose frame, or in that of a caller, a root future lies. */
+struct root_shape {
+	const char *symbol; /* a part of the mangled name, legacy or v0 */
+	const char *param;  /* the type argument that is the future */
+	/* Or, where this is not NULL, is a closure whose type has this part, and the future the
+	 * last type argument of that. */
+	const char *closure;
+};
+
 #define TASK_HEADER_BYTES    48 /* as much of a task as look() may read */
 #define TASK_MAX_TABLE_WORDS 3
 
@@ -50,9 +59,7 @@ struct task_shape {
 	bool (*is_waker)(const struct found_table *t);
 	/* False: debug info does not tell. */
 	bool (*locate)(struct layouts *l, const struct found_table *t, struct task_place *place);
-	/* Functions that have a root future in their frame: parts of their mangled names, legacy
-	 * or v0; and which of their type arguments it may be. Both end with NULL; NULL: none. */
-	const char *const *roots, *const *root_params;
+	const struct root_shape *roots; /* to symbol NULL; NULL: none is known */
 };
 
 /* Never NULL. */

@@ -80,8 +80,11 @@ static bool locate(struct layouts *l, const struct found_table *t, struct task_p
 	       task_member(l, "core.stage", &place->type, &place->off);
 }
 
-static const char *const roots[] = { "CachedParkThread8block_on", "CoreGuard8block_on", NULL };
-static const char *const root_params[] = { "F", NULL };
+static const struct root_shape roots[] = {
+	{ "CachedParkThread8block_on", "F" },
+	{ "CoreGuard8block_on", "F" },
+	{ NULL },
+};
 
 const struct task_shape tokio_task_shape = {
 	.table_words = table_words,
@@ -91,5 +94,4 @@ const struct task_shape tokio_task_shape = {
 	.is_waker = is_waker,
 	.locate = locate,
 	.roots = roots,
-	.root_params = root_params,
 };

@@ -14,9 +14,10 @@
 #include "symbol/symtab.h"
 #include "walk/descend.h"
 
-#define MAX_STACK    (UINT64_C(1) << 20)
-#define FRAME_BYTES  2048 /* besides the future itself */
-#define MAX_FUNCTION (1u << 20)
+#define MAX_STACK     (UINT64_C(1) << 20)
+#define FRAME_BYTES   2048 /* besides the future itself */
+#define MAX_FUNCTION  (1u << 20)
+#define MAX_ARGUMENTS 8
 
 struct root_function {
 	uint64_t addr, end_addr;
@@ -28,6 +29,7 @@ struct guess {
 	const struct root_function *function;
 	uint64_t addr;
 	uint64_t score; /* 0: there is none */
+	bool is_runtimes_own;
 };
 
 struct hunt {
@@ -43,13 +45,30 @@ struct hunt {
 	uint32_t runtime;
 };
 
-static uint32_t future_of(struct layouts *l, const struct task_shape *shape, uint64_t va)
+static uint32_t last_argument(struct layouts *l, const char *name)
 {
+	struct span args[MAX_ARGUMENTS];
+	size_t nr = type_args(name, strlen(name), args, MAX_ARGUMENTS);
 	uint32_t type = LAYOUT_NONE;
+	char *last;
 
-	for (const char *const *p = shape->root_params; *p && type == LAYOUT_NONE; p++)
-		type = layouts_of_function(l, va, *p);
+	if (nr && nr <= MAX_ARGUMENTS) {
+		last = xstrndup(args[nr - 1].s, args[nr - 1].len);
+		type = layouts_named(l, last);
+		free(last);
+	}
 	return type;
+}
+
+static uint32_t future_of(struct layouts *l, const struct root_shape *r, uint64_t va)
+{
+	uint32_t type = layouts_of_function(l, va, r->param);
+	const char *name;
+
+	if (type == LAYOUT_NONE || !r->closure)
+		return type;
+	name = layouts_get(l, type)->name;
+	return strstr(name, r->closure) ? last_argument(l, name) : LAYOUT_NONE;
 }
 
 static void on_function(void *arg, const struct symbol *s)
@@ -61,16 +80,16 @@ static void on_function(void *arg, const struct symbol *s)
 		.end_addr = o->base + s->va + s->size_bytes,
 		.object = h->object,
 		.runtime = h->runtime,
+		.type = LAYOUT_NONE,
 	};
 
-	for (const char *const *name = h->shape->roots; *name; name++) {
-		if (!strstr(s->name, *name) || s->size_bytes > MAX_FUNCTION)
-			continue;
-		f.type = future_of(o->layouts, h->shape, s->va);
-		if (f.type != LAYOUT_NONE)
-			vec_push(&h->functions, f);
+	if (s->size_bytes > MAX_FUNCTION)
 		return;
-	}
+	for (const struct root_shape *r = h->shape->roots; r->symbol; r++)
+		if (f.type == LAYOUT_NONE && strstr(s->name, r->symbol))
+			f.type = future_of(o->layouts, r, s->va);
+	if (f.type != LAYOUT_NONE)
+		vec_push(&h->functions, f);
 }
 
 static void find_functions(struct hunt *h, uint32_t object)
@@ -110,6 +129,15 @@ static uint64_t judge(const struct tree *t)
 	return has_leaf ? score : 0;
 }
 
+/* The loop of a worker: block_on of the runtime itself. */
+static bool is_runtimes_own(const struct tree *t)
+{
+	vec_each (n, &t->nodes)
+		if (tree_is_generated(n) && n->owner != SOURCE_OF_RUNTIME)
+			return false;
+	return true;
+}
+
 static void try_place(struct hunt *h, const struct root_function *f, uint64_t addr,
 		      struct guess *best)
 {
@@ -126,7 +154,7 @@ static void try_place(struct hunt *h, const struct root_function *f, uint64_t ad
 	descend(&d, f->object, f->type, addr);
 	score = d.is_torn ? 0 : judge(&h->tree);
 	if (score > best->score)
-		*best = (struct guess){ f, addr, score };
+		*best = (struct guess){ f, addr, score, is_runtimes_own(&h->tree) };
 	h->snapshot.copies.nr = nr_copies;
 	h->snapshot.bytes.nr = nr_bytes;
 }
@@ -204,7 +232,7 @@ static void search_thread(struct hunt *h, const struct memory_thread *t)
 		for (uint64_t place = at + 8; place < MIN(end, sp + len); place += 8)
 			try_place(h, f, place, &best);
 	}
-	if (best.score)
+	if (best.score && !best.is_runtimes_own)
 		add_root(h, t->tid, &best);
 }
 
