@@ -48,6 +48,7 @@ int look_open(struct look *l, const char *core, bool use_cache, int nr, char **a
 	rc = core ? EXIT_OK : take_pid(nr, argv, &pid);
 	if (rc)
 		return rc;
+	peers_init(&l->peers, pid);
 	l->memory = core ? memory_open_core(core, &e) : memory_open_process(pid, &e);
 	if (!l->memory)
 		return cmd_fail(&e);
@@ -78,6 +79,7 @@ int look_check(struct look *l)
 
 void look_close(struct look *l)
 {
+	peers_release(&l->peers);
 	census_release(&l->census);
 	objects_release(&l->objects);
 	memory_close(l->memory);

@@ -7,12 +7,14 @@
 #define CMD_LOOK_H
 
 #include "cmd/command.h"
+#include "walk/peers.h"
 #include "walk/walker.h"
 
 struct look {
 	struct memory *memory;
 	struct objects objects;
 	struct census census;
+	struct peers peers; /* of the process; filled when they are asked for */
 };
 
 /*

@@ -10,7 +10,7 @@
 #include "model/model.h"
 
 struct printer {
-	const struct look *look;
+	struct look *look;
 	const char *filter;
 	const struct findings *findings;
 	pthread_mutex_t lock;
@@ -50,7 +50,7 @@ static void print_head(const struct look *l, struct json *j)
 	print_runtimes(l, j);
 }
 
-static void print_task(const struct look *l, const struct findings *f, const struct census_task *t,
+static void print_task(struct look *l, const struct findings *f, const struct census_task *t,
 		       const struct walk_result *r, struct json *j)
 {
 	static const char *const no_tree[] = {
@@ -62,7 +62,7 @@ static void print_task(const struct look *l, const struct findings *f, const str
 	};
 	const struct found_table *table = look_table(l, t);
 	struct strbuf text = STRBUF_INIT;
-	struct say say = { r->tree, look_now(l), f ? &f->ties : NULL };
+	struct say say = { r->tree, look_now(l), f ? &f->ties : NULL, &l->peers };
 
 	json_open_object(j, NULL);
 	json_uint(j, "id", t->id);

@@ -51,7 +51,7 @@ struct group {
 };
 
 struct forest {
-	const struct look *look;
+	struct look *look;
 	const struct tree_opts *opts;
 	const struct styles *styles;
 	pthread_mutex_t lock;
@@ -323,7 +323,7 @@ static void print_group(const struct forest *f, const struct group *g, struct st
 		[WALK_BROKEN] = "what is in memory does not fit its debug info",
 		[WALK_GONE] = "",
 	};
-	struct say s = { g->tree, f->now_ns, &f->findings.ties };
+	struct say s = { g->tree, f->now_ns, &f->findings.ties, &f->look->peers };
 	struct drawing *d = draw(f, g->tree);
 	uint32_t root = root_of(g->tree, d);
 

@@ -67,6 +67,8 @@ static void add_number(const char *key, uint64_t number, struct strbuf *out)
 
 static void add_value(const struct say *s, const struct tree_value *v, struct strbuf *out)
 {
+	char text[PEER_SIZE];
+
 	switch (v->field->unit) {
 	case LEAF_INSTANT:
 		return add_remaining(s, v->number, out);
@@ -84,7 +86,10 @@ static void add_value(const struct say *s, const struct tree_value *v, struct st
 		return strbuf_addf(out, "place %llu in the queue", (unsigned long long)v->number);
 	case LEAF_FD:
 	case LEAF_EPOLL:
-		return strbuf_addf(out, "fd %llu", (unsigned long long)v->number);
+		strbuf_addf(out, "fd %llu", (unsigned long long)v->number);
+		if (s->peers && peers_get(s->peers, v->number, text))
+			strbuf_addf(out, " to %s", text);
+		return;
 	default:
 		return add_number(v->field->key, v->number, out);
 	}
@@ -200,6 +205,7 @@ static void json_locals(const struct say *s, const struct tree_node *n, struct j
 static void json_value(const struct say *s, const struct tree_value *v, struct json *j)
 {
 	const char *key = v->field->key;
+	char text[PEER_SIZE];
 
 	if (v->field->unit == LEAF_WORD)
 		json_str(j, key, v->field->words[v->number]);
@@ -211,6 +217,9 @@ static void json_value(const struct say *s, const struct tree_value *v, struct j
 		json_int(j, key, (int64_t)(v->number - s->now_ns));
 	if (v->field->unit == LEAF_INSTANT)
 		json_uint(j, "deadline_ns", v->number);
+	if (s->peers && (v->field->unit == LEAF_FD || v->field->unit == LEAF_EPOLL) &&
+	    peers_get(s->peers, v->number, text))
+		json_str(j, "peer", text);
 	if (v->field->unit == LEAF_TASK && *v->task_type)
 		json_str(j, "task_type", v->task_type);
 }
