@@ -2,6 +2,7 @@
 /* futrace tree: what every live task waits for, from its future down to the leaf. */
 #include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 #include <string.h>
 
 #include "base/format.h"
@@ -20,6 +21,7 @@
 
 struct tree_opts {
 	const char *core, *color, *filter;
+	uint64_t interval_ns;
 	bool json, no_cache, all, wrappers, locals;
 };
 
@@ -32,6 +34,8 @@ static const struct opt options[] = {
 	    "print variables of plain types"),
 	OPT(0, "filter", OPT_STR, struct tree_opts, filter, "PATTERN",
 	    "only tasks with a type, function or file that fits"),
+	OPT(0, "interval", OPT_TIME, struct tree_opts, interval_ns, "TIME",
+	    "look twice, so far apart, and tell of what tasks there are more"),
 	OPT(0, "json", OPT_FLAG, struct tree_opts, json, NULL, "print a JSON object"),
 	OPT(0, "no-cache", OPT_FLAG, struct tree_opts, no_cache, NULL,
 	    "look at symbols and debug info again"),
@@ -388,11 +392,31 @@ static int print_json(struct forest *f, struct look *l)
 	return look_json(l, &opts);
 }
 
+/* Counts the tasks, and waits. Memory is mapped anew while it grows, so this look is closed again.
+ */
+static int look_before(const struct tree_opts *o, int nr, char **argv, struct map *counts)
+{
+	struct timespec time = { o->interval_ns / 1000000000, o->interval_ns % 1000000000 };
+	struct look l;
+	int rc;
+
+	if (o->core)
+		return cmd_usage("--interval is of no use with a core file: it does not change");
+	rc = look_open(&l, NULL, !o->no_cache, nr, argv);
+	if (!rc) {
+		findings_count(&l, counts);
+		nanosleep(&time, NULL);
+	}
+	look_close(&l);
+	return rc;
+}
+
 static int run(const void *opts, int nr, char **argv)
 {
 	const struct tree_opts *o = opts;
 	struct err e = ERR_INIT;
 	struct styles styles;
+	struct map before = MAP_INIT;
 	struct look l;
 	struct forest f = {
 		.look = &l,
@@ -405,14 +429,20 @@ static int run(const void *opts, int nr, char **argv)
 
 	if (styles_init(&styles, o->color, &e) < 0)
 		return cmd_usage("%s", e.msg);
+	rc = o->interval_ns ? look_before(o, nr, argv, &before) : EXIT_OK;
+	if (rc)
+		return rc;
 	rc = look_open(&l, o->core, !o->no_cache, nr, argv);
 	if (!rc) {
 		findings_init(&f.findings, &l);
+		if (o->interval_ns)
+			findings_compare(&f.findings, &before);
 		rc = o->json ? print_json(&f, &l) : show(&f, &l);
 		look_notes(&l);
 	}
 	forest_release(&f);
 	look_close(&l);
+	map_release(&before);
 	return rc;
 }
 

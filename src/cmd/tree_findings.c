@@ -6,6 +6,9 @@
 #include "base/format.h"
 #include "model/shorten.h"
 
+#define MAX_TASKS  10  /* of a finding, in text */
+#define MIN_GROWTH 100 /* tasks, and a tenth of those that were */
+
 struct rule {
 	const char *name;
 	const char *what, *what_many; /* behind "1 task", and behind the number of tasks */
@@ -22,7 +25,8 @@ static const struct rule rules[] = {
 	{ "futurelock", "waits for a lock that belongs to a future which nobody polls",
 	  "wait for locks that belong to futures which nobody polls",
 	  "drop the future that lost before waiting again, or let a task of its own run it" },
-	{ "no-waker", "waits, and nothing in memory can wake it", "",
+	{ "no-waker", "waits, and nothing in memory can wake it",
+	  "wait, and nothing in memory can wake them",
 	  "a future that returns Pending must keep the waker it was given, and somebody must call it" },
 };
 
@@ -36,6 +40,7 @@ void findings_release(struct findings *f)
 {
 	ties_release(&f->ties);
 	stuck_release(&f->found);
+	vec_release(&f->growth);
 }
 
 void findings_add(void *findings, size_t index, const struct walk_result *r)
@@ -54,6 +59,44 @@ void findings_conclude(struct findings *f)
 	ties_settle(&f->ties);
 	ties_find_cycles(&f->ties, &f->found);
 	ties_find_without_waker(&f->ties, &f->found);
+}
+
+void findings_count(const struct look *l, struct map *counts)
+{
+	vec_each (t, &l->census.tasks)
+		++*map_put(counts, l->census.tables.v[t->table].addr, NULL);
+}
+
+static int by_growth(const void *a, const void *b)
+{
+	const struct growth *x = a, *y = b;
+	uint64_t more_x = x->after - x->before, more_y = y->after - y->before;
+
+	return more_x > more_y ? -1 : more_x < more_y;
+}
+
+void findings_compare(struct findings *f, const struct map *before)
+{
+	const struct census *c = &f->look->census;
+	struct map now = MAP_INIT;
+
+	findings_count(f->look, &now);
+	for (uint32_t i = 0; i < c->tables.nr; i++) {
+		const struct census_table *t = &c->tables.v[i];
+		const uint64_t *was = map_get(before, t->addr), *is = map_get(&now, t->addr);
+		struct growth g = { i, was ? *was : 0, is ? *is : 0 };
+		struct layouts *layouts = c->objects->list.v[t->object].layouts;
+		struct task_place place;
+
+		if (g.after < g.before + MAX((uint64_t)MIN_GROWTH, g.before / 10))
+			continue;
+		if (layouts && t->shape->locate(layouts, t->found, &place))
+			g.task_bytes = place.task_bytes;
+		vec_push(&f->growth, g);
+	}
+	if (f->growth.nr)
+		qsort(f->growth.v, f->growth.nr, sizeof(*f->growth.v), by_growth);
+	map_release(&now);
 }
 
 static const struct rule *rule_of(const struct stuck *s)
@@ -100,6 +143,30 @@ static void add_task(const struct look *l, const struct stuck *s, size_t i, stru
 	strbuf_addch(out, '\n');
 }
 
+static const char growth_advice[] =
+	"find out what should end these tasks: a closed channel, a timeout, an abort";
+
+static const struct found_table *table_of(const struct findings *f, const struct growth *g)
+{
+	return f->look->census.tables.v[g->table].found;
+}
+
+static void add_growth(const struct findings *f, const struct growth *g,
+		       const struct styles *styles, struct strbuf *out)
+{
+	char bytes[FORMAT_SIZE];
+
+	strbuf_addf(out, "%sgrowth%s  tasks of one type became more: %llu, before %llu",
+		    style_on(styles, STYLE_HEAD), style_off(styles), (unsigned long long)g->after,
+		    (unsigned long long)g->before);
+	if (g->task_bytes)
+		strbuf_addf(out, ", %s each", format_bytes(g->task_bytes, bytes));
+	strbuf_addstr(out, "\n    ");
+	shorten_type(out, table_of(f, g)->name, 100);
+	strbuf_addf(out, "\n    %s%s%s\n\n", style_on(styles, STYLE_ADVICE), growth_advice,
+		    style_off(styles));
+}
+
 void findings_text(const struct findings *f, const struct styles *styles, struct strbuf *out)
 {
 	vec_each (s, &f->found.all) {
@@ -108,11 +175,15 @@ void findings_text(const struct findings *f, const struct styles *styles, struct
 		strbuf_addf(out, "%s%s%s  %zu task%s %s\n", style_on(styles, STYLE_HEAD), r->name,
 			    style_off(styles), s->tasks.nr, plural(s->tasks.nr),
 			    s->tasks.nr == 1 ? r->what : r->what_many);
-		for (size_t i = 0; i < s->tasks.nr; i++)
+		for (size_t i = 0; i < MIN(s->tasks.nr, (size_t)MAX_TASKS); i++)
 			add_task(f->look, s, i, out);
+		if (s->tasks.nr > MAX_TASKS)
+			strbuf_addf(out, "    .. and %zu more\n", s->tasks.nr - MAX_TASKS);
 		strbuf_addf(out, "    %s%s%s\n\n", style_on(styles, STYLE_ADVICE), r->advice,
 			    style_off(styles));
 	}
+	vec_each (g, &f->growth)
+		add_growth(f, g, styles, out);
 }
 
 static void json_place(const char *key, const struct tie *t, struct json *j)
@@ -160,10 +231,29 @@ static void json_finding(const struct look *l, const struct stuck *s, struct jso
 	json_close_object(j);
 }
 
+static void json_growth(const struct findings *f, const struct growth *g, struct json *j)
+{
+	json_open_object(j, NULL);
+	json_str(j, "rule", "growth");
+	json_str(j, "severity", "warning");
+	json_str(j, "type", table_of(f, g)->name);
+	json_open_object(j, "figures");
+	json_uint(j, "before", g->before);
+	json_uint(j, "after", g->after);
+	json_uint(j, "task_bytes", g->task_bytes);
+	json_close_object(j);
+	json_open_array(j, "tasks");
+	json_close_array(j);
+	json_str(j, "advice", growth_advice);
+	json_close_object(j);
+}
+
 void findings_json(const struct findings *f, struct json *j)
 {
 	json_open_array(j, "findings");
 	for (size_t i = 0; f && i < f->found.all.nr; i++)
 		json_finding(f->look, &f->found.all.v[i], j);
+	for (size_t i = 0; f && i < f->growth.nr; i++)
+		json_growth(f, &f->growth.v[i], j);
 	json_close_array(j);
 }

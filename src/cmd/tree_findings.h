@@ -11,11 +11,19 @@
 #include "walk/ties.h"
 #include "walk/walker.h"
 
+/* Tasks of one table that become more. */
+struct growth {
+	uint32_t table; /* in the census */
+	uint64_t before, after;
+	uint64_t task_bytes; /* 0: unknown */
+};
+
 struct findings {
 	const struct look *look;
 	pthread_mutex_t lock;
 	struct ties ties;
 	struct stuck_list found;
+	VEC(struct growth) growth; /* the worst first */
 };
 
 void findings_init(struct findings *f, const struct look *l);
@@ -24,6 +32,11 @@ void findings_release(struct findings *f);
 void findings_add(void *findings, size_t index, const struct walk_result *r);
 /* When all are walked. */
 void findings_conclude(struct findings *f);
+
+/* The number of live tasks by the address of their table. */
+void findings_count(const struct look *l, struct map *counts);
+/* Tells which tasks have become many more since they were counted. */
+void findings_compare(struct findings *f, const struct map *before);
 
 void findings_text(const struct findings *f, const struct styles *styles, struct strbuf *out);
 /* The array "findings"; f may be NULL: there are none. */

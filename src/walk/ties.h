@@ -50,7 +50,8 @@ struct stuck_task {
 
 struct stuck {
 	const char *rule;
-	VEC(struct stuck_task) tasks; /* each is held up by the next, the last by the first */
+	/* of a cycle: each is held up by the next, the last by the first */
+	VEC(struct stuck_task) tasks;
 };
 
 void ties_init(struct ties *t, const struct census *c);

@@ -81,6 +81,7 @@ void ties_find_without_waker(const struct ties *t, struct stuck_list *found)
 {
 	const struct objects *objects = t->census->objects;
 	bool *has_tables = xcalloc(objects->list.nr + 1, sizeof(*has_tables));
+	struct stuck stuck = { .rule = "no-waker" };
 	struct search s = { .memory = t->census->memory, .words = xmalloc(CHUNK_BYTES) };
 
 	for (size_t i = 0; i < objects->list.nr; i++)
@@ -93,14 +94,13 @@ void ties_find_without_waker(const struct ties *t, struct stuck_list *found)
 			if (a->may_read && a->may_write && a->is_private)
 				memory_each_present(s.memory, a, scan_range, &s);
 	vec_each (tie, &t->idle) {
-		struct stuck stuck = { .rule = "no-waker" };
-
 		if (!map_get(&s.tasks, t->census->tasks.v[tie->task].addr) ||
 		    !is_still_idle(t, tie->task))
 			continue;
 		vec_push(&stuck.tasks, (struct stuck_task){ .wants = tie });
-		vec_push(&found->all, stuck);
 	}
+	if (stuck.tasks.nr)
+		vec_push(&found->all, stuck);
 	map_release(&s.tables);
 	map_release(&s.tasks);
 	free(s.words);

@@ -71,9 +71,10 @@ def ps_says_the_same(t, program):
             same(f"{key} of {i}", x[key], tree[i][key])
     rows = t.run(t.futrace, "ps", str(p.pid)).ok().out.split("\n")
     for task in without_roots(truth):
-        last = task["waits"][0]["path"][-1]
-        if task["id"] is None or len(task["waits"]) > 1 or last["in_macro"]:
-            continue  # it cannot be told by its id, or waits in more places than a row has
+        path = task["waits"][0]["path"]
+        last = path[-1]
+        if task["id"] is None or len(task["waits"]) > 1 or any(s["in_macro"] for s in path):
+            continue  # it cannot be told by its id, or may wait in more places than a row has
         row = [r for r in rows if r.startswith(f"{task['id']} ")]
         place = f"{os.path.basename(last['file'])}:{last['line']} "
         check(len(row) == 1 and place in row[0], f"{task['name']}: no word of {place} in {row}")
@@ -89,7 +90,92 @@ def ways_to_print(t):
     same("trees of --all", heads(run("--all")), nr)
     check(heads(run()) < nr, "no trees were folded")
     same("trees of one function", heads(run("--all", "--filter=three_hundred")), 4)
-    check(not re.search(r"\bi = 1\b", run()) and re.search(r"\bi = 1\b", run("--locals")), "no variables")
+    check(not re.search(r"\bs = 4200\b", run()) and re.search(r"\bs = 4200\b", run("--locals")), "no variables")
+
+
+# Findings
+
+# What is wrong in each mode of the program, and the names of the tasks that are part of it.
+FAULTS = {
+    "lock-cycle": ("lock-cycle", {"stuck", "stuck too"}),
+    "rwlock-cycle": ("lock-cycle", {"stuck", "stuck too"}),
+    "await-cycle": ("await-cycle", {"stuck", "stuck too", "third"}),
+    "futurelock-held": ("futurelock", {"stuck"}),
+    "futurelock-queued": ("futurelock", {"stuck"}),
+    "lost-waker": ("no-waker", {"stuck"}),
+}
+HEALTHY = ("lock-order", "lock-chain", "await-chain", "lock-polled", "lock-elsewhere", "kept-waker")
+
+
+def is_place(location, step):
+    return location is not None and location.endswith(f"{trees.SOURCES}{step['file']}:{step['line']}")
+
+
+def check_fault(found, mode, truth):
+    """One finding, with those tasks, and each of them at the line where it waits."""
+    rule, names = FAULTS[mode]
+    same(f"{mode}: rules", [f["rule"] for f in found["findings"]], [rule])
+    finding = found["findings"][0]
+    ids = {x["id"]: x for x in truth if x["name"] in names}
+    same(f"{mode}: tasks", sorted(x["id"] for x in finding["tasks"]), sorted(ids))
+    for x in finding["tasks"]:
+        step = ids[x["id"]]["waits"][0]["path"][-1]
+        check(is_place(x["location"], step), f"{mode}: {x['location']}, should be {step}")
+        if "lock" in rule:
+            lock = ids[x["id"]]["waits"][0]["leaf"]
+            check(lock["addr"] <= x["lock"] < lock["addr"] + lock["size"], f"{mode}: another lock: {x}")
+            check(x["holder"] in ids, f"{mode}: another holder: {x}")
+        if rule == "await-cycle":
+            same(f"{mode}: who is waited for", x["waits_for"], ids[x["id"]]["waits"][0]["leaf"]["task"])
+
+
+@test(cases=[(b, m) for b in BUILDS for m in FAULTS])
+def fault(t, build, mode):
+    """Tasks that can never go on are named with their lines, live and in a core, in text and in JSON."""
+    p, truth = trees.start(t, "stuck", build, mode)
+    time.sleep(0.2)  # until the lock was given to who does not ask
+    check_fault(trees.look(t, "tree", str(p.pid)), mode, truth)
+    text = t.run(t.futrace, "tree", str(p.pid)).ok().out
+    check(text.startswith(FAULTS[mode][0] + "  "), f"{mode}: not told first:\n{short(text)}")
+    if build == BUILDS[0]:
+        check_fault(trees.look(t, "tree", f"--core={trees.core_of(t, p)}"), mode, truth)
+
+
+@test(cases=[(b, m) for b in BUILDS for m in HEALTHY])
+def healthy(t, build, mode):
+    """What looks much like a fault and is none is not named."""
+    p, truth = trees.start(t, "stuck", build, mode)
+    time.sleep(0.2)
+    found = trees.look(t, "tree", str(p.pid))
+    same(f"{mode}: findings", found["findings"], [])
+    trees.compare(truth, found["tasks"])
+
+
+@test()
+def nobody_else(t):
+    """Of all shapes only the tasks that wait for what never happens are said to have no waker."""
+    p, truth = trees.start(t, "shapes", "await")
+    found = trees.look(t, "tree", str(p.pid))["findings"]
+    never = [x["id"] for x in truth if all(w["leaf"].get("type", "").startswith("core::future::pending::")
+                                           for w in x["waits"])]
+    same("findings", [(f["rule"], sorted(x["id"] for x in f["tasks"])) for f in found], [("no-waker", sorted(never))])
+
+
+@test()
+def growth(t):
+    """Between two looks the type is named whose tasks become more and more, and none whose tasks come and go."""
+    found = {}
+    for mode in ("growth", "steady"):
+        p = t.start([t.program("stuck", "await"), mode])
+        p.wait_line("ready")
+        found[mode] = trees.look(t, "tree", str(p.pid), "--interval=2s")["findings"]
+        p.close_stdin()
+        p.wait()
+    same("types", [(f["rule"], f["type"]) for f in found["growth"]], [("growth", "stuck::growth::leaks")])
+    figures = found["growth"][0]["figures"]
+    check(figures["after"] > figures["before"] and figures["task_bytes"] > 0, f"{figures}")
+    same("findings of the steady one", found["steady"], [])
+    same("status", t.run(t.futrace, "tree", "--interval=1s", "--core=x").status, 2)
 
 
 # Busy tasks

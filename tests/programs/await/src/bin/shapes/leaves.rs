@@ -159,8 +159,8 @@ fn tasks() {
 		while set.join_next().await.is_some() {}
 	});
 	start("blocking job", 1, |at| async move {
-		let job = tokio::task::spawn_blocking(block);
-		let facts = format!(r#""task":{},"task_type":"shapes::leaves::block""#, job.id());
+		let job = tokio::task::spawn_blocking(|| block());
+		let facts = format!(r#""task":{},"task_type":"shapes::leaves::tasks""#, job.id());
 		let _w = here!(at, 1).waits("blocking", facts);
 		let _ = job.await;
 	});
