@@ -13,6 +13,7 @@ static const struct {
 	[FACT_KINDS] = { "kinds", "kinds" },
 	[FACT_SPAWNS] = { "spawns", "spawns" },
 	[FACT_PLACES] = { "spawn places", "spawn_places" },
+	[FACT_AWAITS] = { "await paths", "await_paths" },
 	[FACT_WAKES] = { "wakes", "wakes" },
 	[FACT_PARKS] = { "parks", "parks" },
 	[FACT_BLOCK_ON] = { "block_on", "block_on" },

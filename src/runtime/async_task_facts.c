@@ -21,6 +21,7 @@ void async_task_judge(struct finding *f, const struct discovery *d, const struct
 					       "build with `debug = \"line-tables-only\"`" }
 			: (struct found_fact){ HOW_EXACT, "file and line, by a walk of the stack, "
 							  "where the spawn is seen" };
+	facts[FACT_AWAITS] = fact_awaits(d, r);
 	facts[FACT_WAKES] = (struct found_fact){ HOW_EXACT, "with cause" };
 	/* polling makes its system calls itself, not by functions of libc, which the agent stands
 	 * in front of. */

@@ -11,6 +11,7 @@ enum fact {
 	FACT_KINDS,
 	FACT_SPAWNS,
 	FACT_PLACES, /* of spawns */
+	FACT_AWAITS, /* where tasks stand when they are polled */
 	FACT_WAKES,
 	FACT_PARKS,
 	FACT_BLOCK_ON,
@@ -27,5 +28,11 @@ struct found_fact {
 	const char *text;   /* what of it, or why not; NULL: nothing to add */
 	const char *remedy; /* what to do to see more; NULL: nothing can be done */
 };
+
+struct discovery;
+struct found_runtime;
+
+/* Of each runtime alike: it is the debug info that tells. */
+struct found_fact fact_awaits(const struct discovery *d, const struct found_runtime *r);
 
 #endif

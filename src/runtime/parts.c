@@ -27,9 +27,12 @@ static bool has_prefix_of(const char *name, const char *const *prefixes)
 	return false;
 }
 
+/* Not one that only has a closure among its type arguments. */
 static bool is_closure(const struct layout *t)
 {
-	return strstr(t->name, "{closure_env#") != NULL;
+	const char *args = strchr(t->name, '<'), *at = strstr(t->name, "{closure_env#");
+
+	return at && (!args || at < args);
 }
 
 static bool is_poll_fn(const struct layout *t)

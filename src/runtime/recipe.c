@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "runtime/leaf.h"
+#include "runtime/source.h"
 
 #define MAX_DEPTH 128 /* of values inside of values */
 
@@ -497,6 +498,7 @@ struct trace_step recipe_step_text(const struct recipes *r, const struct recipe_
 		s.file = v->file ? v->file : "";
 		s.line = v->line;
 		s.last_line = v->last_line;
+		s.is_foreign = *s.file && source_owner(s.file) != SOURCE_OF_PROGRAM;
 	}
 	return s;
 }

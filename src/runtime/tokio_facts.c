@@ -161,6 +161,7 @@ void tokio_judge(struct finding *f, const struct discovery *d, const struct foun
 	facts[FACT_KINDS] = kinds(d, w, newest);
 	facts[FACT_SPAWNS] = spawns(f, d, w, oldest);
 	facts[FACT_PLACES] = places(d, r, &facts[FACT_SPAWNS]);
+	facts[FACT_AWAITS] = fact_awaits(d, r);
 	facts[FACT_WAKES] =
 		r->waker_known
 			? (struct found_fact){ HOW_EXACT, "with cause" }

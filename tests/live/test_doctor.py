@@ -5,7 +5,7 @@ import json
 from live import check, same, test, user_tasks
 
 HOWS = {"exact", "some", "first_seen", "no"}
-ROWS = {"polls", "kinds", "spawns", "spawn_places", "wakes", "parks", "block_on", "blocking_pool", "ends", "panics"}
+ROWS = {"polls", "kinds", "spawns", "spawn_places", "await_paths", "wakes", "parks", "block_on", "blocking_pool", "ends", "panics"}
 LABELS = {row.replace("_", " ") if row != "block_on" else row for row in ROWS} | {"schedulers"}
 WIDTH = 80
 

@@ -104,6 +104,8 @@ static void check_facts(const struct discovery *d, enum mode mode)
 	check_num(facts[FACT_SPAWNS].how, HOW_EXACT);
 	check_num(facts[FACT_PLACES].how, mode <= LINES ? HOW_EXACT : HOW_NOT);
 	check_num(facts[FACT_PLACES].remedy == NULL, mode <= LINES);
+	check_num(facts[FACT_AWAITS].how == HOW_NOT, mode != FULL);
+	check_num(facts[FACT_AWAITS].remedy == NULL, mode == FULL);
 	check_num(facts[FACT_KINDS].how, has_symbols ? HOW_EXACT : HOW_SOME);
 	check_num(facts[FACT_BLOCKING].how, has_symbols ? HOW_EXACT : HOW_SOME);
 	check_str(d->runtimes[0].found_by, "shape");
