@@ -6,6 +6,8 @@
 //! await of a chain, `let _w = here!(at, 1).sleep(..)` says what the next line waits for, and takes it back when that is over.
 //! [`print`] writes one JSON object for each task that waits.
 
+pub mod nested;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
