@@ -63,7 +63,7 @@ static bool is_asked(const struct ties *t, uint32_t task, const bool *has_tables
 {
 	const struct census_table *table = &t->census->tables.v[t->census->tasks.v[task].table];
 
-	return has_tables[table->object] && table->shape->is_waker &&
+	return has_tables[table->object] && table->shape && table->shape->is_waker &&
 	       table->found->kind != TRACE_BLOCKING;
 }
 
