@@ -2,8 +2,8 @@
 /*
  * Opens debug info, numbers its types as they are met, and answers questions.
  *
- * Two types are one when they have the same name and the same shape: a program may hold two
- * releases of a crate, whose types have equal names.
+ * Two types are one when they have the same name, the same shape and the same types as arguments:
+ * a program may hold two releases of a crate, whose types have equal names.
  */
 #include "symbol/layout.h"
 
@@ -16,7 +16,8 @@
 
 #define TAG(t)	    (UINT64_C(1) << (t))
 #define MAX_HOPS    16	 /* from a type to what it is another word for */
-#define MAX_NESTING 64	 /* of arrays */
+#define MAX_NESTING 200	 /* of types that are looked at for the sake of others */
+#define MAX_ARRAYS  64	 /* in arrays */
 #define FILE_BYTES  1024 /* what looking up a file name costs */
 #define CACHE_BYTES (UINT64_C(64) << 20)
 
@@ -81,7 +82,15 @@ static bool type_die(struct layouts *l, uint64_t *off, struct raw_cursor *c, str
 	return false;
 }
 
-static char *name_of(struct layouts *l, const struct raw_die *die, unsigned nesting);
+static char *name_of(struct layouts *l, const struct raw_die *die)
+{
+	struct strbuf name = STRBUF_INIT;
+
+	layout_index_add_path(&l->index, l->d, die->off, &name);
+	if (layouts_spend(l, die->name ? strlen(die->name) : 0))
+		strbuf_addstr(&name, die->name ? die->name : "");
+	return strbuf_take(&name);
+}
 
 static char *array_name(struct layouts *l, const struct raw_die *array, struct raw_cursor c,
 			unsigned nesting)
@@ -93,23 +102,13 @@ static char *array_name(struct layouts *l, const struct raw_die *array, struct r
 
 	if (array->has_children && raw_next(&c, TAG(DW_TAG_subrange_type), &child) == 1)
 		count = child.count;
-	if (nesting > MAX_NESTING || !array->has_type || !type_die(l, &off, &at, &element))
+	if (nesting > MAX_ARRAYS || !array->has_type || !type_die(l, &off, &at, &element))
 		return xstrdup("");
 	inner = element.tag == DW_TAG_array_type ? array_name(l, &element, at, nesting + 1)
-						 : name_of(l, &element, nesting + 1);
+						 : name_of(l, &element);
 	name = xasprintf("[%s; %llu]", inner, (unsigned long long)count);
 	free(inner);
 	return name;
-}
-
-static char *name_of(struct layouts *l, const struct raw_die *die, unsigned nesting)
-{
-	struct strbuf name = STRBUF_INIT;
-
-	layout_index_add_path(&l->index, l->d, die->off, &name);
-	if (layouts_spend(l, die->name ? strlen(die->name) : 0))
-		strbuf_addstr(&name, die->name ? die->name : "");
-	return strbuf_take(&name);
 }
 
 static uint64_t hash_of(const char *name)
@@ -132,7 +131,7 @@ static uint64_t find_definition(struct layouts *l, const char *name)
 	off = e->value;
 	if (!type_die(l, &off, &c, &die))
 		return 0;
-	its = name_of(l, &die, 0);
+	its = name_of(l, &die);
 	same = strcmp(its, name) == 0;
 	free(its);
 	return same && !die.is_declaration ? off : 0;
@@ -160,13 +159,13 @@ static uint32_t intern_type(struct layouts *l, char *name, uint64_t off, const s
 	uint64_t key = hash_of(name) ^ map_hash(die->tag ^ die->byte_size << 8);
 	uint64_t shape = LAYOUT_HASH_START;
 
-	if (die->has_children && layouts_spend(l, 1)) {
-		shape = layout_shape(&c);
+	if (die->tag == DW_TAG_pointer_type || die->tag == DW_TAG_array_type) {
+		shape = die->has_type ? layouts_number(l, die->type_off) : LAYOUT_NONE;
+	} else if (die->has_children && layouts_spend(l, 1)) {
+		shape = layout_shape(l, &c);
 		layouts_spend(l, c.off - off);
 	}
 	key ^= map_hash(shape);
-	if (!*name)
-		return new_type(l, name, off, die);
 	for (;; key++) {
 		bool was_there;
 		uint64_t *number = map_put(&l->by_name, key, &was_there);
@@ -194,15 +193,17 @@ uint32_t layouts_number(struct layouts *l, uint64_t off)
 
 	if (known)
 		return *known;
-	if (type_die(l, &at, &c, &die)) {
-		char *name = die.tag == DW_TAG_array_type ? array_name(l, &die, c, 0)
-							  : name_of(l, &die, 0);
+	*map_put(&l->by_off, off, NULL) = LAYOUT_NONE; /* for what leads back to itself */
+	if (l->nesting++ < MAX_NESTING && type_die(l, &at, &c, &die)) {
+		char *name =
+			die.tag == DW_TAG_array_type ? array_name(l, &die, c, 0) : name_of(l, &die);
 
 		definition = die.is_declaration ? find_definition(l, name) : 0;
 		if (definition && !type_die(l, &definition, &c, &die))
 			definition = 0;
 		number = intern_type(l, name, definition ? definition : at, &die, c);
 	}
+	l->nesting--;
 	*map_put(&l->by_off, off, NULL) = number;
 	return number;
 }

@@ -53,6 +53,14 @@ static void add_member(struct layouts *l, struct members *to, const struct raw_d
 		 });
 }
 
+static void add_param(struct parts *p, const struct raw_die *die)
+{
+	if (die->tag == DW_TAG_template_type_parameter && die->has_type)
+		vec_push(&p->params,
+			 (struct layout_param){ .name = die->name ? die->name : "",
+						.type = layouts_number(p->l, die->type_off) });
+}
+
 /* The members of the structure that a variant has as its only one. */
 static void read_variant_type(struct parts *p, const struct raw_die *member,
 			      struct layout_variant *v)
@@ -72,6 +80,8 @@ static void read_variant_type(struct parts *p, const struct raw_die *member,
 		while (die.has_children && next_child(&c, 0, &child))
 			if (child.tag == DW_TAG_member)
 				add_member(p->l, &members, &child, member->member_off);
+			else if (!p->variants.nr) /* each variant has those of the enum */
+				add_param(p, &child);
 		layouts_spend(p->l, c.off - member->type_off);
 	}
 	v->members = members.list.v;
@@ -137,10 +147,8 @@ static void read_structure(struct parts *p)
 			add_member(p->l, &p->members, &die, 0);
 		else if (die.tag == DW_TAG_variant_part)
 			read_variant_part(p, &die);
-		else if (die.tag == DW_TAG_template_type_parameter && die.has_type)
-			vec_push(&p->params, (struct layout_param){
-						     .name = die.name ? die.name : "",
-						     .type = layouts_number(p->l, die.type_off) });
+		else
+			add_param(p, &die);
 	}
 }
 
@@ -297,7 +305,7 @@ void layout_read(struct layouts *l, struct type *type)
 	}
 }
 
-uint64_t layout_shape(struct raw_cursor *c)
+uint64_t layout_shape(struct layouts *l, struct raw_cursor *c)
 {
 	uint64_t shape = LAYOUT_HASH_START;
 	unsigned depth = 1;
@@ -316,6 +324,8 @@ uint64_t layout_shape(struct raw_cursor *c)
 			raw_skip_children(c); /* methods: each unit has those that it calls */
 			continue;
 		}
+		if (die.tag == DW_TAG_template_type_parameter && die.has_type)
+			shape = map_hash(shape ^ layouts_number(l, die.type_off));
 		depth += die.has_children;
 		if (die.tag != DW_TAG_member && die.tag != DW_TAG_enumerator &&
 		    die.tag != DW_TAG_variant)

@@ -48,9 +48,12 @@ const char *layouts_file(struct layouts *l, struct raw_unit *u, uint64_t index);
 
 /* layout_read.c: fills in what is below the name of a type. */
 void layout_read(struct layouts *l, struct type *t);
-/* Mixes what the members, variants and values of the type at the cursor are called and where they
- * lie; not of which types they are. The cursor stands behind its DIE, and afterwards behind all. */
-uint64_t layout_shape(struct raw_cursor *c);
+/*
+ * Mixes what the members, variants and values of the type at the cursor are called and where they
+ * lie, not of which types they are, and the types that it has as arguments. The cursor stands
+ * behind its DIE, and afterwards behind all.
+ */
+uint64_t layout_shape(struct layouts *l, struct raw_cursor *c);
 
 /* layout_coroutine.c: what makes a coroutine of an enum. */
 void layout_read_coroutine(struct layouts *l, struct type *type, const struct layout_awaits *a);

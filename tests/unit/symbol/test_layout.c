@@ -16,7 +16,7 @@
 
 #define MAX_FIELDS 8
 
-static const char letters[] = "SMVBANTCFOL";
+static const char letters[] = "SMVBANTCFOPL";
 static const char *const kinds[] = {
 	[LAYOUT_OPAQUE] = "opaque",	  [LAYOUT_NUMBER] = "number", [LAYOUT_POINTER] = "pointer",
 	[LAYOUT_ARRAY] = "array",	  [LAYOUT_STRUCT] = "struct", [LAYOUT_ENUM] = "enum",
@@ -222,13 +222,22 @@ static const struct layout *behind(struct layouts *l, const char *table)
 	return layouts_get(l, layouts_of_vtable(l, strtoull(table, NULL, 16)));
 }
 
-static void check_offset(struct layouts *l, char **f)
+static void check_offset(const struct layout *t, char **f)
 {
-	const struct layout *t = behind(l, f[1]);
 	const struct layout_member *m = layout_member(t, f[2]);
 
 	check_str(t->name, "dep::Thing");
 	check_num(m ? m->off : UINT64_MAX, strtoull(f[3], NULL, 10));
+}
+
+/* Behind Option<Box<Thing>>. */
+static void check_boxed(struct layouts *l, char **f)
+{
+	const struct layout_variant *v = variant_named(behind(l, f[1]), "Some");
+
+	if (v && v->nr_members)
+		check_offset(layouts_get(l, layouts_get(l, v->members[0].type)->target), f);
+	check_num(v && v->nr_members, true);
 }
 
 static void check_future(struct layouts *l, char **f)
@@ -269,7 +278,10 @@ static void check_line(struct layouts *l, char **f)
 		check_code(named(l, f[1]), strtoull(f[2], NULL, 16));
 		break;
 	case 'O':
-		check_offset(l, f);
+		check_offset(behind(l, f[1]), f);
+		break;
+	case 'P':
+		check_boxed(l, f);
 		break;
 	case 'L':
 		check_future(l, f);

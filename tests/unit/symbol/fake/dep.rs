@@ -32,6 +32,11 @@ pub async fn run(n: u64) -> u64 {
     std::future::ready(black_box(n) + 1).await
 }
 
+/// An enum and a pointer whose names and shapes are the same in both.
+#[inline(never)]
+pub fn boxed() -> Box<dyn Any> {
+    Box::new(Some(Box::new(Thing { first: 1, second: 2 })))
+}
 #[inline(never)]
 pub fn thing() -> Box<dyn Any> {
     Box::new(Thing { first: 1, second: 2 })

@@ -263,6 +263,7 @@ macro_rules! release {
     ($dep:ident) => {
         let (thing, future) = (black_box($dep::thing()), black_box($dep::future()));
         println!("O\t{:x}\tfirst\t{}", table_of(&*thing) - base(), $dep::FIRST_OFF);
+        println!("P\t{:x}\tfirst\t{}", table_of(&*black_box($dep::boxed())) - base(), $dep::FIRST_OFF);
         println!("L\t{:x}\t{}\t{:x}", table_of(&*future) - base(), $dep::LINE, code_of(&*future) - base());
     };
 }
