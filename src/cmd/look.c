@@ -27,7 +27,7 @@ static int no_runtime(const struct look *l)
 {
 	struct err e = ERR_INIT;
 
-	if (l->objects.nr_other || (l->objects.nr_unreadable && !l->objects.nr_without))
+	if (l->objects.lacks_program || l->objects.nr_other)
 		return cmd_fail(&l->objects.note);
 	err_set(&e, ERR_NOT_ASYNC,
 		"no async runtime that futrace knows is in %s: there are no tasks to show",
@@ -133,6 +133,11 @@ static const struct object *object_of(const struct look *l, const struct census_
 const struct found_runtime *look_runtime(const struct look *l, const struct census_task *t)
 {
 	return &object_of(l, t)->d->runtimes[look_table(l, t)->runtime];
+}
+
+bool look_has_layouts(const struct look *l, const struct census_task *t)
+{
+	return object_of(l, t)->layouts;
 }
 
 uint32_t look_runtime_id(const struct look *l, const struct census_task *t)

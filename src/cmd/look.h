@@ -31,6 +31,8 @@ void look_notes(const struct look *l);
 const char *look_state_name(enum task_state state);
 const struct found_table *look_table(const struct look *l, const struct census_task *t);
 const struct found_runtime *look_runtime(const struct look *l, const struct census_task *t);
+/* Does debug info describe types? If not, look_notes says why. */
+bool look_has_layouts(const struct look *l, const struct census_task *t);
 /* Index among the runtimes of all objects. */
 uint32_t look_runtime_id(const struct look *l, const struct census_task *t);
 /* A root future, which was found by trying. */

@@ -336,7 +336,7 @@ static void print_group(const struct forest *f, const struct group *g, struct st
 		print_node(f, &s, &g->tree->nodes.v[root], out);
 	else
 		print_type(f, g, out);
-	if (g->status != WALK_OK)
+	if (g->status != WALK_OK && look_has_layouts(f->look, &f->look->census.tasks.v[g->first]))
 		strbuf_addf(out, "  %s\n", why[g->status]);
 	for (uint32_t i = 0; i < g->tree->nodes.nr; i++) {
 		if (!d[i].is_shown || i == root)

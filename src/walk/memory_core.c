@@ -281,11 +281,16 @@ static int read_segments(struct core_memory *c, const char *path, struct err *e)
 	}
 	if (c->segments.nr)
 		qsort(c->segments.v, c->segments.nr, sizeof(*c->segments.v), by_addr);
-	if (!c->segments.nr || !c->m.files.nr)
-		return err_set(e, ERR_BAD_ELF, "%s: %s", path,
-			       c->segments.nr
-				       ? "it does not say which files were mapped (NT_FILE)"
-				       : "no memory is in it: it was cut right at the start");
+	if (!c->segments.nr)
+		return err_set(e, ERR_BAD_ELF, "%s was cut right at the start: no memory is in it",
+			       path);
+	if (!c->m.files.nr)
+		return err_set(e, ERR_BAD_ELF,
+			       c->m.nr_missing_bytes
+				       ? "%s was cut: the list of mapped files, which gcore writes "
+					 "at its end, is missing"
+				       : "%s does not say which files were mapped (NT_FILE)",
+			       path);
 	return 0;
 }
 

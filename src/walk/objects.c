@@ -35,10 +35,11 @@ static bool is_that_build(struct memory *m, uint64_t base, const struct discover
 	return true;
 }
 
-static void note(struct objects *o, uint32_t *count, const struct err *e)
+static void note(struct objects *o, uint32_t *count, const struct err *e, bool is_program)
 {
 	if (o->note.tag == ERR_NONE)
 		o->note = *e;
+	o->lacks_program = o->lacks_program || is_program;
 	++*count;
 }
 
@@ -46,23 +47,27 @@ static void look_at(struct objects *o, struct memory *m, const struct memory_fil
 {
 	struct discover_opts opts = { .cache_dir = o->cache_dir, .names = true };
 	struct object object = { .open_path = memory_path_of(m, f) };
+	bool is_program = strcmp(f->path, m->exe) == 0;
 	struct err e = ERR_INIT;
 
 	if (!object.open_path)
-		err_set(&e, ERR_SYS, "%s is not the file any more that was loaded", f->path);
+		err_set(&e, ERR_SYS,
+			m->is_core ? "%s is not here: put the very file there that was loaded"
+				   : "%s is not the file any more that was loaded",
+			f->path);
 	else
 		object.d = discover_file(object.open_path, f->path, &opts, &e);
 	if (object.d)
 		object.base = object.d->is_pie ? f->addr : 0;
 	if (!object.d) {
-		if (e.tag != ERR_NOT_ELF)
-			note(o, &o->nr_unreadable, &e);
+		if (e.tag != ERR_NOT_ELF || is_program)
+			note(o, &o->nr_unreadable, &e, is_program);
 	} else if (!object.d->nr_runtimes) {
 		o->nr_without++;
 	} else if (!is_that_build(m, object.base, object.d)) {
 		err_set(&e, ERR_BAD_ELF, "%s is another build than the one that was loaded",
 			f->path);
-		note(o, &o->nr_other, &e);
+		note(o, &o->nr_other, &e, is_program);
 	} else {
 		vec_push(&o->list, object);
 		return;

@@ -24,7 +24,8 @@ struct objects {
 	uint32_t nr_without;	 /* without a runtime */
 	uint32_t nr_unreadable;	 /* could not be looked at */
 	uint32_t nr_other;	 /* another build than the one in memory */
-	struct err note;	 /* about the first of the latter two */
+	bool lacks_program;	 /* the program itself is one of these two */
+	struct err note;	 /* about the first of them */
 	char *cache_dir;	 /* or NULL */
 };
 
