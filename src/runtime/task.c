@@ -42,6 +42,8 @@ static bool find_nearest(struct layouts *l, const char *name, uint32_t *type, ui
 
 bool task_member(struct layouts *l, const char *path, uint32_t *type, uint64_t *off)
 {
+	uint32_t at = *type;
+	uint64_t at_off = *off;
 	char name[128];
 
 	while (*path) {
@@ -51,9 +53,11 @@ bool task_member(struct layouts *l, const char *path, uint32_t *type, uint64_t *
 			return false;
 		memcpy(name, path, len);
 		name[len] = 0;
-		if (!find_nearest(l, name, type, off))
+		if (!find_nearest(l, name, &at, &at_off))
 			return false;
 		path += len + (path[len] == '.');
 	}
+	*type = at;
+	*off = at_off;
 	return true;
 }

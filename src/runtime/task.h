@@ -69,7 +69,7 @@ const struct task_shape *task_shape_of(const struct found_runtime *r);
 /*
  * Follows a path of members that lie inside of each other, "core.stage": a member that a type does
  * not have itself is looked for in what it is made of, so wrappers need not be named. False: there
- * is none.
+ * is none, and nothing is changed.
  */
 bool task_member(struct layouts *l, const char *path, uint32_t *type, uint64_t *off);
 
