@@ -190,7 +190,35 @@ char *memory_path_of(struct memory *m, const struct memory_file *f)
 	return m->ops->path_of ? m->ops->path_of(m, f) : NULL;
 }
 
+static bool is_same(const struct memory_file *a, const struct memory_file *b)
+{
+	return a->inode == b->inode && a->minor == b->minor && a->major == b->major &&
+	       strcmp(a->path, b->path) == 0;
+}
+
+bool memory_is_object(const struct memory *m, const struct memory_file *f)
+{
+	bool is_exec = false; /* some part of it */
+
+	if (f->off != 0)
+		return false;
+	vec_each (other, &m->files) {
+		if (!is_same(f, other))
+			continue;
+		if (other < f && other->off == 0)
+			return false;
+		is_exec = is_exec || other->is_exec;
+	}
+	return is_exec;
+}
+
 bool memory_is_there(struct memory *m)
 {
 	return !m->ops->is_there || m->ops->is_there(m);
+}
+
+void memory_refresh(struct memory *m)
+{
+	if (m->ops->refresh)
+		m->ops->refresh(m);
 }

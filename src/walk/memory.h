@@ -54,6 +54,8 @@ struct memory_ops {
 			     void *arg);
 	/* A path by which that very file can be opened now, to be freed; NULL: it is gone. */
 	char *(*path_of)(struct memory *m, const struct memory_file *f);
+	/* Looks again what areas there are; NULL: always the same. */
+	void (*refresh)(struct memory *m);
 	/* Is it still there and still the same program? NULL: for ever. */
 	bool (*is_there)(struct memory *m);
 	void (*close)(struct memory *m);
@@ -74,6 +76,8 @@ struct memory {
 
 /* ERR_NO_PROCESS, ERR_PERMISSION, ERR_SYS. A process may look at itself. */
 struct memory *memory_open_process(uint32_t pid, struct err *e);
+/* Only what is mapped, for which the kernel asks less; nothing of it can be read. */
+struct memory *memory_open_map(uint32_t pid, struct err *e);
 /* ERR_SYS, ERR_PERMISSION, ERR_NOT_ELF, ERR_FOREIGN, ERR_BAD_ELF. */
 struct memory *memory_open_core(const char *path, struct err *e);
 void memory_close(struct memory *m);
@@ -88,7 +92,11 @@ bool memory_read(struct memory *m, uint64_t addr, void *into, uint64_t len);
 void memory_each_present(struct memory *m, const struct memory_area *a, memory_range_fn *fn,
 			 void *arg);
 char *memory_path_of(struct memory *m, const struct memory_file *f);
+/* Is it where a program or library begins? True for one part of each. */
+bool memory_is_object(const struct memory *m, const struct memory_file *f);
 bool memory_is_there(struct memory *m);
+/* A process maps more memory while it is looked at. Not while others read. */
+void memory_refresh(struct memory *m);
 
 /* For those that make one: sorts areas and marks stacks. */
 void memory_settle(struct memory *m);

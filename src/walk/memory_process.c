@@ -146,14 +146,6 @@ static void process_close(struct memory *m)
 	free(m);
 }
 
-static const struct memory_ops process_ops = {
-	.read = process_read,
-	.each_present = each_present,
-	.path_of = path_of,
-	.is_there = is_there,
-	.close = process_close,
-};
-
 /* "start-end perms offset major:minor inode path" */
 static void add_line(struct memory *m, const char *line)
 {
@@ -253,23 +245,28 @@ static char *read_exe(uint32_t pid)
 	return len > 0 ? xstrndup(exe, len) : xstrdup("");
 }
 
-static int read_maps(struct process_memory *p, struct err *e)
+static int add_lines(struct memory *m, struct err *e)
 {
 	struct strbuf maps = STRBUF_INIT;
 	char path[64];
 	int failure;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", p->m.pid);
+	snprintf(path, sizeof(path), "/proc/%u/maps", m->pid);
 	failure = io_read_file(path, &maps, MAX_MAPS, e) < 0 ? errno : 0;
 	for (const char *line = maps.s; !failure && *line;) {
 		const char *end = strchr(line, '\n');
 
-		add_line(&p->m, line);
+		add_line(m, line);
 		line = end ? end + 1 : "";
 	}
 	strbuf_release(&maps);
-	if (failure)
-		return fail(p->m.pid, failure, e);
+	return failure ? fail(m->pid, failure, e) : 0;
+}
+
+static int read_maps(struct process_memory *p, struct err *e)
+{
+	if (add_lines(&p->m, e) < 0)
+		return -1;
 	if (!p->m.areas.nr)
 		return err_set(e, ERR_NO_PROCESS,
 			       "process %u has no memory: a kernel thread, or one that has ended",
@@ -280,21 +277,74 @@ static int read_maps(struct process_memory *p, struct err *e)
 	return 0;
 }
 
-struct memory *memory_open_process(uint32_t pid, struct err *e)
+static void keep(struct memory *m)
+{
+}
+
+static const struct memory_ops map_ops = { .close = keep };
+
+/* Files and threads stay as they were found. */
+static void refresh(struct memory *m)
+{
+	struct memory now = { .ops = &map_ops, .pid = m->pid };
+	struct memory_area *areas = m->areas.v;
+	size_t nr = m->areas.nr, cap = m->areas.cap;
+
+	if (add_lines(&now, NULL) == 0 && now.areas.nr) {
+		m->areas.v = now.areas.v;
+		m->areas.nr = now.areas.nr;
+		m->areas.cap = now.areas.cap;
+		now.areas.v = areas;
+		now.areas.nr = nr;
+		now.areas.cap = cap;
+		memory_settle(m);
+	}
+	memory_close(&now);
+}
+
+static const struct memory_ops process_ops = {
+	.read = process_read,
+	.each_present = each_present,
+	.path_of = path_of,
+	.refresh = refresh,
+	.is_there = is_there,
+	.close = process_close,
+};
+
+static struct process_memory *open_map(uint32_t pid, struct err *e)
 {
 	struct process_memory *p = xcalloc(1, sizeof(*p));
-	char path[64];
 
 	p->m.ops = &process_ops;
 	p->m.pid = pid;
 	p->m.exe = read_exe(pid);
+	p->mem_fd = p->pagemap_fd = -1;
+	if (read_maps(p, e) == 0)
+		return p;
+	memory_close(&p->m);
+	return NULL;
+}
+
+struct memory *memory_open_map(uint32_t pid, struct err *e)
+{
+	struct process_memory *p = open_map(pid, e);
+
+	return p ? &p->m : NULL;
+}
+
+struct memory *memory_open_process(uint32_t pid, struct err *e)
+{
+	struct process_memory *p = open_map(pid, e);
+	char path[64];
+
+	if (!p)
+		return NULL;
 	snprintf(path, sizeof(path), "/proc/%u/pagemap", pid);
 	p->pagemap_fd = open(path, O_RDONLY | O_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/%u/mem", pid);
 	p->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (p->mem_fd < 0)
+	if (p->mem_fd < 0) {
 		fail(pid, errno, e);
-	if (p->mem_fd < 0 || read_maps(p, e) < 0) {
 		memory_close(&p->m);
 		return NULL;
 	}

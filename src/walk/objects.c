@@ -76,35 +76,12 @@ static void look_at(struct objects *o, struct memory *m, const struct memory_fil
 	free(object.open_path);
 }
 
-static bool is_same(const struct memory_file *a, const struct memory_file *b)
-{
-	return a->inode == b->inode && a->minor == b->minor && a->major == b->major &&
-	       strcmp(a->path, b->path) == 0;
-}
-
-/* Is some part of the file code, and this the first that is loaded of it? */
-static bool is_object(const struct memory *m, const struct memory_file *f)
-{
-	bool is_exec = false;
-
-	if (f->off != 0)
-		return false;
-	vec_each (other, &m->files) {
-		if (!is_same(f, other))
-			continue;
-		if (other < f && other->off == 0)
-			return false;
-		is_exec = is_exec || other->is_exec;
-	}
-	return is_exec;
-}
-
 void objects_init(struct objects *o, struct memory *m, const char *cache_dir)
 {
 	*o = (struct objects){ .cache_dir = cache_dir ? xstrdup(cache_dir) : NULL };
 	for (int of_program = 1; of_program >= 0; of_program--)
 		vec_each (f, &m->files)
-			if ((strcmp(f->path, m->exe) == 0) == of_program && is_object(m, f))
+			if ((strcmp(f->path, m->exe) == 0) == of_program && memory_is_object(m, f))
 				look_at(o, m, f);
 }
 

@@ -23,7 +23,9 @@ struct crew {
 	const struct walk_opts *opts;
 	struct task_place *places; /* by table */
 	pthread_mutex_t lock;
-	size_t next; /* atomic */
+	size_t next;	    /* atomic */
+	VEC(size_t) broken; /* to be tried once more at the end */
+	bool is_end;
 	walk_fn *fn;
 	void *arg;
 };
@@ -200,6 +202,29 @@ static void tell(struct walker *w, struct subject *s)
 	w->crew->fn(w->crew->arg, s->index, &s->result);
 }
 
+static void begin(struct walker *w, struct subject *s, size_t index)
+{
+	s->index = index;
+	s->is_settled = false;
+	s->result = (struct walk_result){ .state = task_of(w, s)->state };
+}
+
+/* It was tried once. */
+static void insist(struct walker *w, struct subject *s)
+{
+	bool may_change = !w->crew->census->memory->is_core;
+
+	for (unsigned tries = 1; may_change && !s->is_settled && tries < MAX_TRIES; tries++)
+		try_all(w, &s, 1);
+	if (may_change && s->result.status == WALK_BROKEN && !w->crew->is_end) {
+		pthread_mutex_lock(&w->crew->lock);
+		vec_push(&w->crew->broken, s->index);
+		pthread_mutex_unlock(&w->crew->lock);
+	} else {
+		tell(w, s);
+	}
+}
+
 static void look_at(struct walker *w, size_t first, size_t nr)
 {
 	struct subject *known[BATCH];
@@ -208,22 +233,28 @@ static void look_at(struct walker *w, size_t first, size_t nr)
 	for (size_t i = 0; i < nr; i++) {
 		struct subject *s = &w->subjects[i];
 
-		s->index = first + i;
-		s->is_settled = false;
-		s->result = (struct walk_result){ .state = task_of(w, s)->state };
+		begin(w, s, first + i);
 		if (place_of(w, s)->task_bytes)
 			known[nr_known++] = s;
 		else
 			settle(s, WALK_UNKNOWN);
 	}
 	try_all(w, known, nr_known);
-	for (size_t i = 0; i < nr; i++) {
-		struct subject *s = &w->subjects[i];
-		bool may_change = !w->crew->census->memory->is_core;
+	for (size_t i = 0; i < nr; i++)
+		insist(w, &w->subjects[i]);
+}
 
-		for (unsigned tries = 1; may_change && !s->is_settled && tries < MAX_TRIES; tries++)
-			try_all(w, &s, 1);
-		tell(w, s);
+/* What does not fit may have led to memory that was not there when we began. */
+static void look_at_broken(struct walker *w)
+{
+	struct subject *s = &w->subjects[0];
+
+	memory_refresh(w->crew->census->memory);
+	w->crew->is_end = true;
+	vec_each (index, &w->crew->broken) {
+		begin(w, s, *index);
+		try_all(w, &s, 1);
+		insist(w, s);
 	}
 }
 
@@ -307,10 +338,13 @@ void walk_tasks(const struct census *c, const struct walk_opts *opts, walk_fn *f
 		has_thread[i] = i && !pthread_create(&walkers[i]->thread, NULL, work, walkers[i]);
 	}
 	work(walkers[0]);
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 1; i < nr; i++)
 		if (has_thread[i])
 			pthread_join(walkers[i]->thread, NULL);
+	if (crew.broken.nr)
+		look_at_broken(walkers[0]);
+	for (size_t i = 0; i < nr; i++)
 		walker_free(walkers[i]);
-	}
+	vec_release(&crew.broken);
 	free(crew.places);
 }
