@@ -90,7 +90,7 @@ void findings_compare(struct findings *f, const struct map *before)
 
 		if (g.after < g.before + MAX((uint64_t)MIN_GROWTH, g.before / 10))
 			continue;
-		if (layouts && t->shape->locate(layouts, t->found, &place))
+		if (layouts && t->shape && t->shape->locate(layouts, t->found, &place))
 			g.task_bytes = place.task_bytes;
 		vec_push(&f->growth, g);
 	}

@@ -13,8 +13,8 @@
 
 struct census_table {
 	const struct found_table *found;
-	const struct task_shape *shape;
-	uint32_t object; /* index into objects */
+	const struct task_shape *shape; /* NULL: a root future, which has no table (roots.h) */
+	uint32_t object;		/* index into objects */
 	uint64_t addr;
 	struct task_place root; /* of a root future, which has no table and no shape (roots.h) */
 };
