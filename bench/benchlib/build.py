@@ -39,7 +39,7 @@ class Tools:
         """What these sections need; None: all."""
         stable = os.path.join(self.target, "stable")
         unstable = os.path.join(self.target, "unstable")
-        wanted = set(only or ("storm", "startup", "layouts"))
+        wanted = set(only or ("storm", "startup", "layouts", "look"))
         self.cargo("plain", stable, "plain", "release")
         if wanted & {"storm", "async-task"}:
             self.cargo("smol", stable, "smol-variant", "release")
@@ -47,6 +47,9 @@ class Tools:
             self.cargo("big", stable, "big", "debug")
         if "layouts" in wanted:
             self.cargo("big-full", os.path.join(self.target, "full"), "big", "release",
+                       env={"CARGO_PROFILE_RELEASE_DEBUG": "2"})
+        if "look" in wanted:
+            self.cargo("plain-full", os.path.join(self.target, "full"), "plain", "release",
                        env={"CARGO_PROFILE_RELEASE_DEBUG": "2"})
         if wanted & {"storm", "spawn"}:
             self.cargo("dial9", unstable, "dial9-variant", "release", "--cfg tokio_unstable")

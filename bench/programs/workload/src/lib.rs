@@ -206,7 +206,7 @@ pub async fn hello() {
 }
 
 /// Runs the work named by the arguments: `storm TASKS YIELDS REPS`, `spawn BATCH BATCHES REPS`,
-/// `wakes PAIRS ROUNDS REPS`, `root YIELDS REPS`, `hello`, `mix GROUPS ROUNDS REPS`, `alive TASKS`, `server PORT SECONDS`, or `load PORT CONNECTIONS REQUESTS`.
+/// `wakes PAIRS ROUNDS REPS`, `root YIELDS REPS`, `hello`, `mix GROUPS ROUNDS REPS`, `alive TASKS`, `held TASKS`, `server PORT SECONDS`, or `load PORT CONNECTIONS REQUESTS`.
 pub async fn run<S: Spawn>(s: S, args: Vec<String>) {
     let n = |i: usize| -> u64 { args[i].parse().expect("a number") };
     match args[0].as_str() {
@@ -216,6 +216,7 @@ pub async fn run<S: Spawn>(s: S, args: Vec<String>) {
         "root" => root(n(1), n(2)).await,
         "mix" => mix::mix(s, n(1), n(2), n(3)).await,
         "alive" => mix::alive(s, n(1)).await,
+        "held" => mix::held(s, n(1)).await,
         "server" => server::serve(n(1) as u16, n(2)).await,
         "load" => load::load(n(1) as u16, n(2), n(3)).await,
         "hello" => hello().await,

@@ -5,7 +5,7 @@
 use std::future::{poll_fn, Future};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, Semaphore};
 
@@ -109,4 +109,28 @@ pub async fn alive<S: Spawn>(s: S, tasks: u64) {
             tasks: TASKS.load(Relaxed),
         },
     );
+}
+
+async fn nap(i: u64) -> u64 {
+    tokio::time::sleep(Duration::from_secs(86400 + i % 7)).await;
+    i
+}
+
+async fn sleeper(i: u64) -> u64 {
+    let kept = [i; 4];
+    nap(i).await + kept[2]
+}
+
+/// `tasks` tasks that sleep, in a function of a function, until standard input ends: to be looked at.
+pub async fn held<S: Spawn>(s: S, tasks: u64) {
+    for i in 0..tasks {
+        s.spawn(async move {
+            sleeper(i).await;
+        });
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await; // each has been polled
+    println!("held tasks={tasks}");
+    let end = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
+    end.await.unwrap().unwrap();
+    std::process::exit(0); // and not wait for a million drops
 }
