@@ -137,7 +137,11 @@ static const struct guard_rule guards[] = {
 
 static const char *const shared[] = { "alloc::sync::Arc<async_io::Async<", NULL };
 
+/* An executor beside the future that it was given waits for tasks to run: that is no news. */
+static const char *const ready[] = { "futures_lite::future::PollFn<async_executor::", NULL };
+
 const struct leaf_rules async_task_leaves = {
+	.ready = ready,
 	.leaves = leaves,
 	.nr_leaves = ARRAY_SIZE(leaves),
 	.guards = guards,

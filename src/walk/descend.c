@@ -501,7 +501,7 @@ void descend(struct descent *d, uint32_t object, uint32_t type, uint64_t addr)
 			continue;
 		if (leaf_is_passing(n->type->name))
 			n->state = TREE_DONE;
-		else
+		else if (!leaf_is_ready(n->type->name))
 			n->leaf = "other";
 	}
 }
