@@ -10,9 +10,6 @@
 #include "agent/agent.h"
 #include "agent/fast.h"
 
-#include <sys/syscall.h>
-#include <time.h>
-
 /* The slot of this thread, known once it had its first event. Initial-exec: one instruction. */
 static __thread struct wire_thread *my_slot __attribute__((tls_model("initial-exec")));
 
@@ -78,26 +75,16 @@ void futrace_hook_poll_placed(uint64_t header, uint64_t b, uint64_t c, uint64_t 
 
 /*
  * A shutdown may drop the future while another thread, which is about to poll the task, looks where
- * it stands. That takes some nanoseconds, unless the thread is off its CPU.
+ * it stands. That takes some nanoseconds, or, if that thread is off its CPU just then, until it is
+ * back: no system call, which the program may have forbidden, to sleep for it. 0: it was not
+ * needed.
  */
-static __attribute__((noinline, cold)) void wait_for_readers(uint64_t header)
-{
-	enum { NR_PAUSES = 10000 };
-	const struct timespec pause = { .tv_nsec = 50000 };
-
-	for (unsigned i = 0; path_is_read(header, my_slot); i++)
-		if (i < NR_PAUSES)
-			__builtin_ia32_pause();
-		else
-			agent_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0);
-}
-
-/* 0: that was not needed. */
 static uint64_t close_path(uint64_t header)
 {
 	if (!path_close(header))
 		return 0;
-	wait_for_readers(header);
+	while (path_is_read(header, my_slot))
+		__builtin_ia32_pause();
 	return header;
 }
 

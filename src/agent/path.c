@@ -167,12 +167,12 @@ static uint32_t find_case(struct trail *t, const struct wire_region *r, const st
 {
 	uint64_t value = number_at(addr + n->off, n->bytes);
 
-	for (uint32_t i = n->first; i < n->first + n->nr - (n->more ? 1 : 0); i++)
+	for (uint32_t i = n->first; i < n->first + n->nr - (n->other ? 1 : 0); i++)
 		if (r->edges[i].value == value) {
 			add_check(t, addr + n->off, value, mask_of(n->bytes));
 			return i;
 		}
-	if (!n->more)
+	if (!n->other)
 		return UINT32_MAX;
 	if (t->path) /* whatever is none of the others */
 		give_up_checks(t);
@@ -227,10 +227,10 @@ static uint32_t step(struct trail *t, const struct wire_region *r, const struct 
 		*addr = follow_pointer(t, *addr + n->off);
 		return *addr ? edge : UINT32_MAX;
 	case WIRE_NODE_DYN:
-		vtable = load(*addr + n->more);
+		vtable = load(*addr + n->other);
 		edge = find_dyn(r, vtable);
 		choose(t, edge);
-		add_check(t, *addr + n->more, vtable, ~UINT64_C(0));
+		add_check(t, *addr + n->other, vtable, ~UINT64_C(0));
 		*addr = follow_pointer(t, *addr + n->off);
 		return *addr ? edge : UINT32_MAX;
 	default:

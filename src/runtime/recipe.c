@@ -195,7 +195,7 @@ static struct spot spot_of_variants(struct recipe_book *b, uint32_t type, const 
 	n.nr = nr;
 	n.first = new_edges(b, nr);
 	for (uint32_t i = 0; i < t->nr_variants; i++)
-		n.more |= t->variants[i].is_default;
+		n.other |= t->variants[i].is_default;
 	s.node = n.first ? new_node(b, &n) : 0;
 	remember(b, type, s);
 	for (uint32_t i = 0; i < t->nr_variants && s.node; i++) {
@@ -251,7 +251,7 @@ static struct spot spot_of_dyn(struct recipe_book *b, uint32_t type, const struc
 {
 	struct wire_node n = { .kind = WIRE_NODE_DYN,
 			       .off = layout_member(t, "pointer")->off,
-			       .more = layout_member(t, "vtable")->off };
+			       .other = layout_member(t, "vtable")->off };
 	struct spot s = { .node = new_node(b, &n) };
 
 	remember(b, type, s);

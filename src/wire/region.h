@@ -228,9 +228,9 @@ enum wire_node_kind {
 	WIRE_NODE_END,
 	WIRE_NODE_STATE, /* choice: the number at off is below nr, and counts the edges */
 	WIRE_NODE_CASE,	 /* choice: the edge that has the number at off as its value, else the last
-			    one if has_default, else it is none of ours */
+			    one if `other`, else it is none of ours */
 	WIRE_NODE_DEREF, /* goes on where the word at off points to */
-	WIRE_NODE_DYN,	 /* choice: by the table whose address is at vtable_off, goes on where the
+	WIRE_NODE_DYN,	 /* choice: by the table whose address is at `other`, goes on where the
 			    word at off points to; edge 0: a table that is not known */
 	WIRE_NODE_FORK,	 /* takes all edges, one after another */
 	WIRE_NR_NODE_KINDS,
@@ -242,7 +242,7 @@ struct wire_node {
 	uint16_t nr;   /* of its edges */
 	uint32_t off;
 	uint32_t first; /* edge */
-	uint32_t more;	/* WIRE_NODE_DYN: where the pointer to its table lies; WIRE_NODE_CASE: 1 if
+	uint32_t other; /* WIRE_NODE_DYN: where the pointer to its table lies; WIRE_NODE_CASE: 1 if
 			   the last edge is for all other numbers */
 };
 

@@ -62,6 +62,7 @@ AWAIT = {
     "await-lto": ("lto", None),
     "await-v0": ("release", "-C symbol-mangling-version=v0"),
     "await-small": ("small", None),
+    "await-dev": ("dev", None),
 }
 OLD = ("1.8.5", "1.22.0", "1.24.2", "1.38.0")
 OLD_SLOW = ("1.0.3", "1.13.1", "1.17.0", "1.20.6", "1.30.0", "1.44.2", "1.47.0")
@@ -210,7 +211,8 @@ def stage_programs(target_dir, stage, matrix):
         folder = os.path.join(async_task_dir(target_dir, name), "debug" if profile == "dev" else profile)
         copy_programs(folder, os.path.join(programs, name))
     for name, (profile, _) in AWAIT.items():
-        copy_programs(os.path.join(await_dir(target_dir, name), profile), os.path.join(programs, name))
+        folder = os.path.join(await_dir(target_dir, name), "debug" if profile == "dev" else profile)
+        copy_programs(folder, os.path.join(programs, name))
     copy_programs(os.path.join(target_dir, "two", "debug"), os.path.join(programs, "two-dev"))
     if os.path.exists(os.path.join(programs, "prefer-dynamic")):
         copy_libstd(os.path.join(programs, "prefer-dynamic"))

@@ -215,7 +215,7 @@ static void test_pointers(void **state)
 	uint32_t outer = states(offsetof(struct future, state)),
 		 inner = states(offsetof(struct inner, state)),
 		 box = add_node((struct wire_node){ .kind = WIRE_NODE_DEREF }, 1),
-		 dyn = add_node((struct wire_node){ .kind = WIRE_NODE_DYN, .more = 8 }, 0);
+		 dyn = add_node((struct wire_node){ .kind = WIRE_NODE_DYN, .other = 8 }, 0);
 	uint32_t edge = region->nr_edges++;
 	struct wire_dyn *d = &region->dyns[wire_dyn_home((uint64_t)&table_a)];
 
@@ -262,7 +262,7 @@ static void test_cases(void **state)
 	uint32_t which = add_node((struct wire_node){ .kind = WIRE_NODE_CASE,
 						      .bytes = 8,
 						      .off = offsetof(struct future, maybe),
-						      .more = 1 },
+						      .other = 1 },
 				  3),
 		 outer = states(offsetof(struct future, state)),
 		 fork = add_node((struct wire_node){ .kind = WIRE_NODE_FORK }, 2);
