@@ -6,7 +6,8 @@ struct fold {
 	const struct steps *steps;
 	/* What was met on this path already: its number + 1. */
 	uint32_t *step_seen, *own_seen, *all_seen;
-	uint64_t *leaf_ns; /* by point: what its leaf has */
+	uint32_t *leaf_seen; /* … that the point's leaf is of */
+	uint64_t *leaf_ns;   /* by point: what its leaf has */
 	uint32_t mark;
 };
 
@@ -15,8 +16,13 @@ static void add_own(struct fold *f, const struct by_path_row *path, uint32_t poi
 	struct by_await_row *row = &f->out->v[point];
 	uint64_t ns = path->idle_ns + path->sched_ns;
 
-	if (f->own_seen[point] == f->mark)
+	if (f->own_seen[point] == f->mark) {
+		/* of several at once, what is known to be something tells most */
+		if (f->leaf_seen[point] == f->mark && !row->leaf->leaf[0] &&
+		    f->steps->v[leaf].leaf[0])
+			row->leaf = &f->steps->v[leaf];
 		return;
+	}
 	f->own_seen[point] = f->mark;
 	if (!row->nr)
 		row->group = path->group;
@@ -35,6 +41,7 @@ static void add_own(struct fold *f, const struct by_path_row *path, uint32_t poi
 	if (!row->leaf || ns > f->leaf_ns[point]) {
 		row->leaf = &f->steps->v[leaf];
 		f->leaf_ns[point] = ns;
+		f->leaf_seen[point] = f->mark;
 	}
 	if (path->longest_ns > row->longest_ns) {
 		row->longest = path->longest;
@@ -79,6 +86,7 @@ void by_await_init(struct by_await *b, const struct recording *rec, const struct
 			  .step_seen = new_marks(s->nr),
 			  .own_seen = new_marks(s->nr_points),
 			  .all_seen = new_marks(s->nr_points),
+			  .leaf_seen = new_marks(s->nr_points),
 			  .leaf_ns = xcalloc((size_t)s->nr_points + 1, sizeof(*f.leaf_ns)) };
 
 	b->nr = s->nr_points + 1;
@@ -104,6 +112,7 @@ void by_await_init(struct by_await *b, const struct recording *rec, const struct
 	free(f.step_seen);
 	free(f.own_seen);
 	free(f.all_seen);
+	free(f.leaf_seen);
 	free(f.leaf_ns);
 }
 

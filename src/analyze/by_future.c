@@ -77,6 +77,12 @@ static bool may_be_ended(const char *leaf, enum model_cause cause)
 	return true;
 }
 
+/* What waits for ever is never first. */
+static bool is_pending(const char *future)
+{
+	return strstr(future, "::pending::Pending<");
+}
+
 static struct left *visit(struct fold *f, uint32_t step)
 {
 	struct left *l = &f->left[step];
@@ -94,7 +100,8 @@ static void visit_branch(struct fold *f, uint32_t leaf)
 {
 	const struct trace_step *s = &f->steps->v[leaf];
 	bool is_ready = s->state == TRACE_STEP_READY, is_alone = true;
-	bool may_finish = step_waits(s) && may_be_ended(s->leaf, f->change->cause);
+	bool may_finish =
+		step_waits(s) && may_be_ended(s->leaf, f->change->cause) && !is_pending(s->future);
 
 	for (uint32_t at = leaf; at != TRACE_NO_STEP; at = f->steps->outer[at]) {
 		bool was_there = f->left[at].mark == f->mark;

@@ -95,9 +95,10 @@ void trunks_init(struct trunks *t, const struct export_job *job, names_escape *e
 	for (uint32_t i = 0; i < rec->nr_paths; i++) {
 		const struct trace_path *p = &rec->paths[i];
 		uint32_t nr = steps_get_trunk(&rec->awaits, p, trunk, STEPS_MAX_DEPTH);
+		uint32_t own = steps_find_own(&rec->awaits, trunk, nr);
 
 		t->first[i] = steps.nr;
-		for (uint32_t k = 1; k < nr; k++)
+		for (uint32_t k = own + 1; k < nr; k++)
 			if (export_shows(job, trunk[k], k + 1 == nr && is_end_of(p, trunk[k])))
 				vec_push(&steps, trunk[k]);
 		t->longest = MAX(t->longest, (uint32_t)steps.nr - t->first[i]);

@@ -39,13 +39,14 @@ static uint32_t frame_in(struct tree *t, uint32_t outer, uint32_t step)
 
 static void add_branch(struct tree *t, uint32_t leaf, uint64_t ns, uint64_t nr)
 {
-	uint32_t depth = t->steps->depth[leaf] + 1, frame = WAITS_ROOT;
+	uint32_t depth = t->steps->depth[leaf] + 1, frame = WAITS_ROOT, own;
 
 	for (uint32_t i = depth, at = leaf; i-- > 0; at = t->steps->outer[at])
 		t->chain[i] = at;
-	for (uint32_t i = 0; i < depth; i++)
+	own = steps_find_own(t->steps, t->chain, depth);
+	for (uint32_t i = own; i < depth; i++)
 		/* the task's own future is there in any case */
-		if (!i || export_shows(t->job, t->chain[i], i + 1 == depth))
+		if (i == own || export_shows(t->job, t->chain[i], i + 1 == depth))
 			frame = frame_in(t, frame, t->chain[i]);
 	t->out->frames.v[frame].ns += ns;
 	t->out->frames.v[frame].nr += nr;

@@ -139,6 +139,14 @@ static uint32_t common(const struct steps *s, uint32_t a, uint32_t b)
 	return a == b ? a : TRACE_NO_STEP;
 }
 
+uint32_t steps_find_own(const struct steps *s, const uint32_t *chain, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (s->v[chain[i]].is_generated)
+			return i;
+	return 0;
+}
+
 uint32_t steps_get_trunk(const struct steps *s, const struct trace_path *p, uint32_t *trunk,
 			 uint32_t max)
 {

@@ -41,6 +41,12 @@ void steps_init(struct steps *s, const struct trace_step *v, uint32_t nr);
 void steps_release(struct steps *s);
 
 /*
+ * Of steps that lie one in the other, outermost first, the task's own future: what runtimes wrap
+ * around it does not count.
+ */
+uint32_t steps_find_own(const struct steps *s, const uint32_t *chain, uint32_t nr);
+
+/*
  * The steps of a path that all its branches have in common, outermost first: up to where it forks,
  * or all of them when there is one branch. If any of its futures waits, others do not count. At
  * most `max` are given: the outermost.

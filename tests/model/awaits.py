@@ -31,12 +31,14 @@ class Paths:
         return self.point((own or points)[-1]) if points else None
 
     def seats(self, number):
-        """Those of a path, each once, with the first leaf that it has."""
+        """Those of a path, each once, with the first leaf that it has, rather one of a known kind."""
         found = {}
         for leaf in self.paths.get(number, []):
             seat = self.seat(leaf)
             if seat:
                 found.setdefault(seat, leaf)
+                if not found[seat].get("leaf") and leaf.get("leaf"):
+                    found[seat] = leaf
         return found
 
     def points(self, number):

@@ -28,8 +28,11 @@ pub fn ms(n: u64) -> Duration {
 	Duration::from_millis(n)
 }
 
-pub fn tell() {
-	for ((line, function), (count, ns)) in AWAITS.lock().unwrap().iter() {
-		println!(r#"{{"function":"{function}","line":{line},"count":{count},"ns":{ns}}}"#);
+/// What was counted since the last time.
+pub fn tell(part: &str) {
+	for ((line, function), (count, ns)) in std::mem::take(&mut *AWAITS.lock().unwrap()) {
+		println!(
+			r#"{{"part":"{part}","function":"{function}","line":{line},"count":{count},"ns":{ns}}}"#
+		);
 	}
 }

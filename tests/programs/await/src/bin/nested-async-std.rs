@@ -29,8 +29,10 @@ async fn main() {
 	let note = at(line!() + 1, "main");
 	sleep(ms(150)).await;
 	note.done();
+	tell("root");
 	let note = at(line!() + 1, "main");
 	async_std::task::spawn(both()).await;
+	tell("task");
 	note.done();
-	tell();
+	tell("root");
 }

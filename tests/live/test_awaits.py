@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What reports and exports say of await points and futures is what programs know of their own."""
+import collections
+import csv
+import io
+import json
+
+from live import check, nr_lost, same, test
+
+BUILDS = ("await", "await-dev")
+RUNTIMES = ("mt", "ct", "async-std", "smol")
+TIMER_NS = 3_000_000  # how late a timer may be, and what a program does before and after an await
+
+
+def said(out):
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def table(t, by, *options):
+    out = t.run(t.futrace, "report", "--by", by, "--csv", "-n0", *options, t.path("t.data")).ok().out
+    return list(csv.DictReader(io.StringIO(out, newline="")))
+
+
+def at_line(rows, file, line):
+    """The rows of a line: a generic function has one for each of its types."""
+    return [row for row in rows if row["location"].endswith(f"{file}:{line}")]
+
+
+def total(rows, key):
+    return sum(int(row[key]) for row in rows)
+
+
+@test(cases=[(b, r) for b in BUILDS for r in RUNTIMES])
+def counted(t, build, runtime):
+    """Each line has as many waits as the program counted there, aborted ones among them, and sleeps as long as it measured."""
+    r = t.record(t.program("counts", build), runtime).ok()
+    same("lost", nr_lost(t.report()), 0)
+    rows, waits = table(t, "await"), collections.Counter()
+    for s in said(r.out):
+        if s.get("waits"):  # those of a macro have no line of their own
+            waits[s["waits"].split(">")[-1]] += s["count"]
+    for line, count in waits.items():
+        same(f"waits at line {line}", total(at_line(rows, "counts.rs", line), "waits"), count)
+    for s in said(r.out):
+        if "aborts" in s:
+            same("dropped", total(at_line(rows, "counts.rs", s["aborts"]), "dropped"), s["count"])
+        if "sleeps" in s:
+            mine = at_line(rows, "counts.rs", s["sleeps"])
+            same("sleeps", total(mine, "waits"), s["count"])
+            check(0 <= s["ns"] - total(mine, "wait_ns") <= TIMER_NS * s["count"],
+                  f"slept for {s['ns']} ns, recorded are {total(mine, 'wait_ns')}")
+
+
+class Slices:
+    """The tracks of tasks in a Chrome trace: who lay in what, and for how long."""
+
+    def __init__(self, events):
+        self.ns, self.inside, open_ = collections.Counter(), collections.defaultdict(set), collections.defaultdict(list)
+        self.awaits = collections.defaultdict(set)
+        for e in events:
+            if e["ph"] == "B":
+                open_[e["pid"], e["tid"]].append(e)
+                self.awaits[e["name"]].add(e["args"].get("await"))
+            elif e["ph"] == "E":
+                begin = open_[e["pid"], e["tid"]].pop()
+                self.ns[begin["name"]] += round((e["ts"] - begin["ts"]) * 1000)
+                self.inside[begin["name"]].update(o["name"] for o in open_[e["pid"], e["tid"]])
+        same("slices that are open", sum(map(len, open_.values())), 0)
+
+
+@test(cases=[(b, r) for b in BUILDS for r in ("tokio", "async-std")])
+def nested(t, build, runtime):
+    """Functions that await functions that sleep: a Chrome trace has each future's polls and waits, at the right lines."""
+    r = t.record(t.program(f"nested-{runtime}", build)).ok()
+    file, rows = f"nested-{runtime}.rs", table(t, "await")
+    task = [s for s in said(r.out) if s["part"] == "task"]
+    lines = {(s["function"], s["count"], round(s["ns"] / s["count"] / 50e6) * 50): s["line"] for s in task}
+    same("what the program did", sorted(lines), [("both", 3, 50), ("both", 3, 100), ("my_test", 3, 100)])
+    for s in task:
+        mine = at_line(rows, file, s["line"])
+        check(0 <= s["ns"] - total(mine, "all_ns") <= TIMER_NS * s["count"], f"{s}, recorded are {total(mine, 'all_ns')} ns")
+    out = t.path("t.json")
+    t.run(t.futrace, "export", "--format=chrome", "--tasks=9", "-o", out, t.path("t.data")).ok()
+    with open(out, encoding="utf-8") as f:
+        events = json.load(f)["traceEvents"]
+    check_tracks(Slices(events), file, runtime, lines)
+    inner = [e for e in events if e["ph"] == "X" and e["cat"] == "future" and e["name"].endswith("my_test")]
+    same("polls of my_test, after its first", len(inner), 3)
+    check(all(e["args"]["await"].endswith(f"{file}:{lines['my_test', 3, 100]}") for e in inner), f"{inner}")
+
+
+def check_tracks(slices, file, runtime, lines):
+    def names(part):
+        return [name for name in slices.ns if part in name]
+    mine, = names("my_test")
+    place = f"at src/bin/{file}:{lines['my_test', 3, 100]}"
+    waits = names(place)
+    check(any(mine in slices.inside[w] for w in waits), f"{waits} lie in {slices.inside}")
+    check(all(w.startswith("sleep") or "sleep" in w for w in waits) and waits, f"{waits}")
+    check(300e6 <= sum(slices.ns[w] for w in waits) <= 300e6 + 3 * TIMER_NS * 10, f"{waits}: {[slices.ns[w] for w in waits]}")
+    check(slices.ns[mine] >= 300e6, f"{mine} took {slices.ns[mine]} ns")
+    check(any(a and a.endswith(f"{file}:{lines['my_test', 3, 100]}") for a in slices.awaits[mine]), f"{slices.awaits[mine]}")
+    check(names(f"at src/bin/{file}:{lines['both', 3, 50]}"), f"{sorted(slices.ns)}")
+
+
+@test(cases=[(b,) for b in BUILDS])
+def losers(t, build):
+    """Futures that were dropped by a timeout, as losers of a select! and with their task are told so, at the right line."""
+    r = t.record(t.program("losers", build)).ok()
+    rows = {row["function"].split("::")[-1]: row for row in table(t, "future", "--generated-future")}
+    for s in said(r.out):
+        row = rows[s["function"]]
+        same(s["function"], [int(row[k]) for k in ("dropped", "finished", "unsure", "unknown")], [s["dropped"], s["finished"], 0, 0])
+        check(row["dropped_at"].endswith(f"losers.rs:{s['line']}"), f"{s}: dropped at {row['dropped_at']}")
+        same("dropped there", int(row["dropped_there"]), s["dropped"])
