@@ -28,6 +28,7 @@ test:
 test-suites: all ; @tools/setup test && tests/run suites
 test-kill: all ; @tools/setup test && tests/run kill
 test-matrix: all ; @tools/setup test && tests/run matrix safety
+test-trees: all ; @tools/setup test && tests/run trees
 test-servers: all ; @tools/setup test && tests/run servers
 
 bench: build/build.ninja
@@ -50,4 +51,4 @@ format:
 clean:
 	rm -rf build build-debug build-asan build-fuzz
 
-.PHONY: all setup demo test test-suites test-kill test-matrix test-servers bench debug sanitize install format clean
+.PHONY: all setup demo test test-suites test-kill test-matrix test-servers test-trees bench debug sanitize install format clean

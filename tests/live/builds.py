@@ -60,10 +60,13 @@ ASYNC_TASK_ONLY = {"async-task-full": ["--bin", "named"]}
 AWAIT = {
     "await": ("release", None),
     "await-lto": ("lto", None),
-    "await-v0": ("release", "-C symbol-mangling-version=v0"),
-    "await-small": ("small", None),
     "await-dev": ("dev", None),
 }
+AWAIT_SLOW = {  # live.SLOW_BUILDS
+    "await-v0": ("release", "-C symbol-mangling-version=v0"),
+    "await-small": ("small", None),
+}
+ALL_AWAIT = {**AWAIT, **AWAIT_SLOW}
 OLD = ("1.8.5", "1.22.0", "1.24.2", "1.38.0")
 OLD_SLOW = ("1.0.3", "1.13.1", "1.17.0", "1.20.6", "1.30.0", "1.44.2", "1.47.0")
 # Made by other compilers: an old one, with a Tokio and crates that it can build, and the newest.
@@ -100,12 +103,12 @@ def async_task_dir(target_dir, name):
 
 
 def await_dir(target_dir, name):
-    return os.path.join(target_dir, name if AWAIT[name][1] else "await")
+    return os.path.join(target_dir, name if ALL_AWAIT[name][1] else "await")
 
 
-def build_await(target_dir):
+def build_await(target_dir, slow):
     folder = os.path.join(PROGRAMS, "await")
-    for name, (profile, flags) in AWAIT.items():
+    for name, (profile, flags) in (ALL_AWAIT if slow else AWAIT).items():
         cargo(await_dir(target_dir, name), "--profile", profile, cwd=folder, flags=flags)
     cargo(await_dir(target_dir, "await"), "--release", "--features", "web", "--bin", "shapes-web", cwd=folder)
 
@@ -139,12 +142,13 @@ def build_two(target_dir):
         cargo(os.path.join(target_dir, "two"), "--profile", profile, cwd=folder)
 
 
-def build_programs(target_dir, matrix, topics):
-    """What tests of these topics need; servers take long, and need nothing of the rest."""
+def build_programs(target_dir, matrix, trees, topics):
+    """What tests of these topics need; matrix and trees: also what takes long to build."""
     if "matrix_servers" in topics:
         servers.build(target_dir, matrix)
     if topics - {"matrix_servers"}:
         build_usual(target_dir, matrix)
+        build_await(target_dir, trees)
 
 
 def build_usual(target_dir, matrix):
@@ -159,7 +163,6 @@ def build_usual(target_dir, matrix):
     for name, (profile, flags) in ASYNC_TASK.items():
         cargo(async_task_dir(target_dir, name), "--profile", profile, *ASYNC_TASK_ONLY.get(name, []),
               cwd=os.path.join(PROGRAMS, "async-task"), flags=flags)
-    build_await(target_dir)
     build_two(target_dir)
     if matrix:
         build_by_other_rusts(target_dir)
@@ -210,7 +213,7 @@ def stage_programs(target_dir, stage, matrix):
     for name, (profile, _) in ASYNC_TASK.items():
         folder = os.path.join(async_task_dir(target_dir, name), "debug" if profile == "dev" else profile)
         copy_programs(folder, os.path.join(programs, name))
-    for name, (profile, _) in AWAIT.items():
+    for name, (profile, _) in ALL_AWAIT.items():
         folder = os.path.join(await_dir(target_dir, name), "debug" if profile == "dev" else profile)
         copy_programs(folder, os.path.join(programs, name))
     copy_programs(os.path.join(target_dir, "two", "debug"), os.path.join(programs, "two-dev"))

@@ -28,12 +28,14 @@ class Skipped(Exception):
 
 
 TESTS = []
+SLOW_BUILDS = ("await-v0", "await-small")  # that are not made for the usual run
 
 
 class Test:
     def __init__(self, func, args, as_root, only_root, slow):
         self.func, self.args = func, args
-        self.as_root, self.only_root, self.slow = as_root, only_root, slow
+        self.as_root, self.only_root = as_root, only_root
+        self.slow = slow or any(a in SLOW_BUILDS for a in args)
         self.topic = func.__module__.removeprefix("test_")
         self.name = f"{self.topic}.{func.__name__}"
         if args:
@@ -44,7 +46,8 @@ class Test:
 def test(cases=((),), as_root=False, only_root=False, slow=False):
     """Registers a test, once for each tuple of arguments in `cases`.
 
-    as_root: also run as root when started by root; only_root: needs root; slow: only with --slow.
+    as_root: also run as root when started by root; only_root: needs root; slow: only with --slow, as what
+    needs a build that takes long.
     """
     def register(func):
         if not func.__doc__:

@@ -58,7 +58,7 @@ def users(args):
 
 
 def wanted(test, who, args):
-    if args.pattern and args.pattern not in test.name:
+    if args.pattern and not any(p in test.name for p in args.pattern.split("|")):
         return False
     if test.slow and not args.slow:
         return False
@@ -131,7 +131,7 @@ def main():
     p.add_argument("--user", help="the ordinary user to be (when started by root)")
     p.add_argument("--as-root", action="store_true", help="run everything as root")
     p.add_argument("--keep", action="store_true", help="keep the staged folder")
-    p.add_argument("-k", dest="pattern", help="only tests whose name contains this")
+    p.add_argument("-k", dest="pattern", help="only tests whose name contains this, or one of these: A|B")
     p.add_argument("--list", action="store_true", help="list the tests and what they prove")
     args = p.parse_args()
     os.umask(0o022)
@@ -144,7 +144,8 @@ def main():
     matrix = any(t.slow and t.name.startswith("matrix") and wanted(t, "user", args) for t in tests)
     if not args.no_build:
         topics = {t.topic for t in tests if wanted(t, "user", args)}
-        builds.build_programs(args.target_dir, matrix, topics)
+        trees = any(t.slow and t.topic in ("tree", "paths", "awaits") and wanted(t, "user", args) for t in tests)
+        builds.build_programs(args.target_dir, matrix, trees, topics)
     stage = stage_all(args, matrix)
     print(f"programs ready after {time.monotonic() - began:.0f} s; seed {args.seed}", flush=True)
     os.chmod(stage, 0o755)

@@ -307,7 +307,7 @@ def truncated_core(t):
 @test(cases=[("other debug info",), ("other program",)])
 def another_build(t, what):
     """Debug info of another build is not believed: tasks are shown without trees, and it is said why."""
-    ours, other = t.program("stuck", "await"), t.program("stuck", "await-small")
+    ours, other = t.program("stuck", "await"), t.program("stuck", "await-lto")
     exe = t.path("stuck")
     if what == "other debug info":
         t.run("objcopy", "--only-keep-debug", other, t.path("stuck.debug")).ok()
