@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Proves that tasks which hold each other up are found, whatever ties them, and that who can go on
+ * is not named. */
+#include "walk/ties.h"
+
+#include <string.h>
+
+#include "fake.h"
+
+#define NR_TASKS 6
+
+static const struct leaf_field addr_field = { "addr", "", LEAF_ADDRESS };
+static const struct leaf_field task_field = { "task", "", LEAF_TASK };
+static const struct leaf_field missing_field = { "permits_missing", "", LEAF_NUMBER };
+static const struct layout leaf_type = { .name = "leaf", .kind = LAYOUT_STRUCT };
+static const struct layout body_type = { .name = "body", .kind = LAYOUT_COROUTINE };
+static const struct layout_variant at_line = { .name = "Suspend0",
+					       .file = "src/main.rs",
+					       .line = 7 };
+
+struct world {
+	struct census census;
+	struct ties ties;
+	struct stuck_list found;
+	struct tree trees[NR_TASKS];
+};
+
+static int setup(void **state)
+{
+	struct world *w = xcalloc(1, sizeof(*w));
+
+	for (uint64_t i = 0; i < NR_TASKS; i++)
+		vec_push(&w->census.tasks, (struct census_task){ .addr = 0x1000 + i * 0x100,
+								 .id = i,
+								 .state = TASK_IDLE });
+	ties_init(&w->ties, &w->census);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	for (unsigned i = 0; i < NR_TASKS; i++)
+		tree_release(&w->trees[i]);
+	stuck_release(&w->found);
+	ties_release(&w->ties);
+	vec_release(&w->census.tasks);
+	free(w);
+	return 0;
+}
+
+static struct tree *tree_of(struct world *w, unsigned task)
+{
+	struct tree *t = &w->trees[task];
+
+	if (!t->nodes.nr)
+		vec_push(&t->nodes, (struct tree_node){ .type = &body_type,
+							.variant = &at_line,
+							.parent = TREE_NO_NODE });
+	return t;
+}
+
+static void add_leaf(struct tree *t, const char *kind, const struct tree_value *values, uint32_t nr)
+{
+	struct tree_node n = { .type = &leaf_type,
+			       .depth = 1,
+			       .leaf = kind,
+			       .first_value = t->values.nr,
+			       .nr_values = nr };
+
+	for (uint32_t i = 0; i < nr; i++)
+		vec_push(&t->values, values[i]);
+	vec_push(&t->nodes, n);
+}
+
+static void wants(struct world *w, unsigned task, uint64_t lock)
+{
+	add_leaf(tree_of(w, task), "mutex",
+		 &(struct tree_value){ .field = &addr_field, .number = lock }, 1);
+}
+
+static void joins(struct world *w, unsigned task, unsigned other)
+{
+	struct tree_value v = { .field = &task_field,
+				.number = other,
+				.task_addr = w->census.tasks.v[other].addr };
+
+	add_leaf(tree_of(w, task), "join", &v, 1);
+}
+
+static void holds(struct world *w, unsigned task, uint64_t lock)
+{
+	struct tree *t = tree_of(w, task);
+
+	vec_push(&t->guards, (struct tree_guard){ .lock_addr = lock });
+}
+
+/* A future that the task keeps without polling it has the lock, or stands in its queue. */
+static struct tree *keeps(struct world *w, unsigned task)
+{
+	struct tree *kept = xcalloc(1, sizeof(*kept));
+
+	tree_of(w, task)->kept = kept;
+	vec_push(&kept->nodes, (struct tree_node){ .type = &body_type,
+						   .variant = &at_line,
+						   .parent = TREE_NO_NODE });
+	return kept;
+}
+
+static void find(struct world *w)
+{
+	for (unsigned i = 0; i < NR_TASKS; i++)
+		ties_add(&w->ties, i, &w->trees[i]);
+	ties_settle(&w->ties);
+	ties_find_cycles(&w->ties, &w->found);
+}
+
+static void is_cycle(const struct world *w, const char *rule, size_t nr)
+{
+	assert_int_equal(w->found.all.nr, 1);
+	assert_string_equal(w->found.all.v[0].rule, rule);
+	assert_int_equal(w->found.all.v[0].tasks.nr, nr);
+	vec_each (t, &w->found.all.v[0].tasks)
+		assert_int_equal(t->wants->line, at_line.line);
+}
+
+static void locks_of_each_other(void **state)
+{
+	struct world *w = *state;
+
+	holds(w, 1, 0xa0);
+	wants(w, 1, 0xb0);
+	holds(w, 3, 0xb0);
+	wants(w, 3, 0xa0);
+	wants(w, 0, 0xa0); /* waits for them, but is no part of it */
+	find(w);
+	is_cycle(w, "lock-cycle", 2);
+	assert_int_equal(ties_holder(&w->ties, 0xa0)->task, 1);
+	assert_null(ties_holder(&w->ties, 0xa8));
+}
+
+static void its_own_lock(void **state)
+{
+	struct world *w = *state;
+
+	holds(w, 2, 0xa0);
+	wants(w, 2, 0xa0);
+	find(w);
+	is_cycle(w, "lock-cycle", 1);
+}
+
+static void one_of_many_readers(void **state)
+{
+	struct world *w = *state;
+
+	for (unsigned i = 0; i < 4; i++)
+		holds(w, i, 0xa0);
+	wants(w, 3, 0xb0);
+	holds(w, 5, 0xb0);
+	wants(w, 5, 0xa0);
+	find(w);
+	is_cycle(w, "lock-cycle", 2);
+}
+
+static void ends_of_each_other(void **state)
+{
+	struct world *w = *state;
+
+	joins(w, 0, 4);
+	joins(w, 4, 2);
+	joins(w, 2, 0);
+	joins(w, 1, 0);
+	find(w);
+	is_cycle(w, "await-cycle", 3);
+}
+
+static void lock_and_end(void **state)
+{
+	struct world *w = *state;
+
+	joins(w, 0, 1);
+	wants(w, 1, 0xa0);
+	holds(w, 0, 0xa0);
+	find(w);
+	is_cycle(w, "await-cycle", 2);
+}
+
+static void future_that_nobody_polls(void **state)
+{
+	struct world *w = *state;
+	struct tree *kept = keeps(w, 0);
+
+	vec_push(&kept->guards, (struct tree_guard){ .lock_addr = 0xa0 });
+	wants(w, 0, 0xa0);
+	find(w);
+	is_cycle(w, "futurelock", 1);
+}
+
+static void queue_that_nobody_polls(void **state)
+{
+	struct world *w = *state;
+	struct tree_value values[] = { { .field = &addr_field, .number = 0xa0 },
+				       { .field = &missing_field, .number = 0 } };
+
+	add_leaf(keeps(w, 0), "mutex", values, 2);
+	wants(w, 0, 0xa0);
+	values[1].number = 1; /* this one was not given the lock */
+	values[0].number = 0xb0;
+	add_leaf(keeps(w, 1), "mutex", values, 2);
+	wants(w, 1, 0xb0);
+	find(w);
+	is_cycle(w, "futurelock", 1);
+	assert_int_equal(w->found.all.v[0].tasks.v[0].wants->task, 0);
+}
+
+static void who_can_go_on(void **state)
+{
+	struct world *w = *state;
+
+	/* a chain */
+	wants(w, 0, 0xa0);
+	holds(w, 1, 0xa0);
+	joins(w, 1, 2);
+	/* each other's locks, but one of them also waits for something else */
+	holds(w, 3, 0xb0);
+	wants(w, 3, 0xc0);
+	add_leaf(tree_of(w, 3), "sleep", NULL, 0);
+	holds(w, 4, 0xc0);
+	wants(w, 4, 0xb0);
+	find(w);
+	assert_int_equal(w->found.all.nr, 0);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(locks_of_each_other),     TEST(its_own_lock),  TEST(one_of_many_readers),
+		TEST(ends_of_each_other),      TEST(lock_and_end),  TEST(future_that_nobody_polls),
+		TEST(queue_that_nobody_polls), TEST(who_can_go_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
