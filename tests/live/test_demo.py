@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The demo service: its four faults are what the report begins with, and without them the report is silent."""
+"""The demo service: its five faults are what the report begins with, and without them the report is silent."""
 import os
 
 from live import check, findings_of, line_of, nr_lost, same, show_findings, test
@@ -10,6 +10,7 @@ FAULTS = {
     ("blocked-poll", "demo::stats::count_visit"),
     ("task-leak", "demo::orders::await_receipt"),
     ("self-wakes", "demo::mail::send_mails"),
+    ("lock-queue", "demo::stock::pack"),
 }
 
 
@@ -33,6 +34,13 @@ def check_place(finding):
     check(finding["location"].endswith(place), f"{finding['type']} is said to be at {finding['location']}")
 
 
+def check_await(finding):
+    """It names the line that queues."""
+    with open(os.path.join(SOURCES, "stock.rs"), encoding="utf-8") as f:
+        line = next(i for i, text in enumerate(f, 1) if "shelves.lock().await" in text)
+    check(finding["await"].endswith(f"src/stock.rs:{line}"), f"the await is said to be at {finding['await']}")
+
+
 def check_figures(says, figures):
     render = figures["demo::render::render_page"]
     same("polls that blocked", render["polls"], says["blocking_calls"])
@@ -43,17 +51,23 @@ def check_figures(says, figures):
     check(0.4 * says["lock_wait_ms"] < lock["blocked_ns"] / 1e6 < 1.05 * says["lock_wait_ms"], f"{lock} of {says}")
     same("tasks that are left", figures["demo::orders::await_receipt"]["alive"], says["leaked"])
     agree("wakes by itself", figures["demo::mail::send_mails"]["self_wakes"], says["spins"], 0.01)
+    queue = figures["demo::stock::pack"]
+    same("packers", queue["tasks"], 6)
+    agree("waits for the shelves", queue["waits"], says["shelf_waits"], 0.01)
+    agree("ms of them", queue["wait_ns"] / 1e6, says["shelf_wait_ms"], 0.02)
 
 
 @test()
 def faults(t):
-    """The four faults of the demo are the first four findings, with their types, places and figures."""
+    """The five faults of the demo are the first five findings, with their types, places and figures."""
     for _ in range(t.runs):
         says, found = record(t)
-        first = found[:4]
+        first = found[:5]
         check({(f["rule"], f["type"]) for f in first} == FAULTS, f"found: {show_findings(found)}")
         for f in first:
             check_place(f)
+            if f["rule"] == "lock-queue":
+                check_await(f)
         check_figures(says, {f["type"]: f["figures"] for f in first})
 
 

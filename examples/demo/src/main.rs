@@ -2,15 +2,16 @@
 //! A small web shop and its customers in one program, for some seconds, for futrace to look at.
 //! `demo [--healthy] [SECONDS]`
 //!
-//! Most of it behaves. Four things do not, each of a kind that is hard to see in the source and does not show
-//! in a profile of the CPU: look for "Fault" in render.rs, stats.rs, orders.rs and mail.rs. With `--healthy`
-//! the same program runs with all four mended. At the end it says in one line what really happened.
+//! Most of it behaves. Five things do not, each of a kind that is hard to see in the source and does not show
+//! in a profile of the CPU: look for "Fault" in render.rs, stats.rs, orders.rs, mail.rs and stock.rs. With
+//! `--healthy` the same program runs with all of them mended. At the end it says in one line what really happened.
 
 mod client;
 mod mail;
 mod orders;
 mod render;
 mod stats;
+mod stock;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -85,6 +86,7 @@ async fn run(seconds: f64) -> io::Result<Duration> {
     mail::start()?;
 
     let until = Instant::now() + Duration::from_secs_f64(seconds);
+    stock::start(until);
     let mut clients = Vec::new();
     for number in 0..CLIENTS {
         clients.push(tokio::spawn(client::visit_site(port, number, until)));
@@ -99,7 +101,7 @@ async fn run(seconds: f64) -> io::Result<Duration> {
 
 fn say(slowest: Duration) {
     println!(
-        "requests={} slowest_ms={} blocking_calls={} blocking_ms={} lock_waits={} lock_wait_ms={} leaked={} mails={} spins={}",
+        "requests={} slowest_ms={} blocking_calls={} blocking_ms={} lock_waits={} lock_wait_ms={} leaked={} mails={} spins={} shelf_waits={} shelf_wait_ms={}",
         REQUESTS.load(Relaxed),
         slowest.as_millis(),
         render::BLOCKING_CALLS.load(Relaxed),
@@ -109,6 +111,8 @@ fn say(slowest: Duration) {
         orders::nr_waiting(),
         mail::MAILS.load(Relaxed),
         mail::SPINS.load(Relaxed),
+        stock::SHELF_WAITS.load(Relaxed),
+        stock::SHELF_WAIT_US.load(Relaxed) / 1000,
     );
 }
 
