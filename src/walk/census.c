@@ -83,6 +83,16 @@ static bool look_at(const struct census *c, const struct copied *copy, uint64_t 
 	return true;
 }
 
+static bool may_have_table(const struct census_table *t, unsigned word)
+{
+	uint8_t words[TASK_MAX_TABLE_WORDS];
+	unsigned nr = t->shape->table_words(t->found, words), i = 0;
+
+	while (i < nr && words[i] != word)
+		i++;
+	return i < nr;
+}
+
 bool census_find(const struct census *c, uint64_t addr, struct census_task *task)
 {
 	uint64_t header[HEADER_WORDS], *table;
@@ -92,7 +102,8 @@ bool census_find(const struct census *c, uint64_t addr, struct census_task *task
 		return false;
 	for (unsigned i = 0; i < HEADER_WORDS; i++) {
 		table = map_get(&c->by_addr, header[i]);
-		if (!table || !look_at(c, NULL, addr, &c->tables.v[*table], i, &look))
+		if (!table || !may_have_table(&c->tables.v[*table], i) ||
+		    !look_at(c, NULL, addr, &c->tables.v[*table], i, &look))
 			continue;
 		*task = (struct census_task){
 			.addr = addr,
@@ -183,7 +194,7 @@ static void add_range(void *arg, uint64_t addr, uint64_t end_addr)
 {
 	struct scan *s = arg;
 
-	for (; addr < end_addr; addr += PIECE_BYTES)
+	for (addr = ROUND_UP(addr, 8); addr < end_addr; addr += PIECE_BYTES)
 		vec_push(&s->pieces, (struct range){ addr, MIN(end_addr - addr, PIECE_BYTES) });
 }
 

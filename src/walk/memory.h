@@ -19,7 +19,6 @@ struct memory_area {
 	uint64_t held_end; /* what lies behind it is not in the core file */
 	bool may_read, may_write, is_private;
 	bool is_stack; /* by name, or because a thread's stack pointer leads there */
-	bool has_file; /* what is behind it is a file, not only memory */
 };
 
 /* A part of a file that is mapped. */

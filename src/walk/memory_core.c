@@ -17,8 +17,9 @@
 
 #define MAX_SEGMENTS (1u << 20)
 #define MAX_NOTES    (64u << 20)
-#define MAX_FILES    (1u << 16)
-#define REG_SP	     19 /* of x86-64's user_regs_struct */
+#define MAX_FILES    (1u << 14)
+#define MAX_ADDR     (UINT64_C(1) << 63) /* the rest belongs to the kernel */
+#define REG_SP	     19			 /* of x86-64's user_regs_struct */
 
 struct core_segment {
 	uint64_t addr, end_addr, off;
@@ -28,6 +29,7 @@ struct core_memory {
 	struct memory m;
 	int fd;
 	uint64_t size_bytes;
+	uint64_t nr_held;		   /* bytes of it that are memory: none is twice */
 	VEC(struct core_segment) segments; /* what is in the file, sorted */
 	uint64_t phdr_addr;		   /* of the program, as its loader was told; 0: unknown */
 };
@@ -215,14 +217,12 @@ static void add_segment(struct core_memory *c, const Elf64_Phdr *ph)
 		.is_private = true,
 	};
 
-	if (a.end_addr < a.addr)
+	if (a.end_addr < a.addr || a.end_addr > MAX_ADDR)
 		return;
-	if (ph->p_offset > c->size_bytes || held > c->size_bytes - ph->p_offset) {
-		uint64_t is_there = c->size_bytes - MIN(ph->p_offset, c->size_bytes);
-
-		c->m.nr_missing_bytes += held - is_there;
-		held = is_there;
-	}
+	held = MIN(held, c->size_bytes - MIN(ph->p_offset, c->size_bytes));
+	held = MIN(held, c->size_bytes - c->nr_held);
+	c->nr_held += held;
+	c->m.nr_missing_bytes += ph->p_filesz - held;
 	a.held_end = a.addr + held;
 	vec_push(&c->m.areas, a);
 	if (held)
@@ -302,14 +302,6 @@ static const char *find_exe(const struct core_memory *c)
 	return c->m.files.nr ? c->m.files.v[0].path : "";
 }
 
-static void mark_files(struct memory *m)
-{
-	vec_each (f, &m->files)
-		vec_each (a, &m->areas)
-			if (a->addr >= f->addr && a->addr < f->end_addr)
-				a->has_file = true;
-}
-
 struct memory *memory_open_core(const char *path, struct err *e)
 {
 	struct core_memory *c = xcalloc(1, sizeof(*c));
@@ -332,7 +324,6 @@ struct memory *memory_open_core(const char *path, struct err *e)
 		return NULL;
 	}
 	c->m.exe = xstrdup(find_exe(c));
-	mark_files(&c->m);
 	memory_settle(&c->m);
 	return &c->m;
 }
