@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import threading
 import time
 
 import builds
@@ -210,31 +211,66 @@ def check_possible(task, marks):
     return len(path) == 3
 
 
-def was_stopped(pid):
-    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
-        text = f.read()
-    return re.search(r"State:\s*[tT]", text) or not re.search(r"TracerPid:\s*0", text)
+class Watch(threading.Thread):
+    """Looks all the time whether any thread of a process is stopped or traced."""
+
+    def __init__(self, pid):
+        super().__init__()
+        self.pid, self.seen, self.nr_looks, self.is_over = pid, set(), 0, False
+
+    def run(self):
+        while not self.is_over:
+            self.seen |= trees.states(self.pid)
+            with open(f"/proc/{self.pid}/status", encoding="ascii", errors="replace") as f:
+                self.seen |= set() if re.search(r"TracerPid:\s*0\b", f.read()) else {"traced"}
+            self.nr_looks += 1
+
+    def end(self):
+        self.is_over = True
+        self.join()
+        check(self.nr_looks > 0 and not self.seen & {"t", "T", "traced"}, f"it was stopped: {self.seen}")
+
+
+def rounds(p):
+    """How many the program has made, and the CPU time it has used for them."""
+    p.tell("\n")
+    m = re.search(r'"rounds":(\d+),"cpu_ns":(\d+)', p.wait_line("rounds"))
+    return int(m[1]), int(m[2])
+
+
+def cost(p, during):
+    """CPU time of a round while something happens."""
+    before = rounds(p)
+    during()
+    after = rounds(p)
+    return (after[1] - before[1]) / (after[0] - before[0])
+
+
+def look_at_busy(t, p, marks, count):
+    """Every task is there; its tree is a possible one, or it runs."""
+    churning = [x for x in trees.look(t, "tree", str(p.pid))["tasks"] if "churn::churn" in (x["type"] or "")]
+    same("tasks", len(churning), 7)
+    for x in churning:
+        count["tasks"] += 1
+        if x["tree"]:
+            count["trees"] += check_possible(x, marks)
+        else:
+            same("what has no tree", x["no_tree"], "running")
 
 
 def sample_busy_tasks(t, how, nr_samples):
     """Tasks that never rest, looked at again and again: each tree is possible or the task runs, and nobody is stopped."""
-    marks = possible_paths()
+    marks, count = possible_paths(), collections.Counter()
     p = t.start([t.program("churn", "await"), how])
     p.wait_line("ready")
-    nr_trees = nr_tasks = looks = 0
-    while nr_tasks < nr_samples:
-        found = trees.look(t, "tree", str(p.pid))
-        looks += 1
-        check(not was_stopped(p.pid), "it was stopped")
-        churning = [x for x in found["tasks"] if "churn" in (x["type"] or "")]
-        same("tasks", len(churning), 7)
-        for x in churning:
-            nr_tasks += 1
-            if x["tree"]:
-                nr_trees += check_possible(x, marks)
-            else:
-                same("what has no tree", x["state"], "running")
-    check(nr_trees > nr_tasks / 10, f"only {nr_trees} whole trees of {nr_tasks} tasks")
+    watch = Watch(p.pid)
+    watch.start()
+    try:
+        while count["tasks"] < nr_samples:
+            look_at_busy(t, p, marks, count)
+    finally:
+        watch.end()
+    check(count["trees"] > count["tasks"] / 10, f"only {count['trees']} whole trees of {count['tasks']} tasks")
     p.close_stdin()
     same("the program's end", p.wait(), 0)
 
@@ -249,6 +285,21 @@ def busy(t, how):
 def busy_for_long(t, how):
     """The same ten thousand times."""
     sample_busy_tasks(t, how, NR_SAMPLES_SLOW)
+
+
+@test(slow=True)
+def busy_costs_nothing(t):
+    """A process that is looked at all the time needs no more CPU time for its work than one that is left alone."""
+    marks, count = possible_paths(), collections.Counter()
+    p = t.start([t.program("churn", "await"), "wake"])
+    p.wait_line("ready")
+    ratios = []
+    for _ in range(9):
+        looked_at = cost(p, lambda: [look_at_busy(t, p, marks, count) for _ in range(5)])
+        alone = cost(p, lambda: time.sleep(1))
+        ratios.append(looked_at / alone)
+    # The other side's cache misses are noise that cannot be kept away.
+    check(sorted(ratios)[len(ratios) // 2] < 1.1, f"CPU time of a round, looked at and alone: {ratios}")
 
 
 # Bad input

@@ -15,16 +15,21 @@ SOURCES = "tests/programs/await/src/"
 PREFIXES = ("type", "task_type")
 
 
-def is_asleep(pid):
-    """All threads of it wait in the kernel: nothing changes any more."""
-    states = []
+def states(pid):
+    """The states of its threads, as letters."""
+    found = set()
     for tid in os.listdir(f"/proc/{pid}/task"):
         try:
             with open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8", errors="replace") as f:
-                states.append(f.read().rsplit(")", 1)[1].split()[0])
+                found.add(f.read().rsplit(")", 1)[1].split()[0])
         except (FileNotFoundError, ProcessLookupError):
             pass  # it ended just now
-    return set(states) == {"S"}
+    return found
+
+
+def is_asleep(pid):
+    """All threads of it wait in the kernel: nothing changes any more."""
+    return states(pid) == {"S"}
 
 
 def settle(process):
