@@ -369,7 +369,8 @@ static int show(struct forest *f, struct look *l)
 {
 	int rc;
 
-	walk_tasks(&l->census, &(struct walk_opts){ .locals = f->opts->locals }, gather, f);
+	walk_tasks(&l->census, &(struct walk_opts){ .locals = f->opts->locals, .ties = true },
+		   gather, f);
 	rc = look_check(l);
 	if (rc)
 		return rc;
@@ -387,7 +388,7 @@ static int print_json(struct forest *f, struct look *l)
 				       .locals = f->opts->locals,
 				       .findings = &f->findings };
 
-	walk_tasks(&l->census, &(struct walk_opts){ 0 }, findings_add, &f->findings);
+	walk_tasks(&l->census, &(struct walk_opts){ .ties = true }, findings_add, &f->findings);
 	findings_conclude(&f->findings);
 	return look_json(l, &opts);
 }

@@ -254,42 +254,46 @@ static bool is_left_alone(const struct tree *polled, const struct tree *kept, si
 	return has_begun;
 }
 
+/* Walks a variable that is kept; what is polled all the same, was never polled, or cannot be, is
+ * dropped. */
+static void visit_kept_value(struct descent *d, struct value v)
+{
+	struct tree *polled = d->tree, *kept = polled->kept;
+	size_t nr_nodes, nr_values, nr_guards, nr_copies = d->snapshot->copies.nr;
+
+	if (!kept)
+		kept = polled->kept = xcalloc(1, sizeof(*kept));
+	nr_nodes = kept->nodes.nr;
+	nr_values = kept->values.nr;
+	nr_guards = kept->guards.nr;
+	d->tree = kept;
+	d->is_kept = true;
+	visit(d, v, (struct spot){ .parent = TREE_NO_NODE });
+	if (d->is_torn || !is_left_alone(polled, kept, nr_nodes)) {
+		kept->nodes.nr = nr_nodes;
+		kept->values.nr = nr_values;
+		kept->guards.nr = nr_guards;
+		snapshot_cut(d->snapshot, nr_copies); /* it need not stay the same */
+	}
+	d->is_kept = d->is_torn = false;
+	d->tree = polled;
+}
+
 /*
- * What it keeps besides what it awaits, if it was polled before. A variable that was moved away
- * under a condition may be among them, and then anything may be there: what cannot be is dropped.
+ * What it keeps besides what it awaits. A variable that was moved away under a condition may be
+ * among them, and then anything may be there.
  */
 static void visit_kept(struct descent *d, const struct value *v,
 		       const struct layout_variant *variant)
 {
-	struct tree *polled = d->tree;
-	struct tree *kept = polled->kept ? polled->kept : xcalloc(1, sizeof(*kept));
-
-	d->tree = kept;
-	for (uint32_t i = 0; i < variant->nr_saved && !d->is_kept && !d->is_torn; i++) {
-		const struct layout_member *m = &variant->members[i];
-		size_t nr_nodes = kept->nodes.nr, nr_values = kept->values.nr;
-		size_t nr_guards = kept->guards.nr;
-
-		if ((int32_t)i == variant->awaitee || polled->nodes.nr > MAX_FOR_KEPT ||
-		    !types_get(v->types, m->type)->holds)
-			continue;
-		d->is_kept = true;
-		visit(d, (struct value){ v->types, m->type, v->addr + m->off },
-		      (struct spot){ .parent = TREE_NO_NODE });
-		if (d->is_torn || !is_left_alone(polled, kept, nr_nodes)) {
-			kept->nodes.nr = nr_nodes;
-			kept->values.nr = nr_values;
-			kept->guards.nr = nr_guards;
-		}
-		d->is_kept = d->is_torn = false;
-	}
-	d->tree = polled;
-	polled->kept = kept;
-	if (kept->nodes.nr)
+	if (!d->wants_ties || d->is_kept || d->is_torn || d->tree->nodes.nr > MAX_FOR_KEPT)
 		return;
-	tree_release(kept);
-	free(kept);
-	polled->kept = NULL;
+	for (uint32_t i = 0; i < variant->nr_saved; i++) {
+		const struct layout_member *m = &variant->members[i];
+
+		if ((int32_t)i != variant->awaitee && types_get(v->types, m->type)->holds)
+			visit_kept_value(d, (struct value){ v->types, m->type, v->addr + m->off });
+	}
 }
 
 static void visit_coroutine(struct descent *d, struct value v, struct spot at)
@@ -318,7 +322,8 @@ static void visit_coroutine(struct descent *d, struct value v, struct spot at)
 		return;
 	if (d->wants_locals)
 		add_locals(d, &v, n);
-	read_guards(d, v, node);
+	if (d->wants_ties)
+		read_guards(d, v, node);
 	if (variant->awaitee >= 0 && (uint32_t)variant->awaitee < variant->nr_members)
 		visit_awaitee(d, &v, node, variant);
 	visit_kept(d, &v, variant);

@@ -26,6 +26,7 @@ struct descent {
 	struct tree *tree;
 	uint64_t task_addr; /* whose future it is */
 	bool wants_locals;
+	bool wants_ties; /* guards, and futures that are kept and not polled */
 	/* Something cannot be: read while it changed, or no such thing at all. */
 	bool is_torn;
 	bool is_kept; /* what is visited now is kept, and not polled */

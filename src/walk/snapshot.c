@@ -51,6 +51,14 @@ bool snapshot_add(struct snapshot *s, uint64_t addr, uint64_t len)
 	return false;
 }
 
+void snapshot_cut(struct snapshot *s, size_t nr)
+{
+	if (nr >= s->copies.nr)
+		return;
+	s->bytes.nr = s->copies.v[nr].at;
+	s->copies.nr = nr;
+}
+
 /* The latest first: that is where the walk is. */
 const uint8_t *snapshot_get(const struct snapshot *s, uint64_t addr, uint64_t len)
 {

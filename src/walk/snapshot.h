@@ -30,6 +30,8 @@ void snapshot_reset(struct snapshot *s);
 uint8_t *snapshot_reserve(struct snapshot *s, uint64_t addr, uint64_t len);
 /* Copies the object, unless it lies in one that is copied. False: it cannot be read. */
 bool snapshot_add(struct snapshot *s, uint64_t addr, uint64_t len);
+/* Forgets all copies but the first nr. */
+void snapshot_cut(struct snapshot *s, size_t nr);
 /* Bytes of what was copied, good until the next copy; NULL: it was not. */
 const uint8_t *snapshot_get(const struct snapshot *s, uint64_t addr, uint64_t len);
 /* An integer of 1 to 8 bytes. */

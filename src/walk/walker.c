@@ -141,6 +141,7 @@ static void decode(struct walker *w, struct subject *s)
 		.tree = &s->tree,
 		.task_addr = task_of(w, s)->addr,
 		.wants_locals = w->crew->opts->locals,
+		.wants_ties = w->crew->opts->ties,
 	};
 
 	s->result.status = WALK_RUNNING;

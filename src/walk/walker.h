@@ -25,6 +25,7 @@ struct walk_result {
 
 struct walk_opts {
 	bool locals; /* variables of plain types as well */
+	bool ties;   /* what holds locks as well: for walk/ties.h */
 };
 
 /* Called from several threads at once, once for each task. `index` is the task's in the census. */
