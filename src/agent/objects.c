@@ -10,6 +10,7 @@
  * calls it: we do.
  */
 #include "agent/agent.h"
+#include "agent/path.h"
 #include "agent/redirect.h"
 
 #include <dlfcn.h>
@@ -25,6 +26,7 @@
  * gone. */
 static struct known_object {
 	struct patch_object object;
+	uint64_t end;		 /* of its memory */
 	struct wire_object told; /* as it was announced */
 	const uint64_t *hooked;	 /* a slot that holds our hook, NULL: none */
 	bool is_used, is_seen;
@@ -159,6 +161,19 @@ static void announce(uint32_t i)
 	nr_announced++;
 }
 
+static uint64_t end_of(const struct patch_object *o)
+{
+	uint64_t end = o->base;
+
+	for (unsigned i = 0; i < o->nr_phdrs; i++) {
+		const ElfW(Phdr) *ph = &o->phdrs[i];
+
+		if (ph->p_type == PT_LOAD && o->base + ph->p_vaddr + ph->p_memsz > end)
+			end = o->base + ph->p_vaddr + ph->p_memsz;
+	}
+	return end;
+}
+
 /*
  * Where the object is known, or may be: its place, that of one that is gone, or a new one. Stacks
  * that were taken tell of hooked objects by their places, which are theirs for good.
@@ -195,6 +210,7 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *data)
 	}
 	memset(k, 0, sizeof(*k));
 	k->object = (struct patch_object){ info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum };
+	k->end = end_of(&k->object);
 	k->told.base = info->dlpi_addr;
 	copy_path(k->told.path, info->dlpi_name);
 	copy_build_id(&k->told, &k->object);
@@ -211,8 +227,10 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *data)
 static void forget_unloaded(void)
 {
 	for (uint32_t i = 0; i < nr_known; i++) {
-		if (known[i].is_used && !known[i].is_seen && known[i].hooked)
+		if (known[i].is_used && !known[i].is_seen && known[i].hooked) {
 			stack_forget_object(i);
+			path_forget(core_page.region, known[i].object.base, known[i].end);
+		}
 		known[i].is_used &= known[i].is_seen;
 		known[i].is_seen = false;
 	}

@@ -78,6 +78,16 @@ uint32_t path_add(const struct wire_region *r, uint32_t edge, uint32_t old)
 	return old;
 }
 
+void path_forget(struct wire_region *r, uint64_t from, uint64_t to)
+{
+	for (unsigned i = 0; i < WIRE_MAX_DYNS && r->nr_edges; i++)
+		if (r->dyns[i].addr >= from && r->dyns[i].addr < to)
+			__atomic_store_n(&r->dyns[i].edge, 0, __ATOMIC_RELAXED);
+	for (uint32_t i = 1; i <= nr_starts; i++)
+		for (unsigned k = 0; k < PATH_NR_HINTS; k++)
+			__atomic_store_n(&path_starts[i].hints[k], 0, __ATOMIC_RELAXED);
+}
+
 /* ---- following them ---- */
 
 struct fork {

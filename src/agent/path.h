@@ -40,6 +40,12 @@ extern struct path_start path_starts[WIRE_MAX_TABLES + 1] HIDDEN; /* [0]: no rec
  */
 uint32_t path_add(const struct wire_region *r, uint32_t edge, uint32_t old) HIDDEN;
 
+/*
+ * An object that lay there is gone. What else comes to lie there are not its tables of trait
+ * objects, though they may have the same addresses.
+ */
+void path_forget(struct wire_region *r, uint64_t from, uint64_t to) HIDDEN;
+
 /* The number of the path by following the recipe; 0: it is not known. */
 uint64_t path_follow(uint64_t task, struct path_start *start) CORE_SLOW;
 /* The checks of a path that need pointers, when the others are so. */

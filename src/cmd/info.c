@@ -223,6 +223,12 @@ static void add_damage(struct info *in)
 	if (in->end->nr_unslotted)
 		add_row(&in->out, "unseen", "%" PRIu64 " threads could not be recorded",
 			in->end->nr_unslotted);
+	if (in->end->nr_no_path || in->end->nr_bad_path)
+		add_row(&in->out, "paths",
+			"%" PRIu64 " runs without one: %" PRIu64 " for want of room, %" PRIu64
+			" not understood",
+			in->end->nr_no_path + in->end->nr_bad_path, in->end->nr_no_path,
+			in->end->nr_bad_path);
 	if (in->end->nr_unfollowed)
 		add_row(&in->out, "children",
 			"%" PRIu64 " forked and not followed (record --follow)",

@@ -261,6 +261,9 @@ static void add_lost(const struct report *r, const struct report_totals *t, stru
 	if (end->nr_unslotted)
 		strbuf_addf(out, "; %s thread%s not recorded", format_grouped(end->nr_unslotted, a),
 			    end->nr_unslotted == 1 ? " was" : "s were");
+	if (end->nr_no_path || end->nr_bad_path)
+		strbuf_addf(out, "\npaths       of %s runs it is not known where their tasks stood",
+			    format_grouped(end->nr_no_path + end->nr_bad_path, a));
 	if (end->nr_unfollowed)
 		strbuf_addf(
 			out,

@@ -248,6 +248,8 @@ static void test_pointers(void **state)
 	t.future.dyn[1] = &table_a;
 	assert_int_equal(run(&t), known);
 	assert_int_equal(region->nr_bad_path, 0);
+	path_forget(region, (uint64_t)&table_a, (uint64_t)&table_a + 8); /* its object is gone */
+	assert_int_equal(run(&t), unknown);
 	t.future.state = SECOND;
 	t.future.boxed = NULL;
 	assert_int_equal(run(&t), 0);
