@@ -84,6 +84,8 @@ void futrace_hook_drop_named(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, u
 void futrace_hook_schedule_task(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_wake(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_wake_by_ref(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+/* The slot of this thread, known once it had its first event. Initial-exec: one instruction. */
+extern __thread struct wire_thread *hook_slot HIDDEN __attribute__((tls_model("initial-exec")));
 /* The calling thread's slot, as its hooks shall find it. */
 void hook_set_slot(struct wire_thread *t) HIDDEN;
 typedef void (*hook_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
@@ -110,6 +112,8 @@ static inline void agent_spawned(void *task, size_t size, const uint64_t *frame)
 uint32_t stack_take_place(uint64_t location) HIDDEN;
 /* Does the address lie on the stack of this thread, above sp? */
 bool stack_holds(uint64_t sp, uint64_t addr) HIDDEN;
+/* A return address of ours, in a function that keeps its frame by rbp, that is walked through. */
+extern uint64_t stack_through HIDDEN;
 void stack_init(
 	const void *above_main) HIDDEN; /* an address above all frames of the first thread */
 /* An object whose frames can be walked; that it may go at any moment; that it is gone for good, so

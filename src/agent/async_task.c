@@ -233,7 +233,7 @@ enum async_last async_leave(struct async_run *r)
 	if (r->is_held)
 		state = __atomic_load_n((uint64_t *)state_addr, __ATOMIC_ACQUIRE);
 	if (is_current(p, t) && !is_mine(p, t, thread_pointer())) {
-		run_roamed(p, t);
+		run_roamed(p, t, EV_RUN_END);
 	} else if (is_current(p, t)) {
 		flags = end_flags_of(r, state);
 		/* The stamp after the look: an end that is a later run's must not seem to come

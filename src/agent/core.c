@@ -173,7 +173,7 @@ bool core_leave_slowly(struct core_run *run, struct core_entry e)
 	if (!t)
 		return false;
 	if (is_current(p, t) && !is_mine(p, t, thread_pointer())) {
-		run_roamed(p, t);
+		run_roamed(p, t, EV_RUN_END);
 	} else if (is_current(p, t)) {
 		state = load(run->header + TOKIO_STATE);
 		flags = end_flags(state);

@@ -200,4 +200,17 @@ void core_root_start(struct core_run *run, uint64_t key, uint16_t type) HIDDEN;
 void core_root_end(struct core_run *run, unsigned flags) HIDDEN;   /* EF_END_… */
 void core_root_wake(uint64_t key_and_type, unsigned flags) HIDDEN; /* EF_WAKE_… */
 
+/*
+ * futures.c: polls of inner futures, between those of the task that they belong to. One of these is
+ * on the stack of the hook; hooks_futures.c has the usual case.
+ */
+struct core_future {
+	struct wire_thread *slot; /* NULL: nothing is recorded */
+	uint32_t nr_outer;	  /* slot->nr_futures before */
+	uint32_t is_recorded;	  /* its start is in the ring, so room for its end is kept */
+};
+
+void core_future_enter_slowly(struct core_future *f, uint32_t number) CORE_SLOW;
+void core_future_leave_slowly(struct core_future *f, unsigned flags) CORE_SLOW; /* EF_FUTURE_… */
+
 #endif

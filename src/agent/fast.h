@@ -225,6 +225,17 @@ ALWAYS_INLINE void write_end(struct wire_thread *t, const struct core_run *run, 
 	publish(t, head + EVENT_WORDS_RUN_END, limit + EVENT_WORDS_RUN_END);
 }
 
+/* Ends the poll of an inner future whose start is in the ring: room for its end was kept. */
+ALWAYS_INLINE void write_future_end(struct wire_thread *t, const struct core_future *f,
+				    unsigned flags, uint64_t now)
+{
+	uint64_t limit = mark(t), head = t->head, *at = word_at(t, head);
+
+	t->nr_futures = f->nr_outer; /* under the mark, as above */
+	at[0] = EVENT_WORD0(EV_FUTURE_END, flags, now);
+	publish(t, head + EVENT_WORDS_FUTURE_END, limit + EVENT_WORDS_FUTURE_END);
+}
+
 ALWAYS_INLINE bool drop_reference(uint64_t header)
 {
 	uint64_t state = __atomic_fetch_sub((uint64_t *)header, TOKIO_REF, __ATOMIC_ACQ_REL);

@@ -10,12 +10,11 @@
 #include "agent/agent.h"
 #include "agent/fast.h"
 
-/* The slot of this thread, known once it had its first event. Initial-exec: one instruction. */
-static __thread struct wire_thread *my_slot __attribute__((tls_model("initial-exec")));
+__thread struct wire_thread *hook_slot;
 
 void hook_set_slot(struct wire_thread *t)
 {
-	my_slot = t;
+	hook_slot = t;
 }
 
 /* A run and what goes with it; only core_run itself is seen by others, the rest stays in registers.
@@ -27,16 +26,15 @@ struct frame {
 
 static inline __attribute__((always_inline)) void leave(struct frame *f)
 {
-	if (core_leave(f->run, f->entry, my_slot))
+	if (core_leave(f->run, f->entry, hook_slot))
 		((void (*)(uint64_t))f->entry.table->dealloc)(f->run->header);
 }
 
 void futrace_hook_poll(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
 	struct core_run run;
-	struct frame frame
-		__attribute__((cleanup(leave))) = { &run,
-						    core_enter(&run, header, CORE_POLL, my_slot) };
+	struct frame frame __attribute__((
+		cleanup(leave))) = { &run, core_enter(&run, header, CORE_POLL, hook_slot) };
 
 	((hook_fn)frame.entry.table->poll)(header, b, c, d, e, f);
 }
@@ -83,7 +81,7 @@ static uint64_t close_path(uint64_t header)
 {
 	if (!path_close(header))
 		return 0;
-	while (path_is_read(header, my_slot))
+	while (path_is_read(header, hook_slot))
 		__builtin_ia32_pause();
 	return header;
 }
@@ -100,7 +98,7 @@ void futrace_hook_shutdown(uint64_t header, uint64_t b, uint64_t c, uint64_t d, 
 	uint64_t closed __attribute__((cleanup(unclose_path))) = close_path(header);
 	struct core_run run;
 	struct frame frame __attribute__((
-		cleanup(leave))) = { &run, core_enter(&run, header, CORE_SHUTDOWN, my_slot) };
+		cleanup(leave))) = { &run, core_enter(&run, header, CORE_SHUTDOWN, hook_slot) };
 
 	((hook_fn)frame.entry.table->shutdown)(header, b, c, d, e, f);
 }
@@ -108,7 +106,7 @@ void futrace_hook_shutdown(uint64_t header, uint64_t b, uint64_t c, uint64_t d, 
 void futrace_hook_schedule(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 			   uint64_t f)
 {
-	hook_fn schedule = (hook_fn)core_schedule(header, my_slot);
+	hook_fn schedule = (hook_fn)core_schedule(header, hook_slot);
 
 	schedule(header, b, c, d, e, f);
 }

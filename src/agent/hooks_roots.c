@@ -24,7 +24,7 @@ struct root {
 	struct core_run run;
 };
 
-/* Of each thread. Initial-exec, as my_slot in hooks.c. */
+/* Of each thread. Initial-exec, as hook_slot. */
 static __thread struct {
 	struct root roots[MAX_NESTED];
 	unsigned nr, nr_drives, nr_builds;

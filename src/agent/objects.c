@@ -11,6 +11,7 @@
  */
 #include "agent/agent.h"
 #include "agent/path.h"
+#include "agent/hooks_futures.h"
 #include "agent/redirect.h"
 
 #include <dlfcn.h>
@@ -315,6 +316,25 @@ static void redirect_answered(uint32_t i, bool is_again)
 		o->nr_redirected = redirect_each(&known[i].object, plan, o->nr_redirects);
 }
 
+/* The same of inner futures that have a function of their own; tables of others are hooked as all
+ * are. */
+static void redirect_futures_answered(uint32_t i, bool is_again)
+{
+	struct wire_region *r = core_page.region;
+	struct wire_object *o = &r->objects[i];
+	uint32_t first = o->first_future, nr = o->nr_futures;
+
+	o->nr_futures_redirected = 0;
+	if (first > WIRE_MAX_FUTURES || nr > WIRE_MAX_FUTURES - first)
+		return;
+	if (is_again)
+		o->nr_futures_redirected =
+			future_set_again(known[i].told.base, r->futures + first, nr);
+	else if (!nr_begun)
+		o->nr_futures_redirected =
+			redirect_futures(&known[i].object, r->futures + first, nr, first);
+}
+
 static void hook_answered(uint32_t i, bool is_again)
 {
 	struct wire_region *r = core_page.region;
@@ -332,6 +352,7 @@ static void hook_answered(uint32_t i, bool is_again)
 			patch_tables(&known[i].object, tables, o->nr_tables, &result);
 	}
 	redirect_answered(i, is_again);
+	redirect_futures_answered(i, is_again);
 	o->nr_hooked = result.nr_hooked;
 	o->nr_refused = result.nr_refused;
 	if (result.hooked)

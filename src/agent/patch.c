@@ -19,6 +19,7 @@ static const struct table_kind *const kinds[] = {
 	[WIRE_TABLE_ASYNC_TASK_WAKER] = &table_async_task_waker,
 	[WIRE_TABLE_TOKIO_TYPE_WAKER] = &table_tokio_type_waker,
 	[WIRE_TABLE_TOKIO_ROOT_WAKER] = &table_tokio_root_waker,
+	[WIRE_TABLE_FUTURE] = &table_future,
 };
 
 /* NULL: the plan asks for something that we do not know, or cannot be right. */

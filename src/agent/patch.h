@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * What each kind of table asks of patch.c: one `const struct table_kind` for every enum
- * wire_table_kind, in the file of its runtime (patch_tokio.c, patch_async_task.c), and one line in
+ * wire_table_kind, in a file of its own (patch_tokio.c, patch_async_task.c …), and one line in
  * the array of patch.c. None of this is on the way of an event.
  */
 #ifndef AGENT_PATCH_H
@@ -26,7 +26,7 @@ struct table_kind {
 
 extern const struct table_kind table_tokio HIDDEN, table_tokio_waker HIDDEN,
 	table_tokio_type_waker HIDDEN, table_tokio_root_waker HIDDEN, table_async_task HIDDEN,
-	table_async_task_waker HIDDEN;
+	table_async_task_waker HIDDEN, table_future HIDDEN;
 
 static inline bool patch_is_slot(const struct wire_table *t, unsigned slot)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "agent/redirect.h"
+#include "agent/hooks_futures.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -13,8 +14,8 @@
 #define JUMP	  5
 
 /*
- * What lies in our page for each: a way to the hook, and the instructions that were moved. A guard,
- * if there is one, ends where they begin, and decides.
+ * What lies in our pages for each: a way to the hook, and the instructions that were moved. A
+ * guard, if there is one, ends where they begin, and decides.
  */
 struct thunk {
 	uint8_t jump[6]; /* jmp *hook(%rip) */
@@ -24,7 +25,6 @@ struct thunk {
 	uint8_t moved[WIRE_MOVED_BYTES + JUMP + 11];
 };
 _Static_assert(sizeof(struct thunk) == 64, "thunk");
-_Static_assert(sizeof(struct thunk) * WIRE_MAX_REDIRECTS <= WIRE_PAGE, "all in one page");
 
 /*
  * All of a program's memory may come from an allocator's function, so what is not aligned like a
@@ -75,20 +75,35 @@ static bool agrees(const struct patch_object *o, const struct wire_redirect *r)
 	return false;
 }
 
-/* A page that a near jump from addr reaches. */
-static struct thunk *map_near(uint64_t addr)
+static uint64_t thunk_bytes(uint32_t nr)
 {
+	return (nr * sizeof(struct thunk) + WIRE_PAGE - 1) & PAGE_MASK;
+}
+
+/* Pages for so many that a near jump from addr reaches. */
+static struct thunk *map_near(uint64_t addr, uint32_t nr)
+{
+	uint64_t bytes = thunk_bytes(nr);
+
 	addr &= PAGE_MASK;
 	for (uint64_t off = STEP; off < REACH && off < addr; off += STEP) {
-		void *page = mmap((void *)(addr - off), WIRE_PAGE, PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		void *pages = mmap((void *)(addr - off), bytes, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
-		if (page == (void *)(addr - off))
-			return page;
-		if (page != MAP_FAILED) /* a kernel that takes the address for a hint */
-			munmap(page, WIRE_PAGE);
+		if (pages == (void *)(addr - off))
+			return pages;
+		if (pages != MAP_FAILED) /* a kernel that takes the address for a hint */
+			munmap(pages, bytes);
 	}
 	return NULL;
+}
+
+static bool make_code(struct thunk *pages, uint32_t nr)
+{
+	if (mprotect(pages, thunk_bytes(nr), PROT_READ | PROT_EXEC) == 0)
+		return true;
+	munmap(pages, thunk_bytes(nr));
+	return false;
 }
 
 static void put_jump(uint8_t *at, uint64_t from, uint64_t to)
@@ -180,7 +195,7 @@ uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *
 	for (const struct wire_redirect *r = plan; r < plan + nr; r++)
 		if (is_taken(r) || !agrees(o, r))
 			return 0;
-	page = map_near(o->base + plan[0].va);
+	page = map_near(o->base + plan[0].va, nr);
 	if (!page)
 		return 0;
 	for (uint32_t i = 0; i < nr; i++) {
@@ -192,10 +207,8 @@ uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *
 		*to = (struct redirect){ (hook_fn)page[i].moved, plan[i].flag_off, plan[i].type,
 					 plan[i].kind, addr };
 	}
-	if (mprotect(page, WIRE_PAGE, PROT_READ | PROT_EXEC) < 0) {
-		munmap(page, WIRE_PAGE);
+	if (!make_code(page, nr))
 		return 0;
-	}
 	for (uint32_t i = 0; i < nr; i++)
 		if (!write_jump(o->base + plan[i].va, entry_of(&page[i], &plan[i]))) {
 			take_back(o->base, plan, i + 1);
@@ -215,5 +228,34 @@ uint32_t redirect_again(uint64_t base, const struct wire_redirect *plan, uint32_
 				redirects[k].type = plan[i].type;
 				done++;
 			}
+	return done;
+}
+
+uint32_t redirect_futures(const struct patch_object *o, const struct wire_future *plan, uint32_t nr,
+			  uint32_t first)
+{
+	struct thunk *thunks;
+	uint32_t done = 0;
+
+	if (!nr || !is_single_thread())
+		return 0;
+	thunks = map_near(o->base + plan[0].redirect.va, nr);
+	if (!thunks)
+		return 0;
+	for (uint32_t i = 0; i < nr; i++)
+		if (agrees(o, &plan[i].redirect))
+			fill_thunk(&thunks[i], &plan[i].redirect, o->base + plan[i].redirect.va,
+				   future_stub(first + i));
+	if (!make_code(thunks, nr))
+		return 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct wire_redirect *r = &plan[i].redirect;
+		uint64_t addr = o->base + r->va;
+
+		if (r->kind != WIRE_FUTURE || !agrees(o, r))
+			continue;
+		future_set(first + i, &plan[i], addr, (uint64_t)thunks[i].moved);
+		done += write_jump(addr, entry_of(&thunks[i], r));
+	}
 	return done;
 }

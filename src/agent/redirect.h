@@ -46,5 +46,11 @@ uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *
 		      uint32_t nr) HIDDEN;
 /* The same in a forked child, where they are. */
 uint32_t redirect_again(uint64_t base, const struct wire_redirect *plan, uint32_t nr) HIDDEN;
+/*
+ * Polls of inner futures: each that is as planned, and has bytes to move. first is the index of the
+ * first. Returns how many were written.
+ */
+uint32_t redirect_futures(const struct patch_object *o, const struct wire_future *plan, uint32_t nr,
+			  uint32_t first) HIDDEN;
 
 #endif

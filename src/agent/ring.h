@@ -104,8 +104,8 @@ static inline struct wire_thread *self(struct core_page *p, unsigned kind)
 	t = find_slot(p, tp);
 	if (!t && kind) {
 		__atomic_fetch_add(&p->region->lost[kind], 1, __ATOMIC_RELAXED);
-		if (kind == EV_RUN_START)
-			__atomic_fetch_add(&p->region->lost[EV_RUN_END], 1, __ATOMIC_RELAXED);
+		if (kind == EV_RUN_START || kind == EV_FUTURE_START)
+			__atomic_fetch_add(&p->region->lost[kind + 1], 1, __ATOMIC_RELAXED);
 	}
 	if (!t && p->claimed)
 		p->claimed(0);
@@ -208,15 +208,18 @@ static bool next_segment(struct core_page *p, struct wire_thread *t)
 	return true;
 }
 
-/* Whose ends will need room. */
-static uint64_t nr_open_runs(const struct core_page *p, const struct wire_thread *t)
+/* Words that the ends of open runs, and of futures in them, will need. */
+static uint64_t words_for_ends(const struct core_page *p, const struct wire_thread *t)
 {
 	uint64_t nr = 0;
 
 	for (const struct core_run *run = innermost_run(p, t); run; run = run->outer)
 		nr += run->bits & CORE_RECORDED;
+	if (!p->is_roaming)
+		nr += t->nr_futures;
 	return nr * EVENT_WORDS_RUN_END;
 }
+_Static_assert(EVENT_WORDS_RUN_END == EVENT_WORDS_FUTURE_END, "one count for both");
 
 /*
  * Looks for a place for `words`, and tells what was lost before. Returns the limit to go by, which
@@ -225,7 +228,7 @@ static uint64_t nr_open_runs(const struct core_page *p, const struct wire_thread
  */
 static NOINLINE uint64_t make_room(struct core_page *p, struct wire_thread *t, unsigned words)
 {
-	uint64_t depth = nr_open_runs(p, t);
+	uint64_t depth = words_for_ends(p, t);
 	unsigned nr_lost = t->nr_lost;
 	uint64_t need = words + nr_lost * EVENT_WORDS_LOST + depth;
 
@@ -312,21 +315,21 @@ static inline void put3(struct core_page *p, struct wire_thread *t, unsigned kin
  * other ring is not ours to write. The stack that the run was on will be gone: who is looking at it
  * right now, on a thread that has not heard yet, gets some time to finish.
  */
-static NOINLINE void run_roamed(struct core_page *p, struct wire_thread *began)
+static NOINLINE void run_roamed(struct core_page *p, struct wire_thread *began, unsigned kind)
 {
 	enum { NR_PAUSES = 1000 };
 	bool is_first = !__atomic_exchange_n(&p->is_roaming, 1, __ATOMIC_SEQ_CST);
-	struct wire_thread *t = self(p, EV_RUN_END);
+	struct wire_thread *t = self(p, kind);
 
 	__atomic_store_n(&p->fast_threads, (struct wire_thread *)0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&began->has_hole, 1, __ATOMIC_RELEASE);
 	if (t)
-		count_lost(t, EV_RUN_END);
+		count_lost(t, kind);
 	for (unsigned i = 0; is_first && i < NR_PAUSES; i++)
 		__builtin_ia32_pause();
 }
 
-/* Before a run begins. A hole ends all runs that are open for whoever reads. */
+/* Before a run or a future begins. A hole ends all runs that are open for whoever reads. */
 static inline void tell_hole(const struct core_page *p, struct wire_thread *t)
 {
 	if (likely(!p->is_roaming) || !t->limit ||
@@ -336,8 +339,8 @@ static inline void tell_hole(const struct core_page *p, struct wire_thread *t)
 	t->limit = t->head; /* so that it is told before anything else */
 }
 
-static void end_run(struct core_page *p, struct wire_thread *t, const struct core_run *run,
-		    unsigned flags)
+static inline void end_run(struct core_page *p, struct wire_thread *t, const struct core_run *run,
+			   unsigned flags)
 {
 	bool is_recorded = run->bits & CORE_RECORDED;
 	uint64_t nr_lost = t->lost[EV_RUN_END];
@@ -397,7 +400,7 @@ static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp
 	__atomic_store_n(&t->tail, 0, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < EV_MAX; i++)
 		t->pending_lost[i] = t->lost[i] = 0;
-	t->has_hole = 0;
+	t->has_hole = t->nr_futures = 0;
 	t->reading = 0;
 	set_live(p, t, true);
 	t->life++;

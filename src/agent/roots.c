@@ -74,7 +74,7 @@ void core_root_end(struct core_run *run, unsigned flags)
 	if (!t || !is_current(p, t)) /* not after a fork */
 		return;
 	if (!is_mine(p, t, thread_pointer())) {
-		run_roamed(p, t);
+		run_roamed(p, t, EV_RUN_END);
 		return;
 	}
 	if (t->run != (uint64_t)run && !p->is_roaming) {

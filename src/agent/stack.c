@@ -36,6 +36,7 @@ static struct cfi_object objects[WIRE_MAX_OBJECTS];
 static uint32_t nr_objects;
 static uint64_t nr_forgotten; /* objects whose addresses may mean others now */
 static uint64_t main_top;
+uint64_t stack_through;
 
 void stack_init(const void *above_main)
 {
@@ -147,7 +148,10 @@ static __attribute__((noinline, cold)) uint64_t look_up(uint64_t pc, uint64_t *c
 
 	if (!o && !(pc >= (uint64_t)__ehdr_start && pc < (uint64_t)etext))
 		return 0; /* unknown today, but it may be loaded later */
-	rule = o && follows_call(o, pc) ? cfi_find(o, pc - 1) : (struct cfi_rule){ 0 };
+	if (pc == stack_through)
+		rule = (struct cfi_rule){ true, true, 16, 16 };
+	else
+		rule = o && follows_call(o, pc) ? cfi_find(o, pc - 1) : (struct cfi_rule){ 0 };
 	if (rule.is_known && rule.cfa_off / 8 <= BITS(CFA_BITS) &&
 	    rule.rbp_below / 8 <= BITS(RBP_BITS))
 		entry |= ENTRY_KNOWN | (rule.by_rbp ? ENTRY_RBP : 0) |

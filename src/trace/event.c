@@ -13,6 +13,7 @@
 #define ARG_owner    "owner"
 #define ARG_number   "number"
 #define ARG_path     "path"
+#define ARG_future   "future"
 #define ARG_name_lo  "name_lo"
 #define ARG_name_hi  "name_hi"
 

@@ -48,6 +48,7 @@ enum event_flag {
 #define EVENT_ARG_owner	   1
 #define EVENT_ARG_number   1
 #define EVENT_ARG_path	   0 /* has no word of its own */
+#define EVENT_ARG_future   1
 #define EVENT_ARG_name_lo  1
 #define EVENT_ARG_name_hi  1
 

@@ -55,6 +55,7 @@
 #define WIRE_PATH_WORDS	   256	 /* a bit for each of them */
 #define WIRE_MAX_CHOICES   64	 /* of a path: what lies deeper is left out */
 #define WIRE_MOVED_BYTES   16
+#define WIRE_MAX_FUTURES   4096
 
 enum wire_clock { WIRE_CLOCK_TSC = 1, WIRE_CLOCK_MONOTONIC = 2 };
 
@@ -117,7 +118,8 @@ struct wire_object {
 	uint32_t nr_hooked, nr_refused; /* refused: memory did not agree with the plan */
 	uint32_t first_redirect, nr_redirects;
 	uint32_t nr_redirected; /* of roots all or none, and of allocators */
-	uint32_t pad;
+	uint32_t first_future, nr_futures;
+	uint32_t nr_futures_redirected; /* of those that have a function to redirect */
 	uint8_t build_id[WIRE_BUILD_ID];
 	char path[WIRE_PATH_MAX]; /* "" for the executable: see /proc/PID/exe */
 };
@@ -132,6 +134,8 @@ enum wire_table_kind {
 	WIRE_TABLE_TOKIO_ROOT_WAKER, /* RawWakerVTable of what Tokio keeps in an Arc: its
 					current_thread scheduler, which wakes the root, and others
 				      */
+	WIRE_TABLE_FUTURE, /* of a `dyn Future`: drop, size, align, poll; id_off is the index of the
+			      future */
 };
 
 #define WIRE_NO_SLOT 0xff
@@ -198,6 +202,7 @@ enum wire_redirect_kind {
 	/* an allocator's function for aligned memory, from which tasks come */
 	WIRE_ALLOC_MALLOCX, /* (size, flags): jemalloc's */
 	WIRE_ALLOC_ALIGNED, /* (size, alignment): mimalloc's */
+	WIRE_FUTURE,	    /* the poll of an inner future */
 };
 
 static inline int wire_is_alloc(unsigned kind)
@@ -266,6 +271,33 @@ static inline uint32_t wire_dyn_home(uint64_t addr)
 	return (addr >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 51;
 }
 
+/* Where it can be seen, when a poll is over, whether the future is ready. */
+enum wire_result_place {
+	WIRE_RESULT_NONE, /* not known */
+	WIRE_RESULT_RAX,  /* in the Poll that was returned */
+	/* in the Poll, which is so large that the caller has said where it shall be: by its first
+	 * argument, which then is what rax is, too */
+	WIRE_RESULT_LARGE,
+	WIRE_RESULT_ARG0, /* in what an argument points to: the state of a coroutine */
+	WIRE_RESULT_ARG1,
+};
+
+/* A number of nr_bytes at `off` there: with this value, it is ready, or it is pending. */
+struct wire_result {
+	uint64_t value;
+	uint32_t off;
+	uint8_t place; /* enum wire_result_place */
+	uint8_t nr_bytes;
+	uint8_t is_ready; /* what the value says */
+	uint8_t pad;
+};
+
+/* An inner future. Without bytes to move, its poll is reached by tables alone. */
+struct wire_future {
+	struct wire_redirect redirect; /* flag_off is the number of its definition */
+	struct wire_result result;
+};
+
 enum wire_thread_state {
 	WIRE_THREAD_FREE,
 	WIRE_THREAD_LIVE,
@@ -312,8 +344,8 @@ struct wire_thread {
 	uint64_t nr_read;	/* producer: segments known to be read to their end */
 	uint64_t segment_words; /* producer: of its ring */
 	uint32_t has_hole;	/* a run ended elsewhere: the producer shall tell */
-	uint32_t hole_pad;
-	uint64_t reading; /* producer: the task whose path it is looking at, 0: none */
+	uint32_t nr_futures;	/* producer: polls of inner futures whose ends will need room */
+	uint64_t reading;	/* producer: the task whose path it is looking at, 0: none */
 	uint64_t segment_pad[2];
 	uint8_t order[WIRE_MAX_SEGMENTS];
 
@@ -388,6 +420,7 @@ struct wire_region {
 	struct wire_object objects[WIRE_MAX_OBJECTS];
 	struct wire_table tables[WIRE_MAX_TABLES];
 	struct wire_redirect redirects[WIRE_MAX_REDIRECTS];
+	struct wire_future futures[WIRE_MAX_FUTURES];
 	uint64_t stacks_used[WIRE_STACK_WORDS]; /* a bit for each stack that is filled in */
 	struct wire_stack stacks[WIRE_MAX_STACKS];
 	struct wire_node nodes[WIRE_MAX_NODES];
@@ -439,6 +472,7 @@ _Static_assert(sizeof(struct wire_lobby) <= WIRE_PAGE, "the lobby is one page");
 _Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16 + 16 + 8,
 	       "wire_table has no hidden padding");
 _Static_assert(sizeof(struct wire_redirect) == 32, "wire_redirect");
+_Static_assert(sizeof(struct wire_future) == 48, "wire_future");
 _Static_assert(sizeof(struct wire_stack) == 512, "wire_stack");
 _Static_assert(WIRE_STACK_WORDS * 64 == WIRE_MAX_STACKS, "stacks_used");
 _Static_assert(sizeof(struct wire_node) == 16 && sizeof(struct wire_edge) == 16 &&

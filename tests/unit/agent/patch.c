@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "agent/async_task.h"
+#include "agent/hooks_futures.h"
 #include "agent/redirect.h"
 #include "world.h"
 
@@ -53,6 +54,28 @@ struct root_waker *root_waker_take(uint64_t addr)
 bool root_waker_is_hook(uint64_t word)
 {
 	return word == (uint64_t)&root_hook;
+}
+
+static const char stubs[4];
+static struct {
+	uint32_t index;
+	uint64_t poll;
+} set;
+
+const void *future_stub(uint32_t index)
+{
+	return &stubs[index];
+}
+
+bool future_is_stub(uint64_t word)
+{
+	return word - (uint64_t)stubs < sizeof(stubs);
+}
+
+void future_set(uint32_t index, const struct wire_future *plan, uint64_t addr, uint64_t poll)
+{
+	set.index = index;
+	set.poll = poll;
 }
 
 static uint64_t *page;
@@ -295,6 +318,34 @@ static void test_again(void **state)
 	assert_int_equal(core_table_find((uint64_t)page, false)->type_word, EVENT_WORD1(0, 9));
 }
 
+/* The slot of poll leads to the stub of a future whose function is left alone; all else stays. */
+static void test_future(void **state)
+{
+	struct wire_table t = make_plan(WIRE_TABLE_FUTURE);
+	struct wire_future *plan = &core_page.region->futures[2];
+
+	t.slot_wake = t.slot_wake_by_ref = WIRE_NO_SLOT;
+	t.slot_poll = 3;
+	t.id_off = 2;
+	write_table(&t);
+	assert_int_equal(patch(&t).nr_refused, 1); /* no such future */
+	plan->redirect.kind = WIRE_FUTURE;
+	plan->redirect.nr_bytes = 5;
+	assert_int_equal(patch(&t).nr_refused, 1); /* it is redirected */
+	plan->redirect.nr_bytes = 0;
+	t.id_off = WIRE_MAX_FUTURES;
+	assert_int_equal(patch(&t).nr_refused, 1);
+	t.id_off = 2;
+	assert_int_equal(patch(&t).nr_hooked, 1);
+	assert_int_equal(page[3], (uint64_t)&stubs[2]);
+	assert_int_equal(page[2], t.words[2] + (uint64_t)page);
+	assert_int_equal(set.index, 2);
+	assert_int_equal(set.poll, t.words[3] + (uint64_t)page);
+	set.index = 0;
+	assert_int_equal(patch(&t).nr_hooked, 1); /* as it is */
+	assert_int_equal(set.index, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, set_up, tear_down_page)
@@ -308,6 +359,7 @@ int main(void)
 		TEST(async_task_refused),
 		TEST(wakers),
 		TEST(again),
+		TEST(future),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,19 @@ void core_spawn(uint64_t addr, uint64_t size, uint32_t stack)
 	spawned.nr++;
 }
 
+/* Inner futures: the hooks that are here do as their stubs. */
+static uint64_t future_polls[4];
+
+const void *future_stub(uint32_t index)
+{
+	return root_hooks[index];
+}
+
+void future_set(uint32_t index, const struct wire_future *plan, uint64_t addr, uint64_t poll)
+{
+	future_polls[index] = poll;
+}
+
 static const ElfW(Phdr) phdr = { .p_type = PT_LOAD,
 				 .p_flags = PF_R | PF_X,
 				 .p_filesz = 3 * WIRE_PAGE };
@@ -171,6 +184,32 @@ static void test_redirected(void **state)
 	assert_int_equal(redirect_again(o.base + 1, plan, 2), 0);
 }
 
+/* Each by itself: one that is not as planned, or has nothing to move, is left alone. */
+static void test_futures(void **state)
+{
+	struct patch_object o = make();
+	struct wire_future plan[4] = { 0 };
+	struct wire_redirect both[2];
+
+	plan_both(both);
+	both[0].kind = both[1].kind = WIRE_FUTURE;
+	plan[0].redirect = both[0];
+	plan[0].redirect.bytes[3] ^= 1;
+	plan[1].redirect = both[1];
+	plan[2].redirect = both[0];
+	plan[2].redirect.nr_bytes = 0;
+	plan[3].redirect = both[0];
+	plan[3].redirect.va = 3 * WIRE_PAGE - 4;
+	assert_int_equal(redirect_futures(&o, plan, 4, 0), 1);
+	assert_memory_equal((void *)o.base, code, sizeof(code));
+	assert_true(future_polls[1] && !future_polls[0] && !future_polls[2] && !future_polls[3]);
+	assert_int_equal(((sum_fn)future_polls[1])(1, 20, 300, 0, 0, 0), 321);
+	redirects[1].moved = (hook_fn)future_polls[1];
+	nr_calls[1] = 0;
+	assert_int_equal(call(&o, SECOND), 321);
+	assert_int_equal(nr_calls[1], 1);
+}
+
 /* The hook is to find this function's frame above it. */
 static __attribute__((noinline)) uint64_t allocate(const struct patch_object *o, uint64_t size,
 						   uint64_t how)
@@ -221,10 +260,9 @@ static void test_allocators(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_redirected),
-		cmocka_unit_test(test_allocators),
+		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_redirected), cmocka_unit_test(test_allocators),
+		cmocka_unit_test(test_futures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
