@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "symbol/code.h"
 
-#include <Zydis/Zydis.h>
+#include "symbol/code_decode.h"
 
 #define MAX_FLAG_OFF 65536
 #define MAX_STEPS    16 /* instructions that are followed to a flag */
 
-struct instruction {
-	ZydisDecodedInstruction in;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-};
-
-static bool decode(const uint8_t *code, size_t nr_bytes, struct instruction *i)
+bool code_decode(const uint8_t *code, size_t nr_bytes, struct instruction *i)
 {
 	ZydisDecoder decoder;
 
@@ -46,7 +41,7 @@ static bool is_movable(const struct instruction *i)
 }
 
 /* Where a relative jump at `at` leads; false: it is none. */
-static bool jump_target(const struct instruction *i, uint64_t at, uint64_t *target)
+bool code_jump_target(const struct instruction *i, uint64_t at, uint64_t *target)
 {
 	const ZydisDecodedOperand *o = &i->operands[0];
 
@@ -60,8 +55,9 @@ unsigned code_landing(const uint8_t *code, size_t nr_bytes)
 {
 	struct instruction i;
 
-	return decode(code, nr_bytes, &i) && i.in.mnemonic == ZYDIS_MNEMONIC_ENDBR64 ? i.in.length
-										     : 0;
+	return code_decode(code, nr_bytes, &i) && i.in.mnemonic == ZYDIS_MNEMONIC_ENDBR64
+		       ? i.in.length
+		       : 0;
 }
 
 unsigned code_movable(const uint8_t *code, size_t nr_bytes, unsigned max)
@@ -71,7 +67,7 @@ unsigned code_movable(const uint8_t *code, size_t nr_bytes, unsigned max)
 	uint64_t target;
 
 	while (moved < CODE_JUMP_BYTES) {
-		if (!decode(code + moved, nr_bytes - moved, &i) || !is_movable(&i))
+		if (!code_decode(code + moved, nr_bytes - moved, &i) || !is_movable(&i))
 			return 0;
 		moved += i.in.length;
 	}
@@ -79,9 +75,9 @@ unsigned code_movable(const uint8_t *code, size_t nr_bytes, unsigned max)
 		return 0;
 	/* to its beginning too: a loop would pass through the hook each time */
 	for (size_t at = moved; at < nr_bytes; at += i.in.length)
-		if (!decode(code + at, nr_bytes - at, &i) ||
-		    (i.in.meta.category != ZYDIS_CATEGORY_CALL && jump_target(&i, at, &target) &&
-		     target < moved))
+		if (!code_decode(code + at, nr_bytes - at, &i) ||
+		    (i.in.meta.category != ZYDIS_CATEGORY_CALL &&
+		     code_jump_target(&i, at, &target) && target < moved))
 			return 0;
 	return moved;
 }
@@ -137,14 +133,14 @@ bool code_find_flag(const struct image *img, uint64_t va, bool calls, uint32_t *
 		struct instruction i;
 		uint64_t target;
 
-		if (!code || !decode(code, ZYDIS_MAX_INSTRUCTION_LENGTH, &i))
+		if (!code || !code_decode(code, ZYDIS_MAX_INSTRUCTION_LENGTH, &i))
 			return false;
 		if (sets_flag(&i, &moved))
 			return is_offset(moved, off);
 		if (calls && i.in.meta.category == ZYDIS_CATEGORY_CALL)
 			return is_offset(moved, off);
 		if (i.in.meta.category == ZYDIS_CATEGORY_UNCOND_BR &&
-		    jump_target(&i, va, &target)) {
+		    code_jump_target(&i, va, &target)) {
 			va = target;
 			continue;
 		}

@@ -24,6 +24,39 @@ unsigned code_landing(const uint8_t *code, size_t nr_bytes);
 unsigned code_movable(const uint8_t *code, size_t nr_bytes, unsigned max);
 
 /*
+ * Does a table of jumps that the function uses lead into its first `moved` bytes? Such a table
+ * holds distances from its own beginning, and its address is taken in the function.
+ */
+bool code_is_jumped_into(const struct image *img, uint64_t va, uint64_t nr_bytes, unsigned moved);
+
+/* The state of a coroutine: a number of nr_bytes at off behind the first or second argument. */
+struct code_state {
+	unsigned arg; /* 0 or 1 */
+	uint32_t off;
+	unsigned nr_bytes;
+	uint64_t table; /* where its code goes on, for each state */
+};
+
+/* False: the function does not begin as that of a coroutine does. */
+bool code_find_state(const struct image *img, uint64_t va, uint64_t nr_bytes,
+		     struct code_state *state);
+/* The function that it calls first in that state; 0: it does something else before. */
+uint64_t code_called_in_state(const struct image *img, uint64_t va, uint64_t nr_bytes,
+			      const struct code_state *s, unsigned state);
+
+/* Unwind tables of a file: how deep the stack is at each instruction. */
+struct code_frames;
+struct code_frames *code_frames_new(const struct image *img); /* NULL: it has none */
+void code_frames_free(struct code_frames *f);
+
+/*
+ * Does the function, or may it, look at arguments that it was given on the stack: above where it
+ * began? True also when the tables do not tell.
+ */
+bool code_takes_stack(const struct code_frames *f, const struct image *img, uint64_t va,
+		      uint64_t nr_bytes);
+
+/*
  * The offset of a flag from the function's first argument, where the function begins by setting it
  * (one byte), itself or in what it jumps to, or (calls) by handing its address on to
  * another function. False when it does not.

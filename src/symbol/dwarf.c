@@ -6,6 +6,7 @@
 #include "symbol/dwarf.h"
 
 #include <dwarf.h>
+#include <elfutils/libdw.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <string.h>
@@ -132,9 +133,11 @@ void dwarf_close(struct dwarf *d)
 	map_release(&d->space_by_name);
 	vec_release(&d->envs);
 	vec_release(&d->bodies);
+	vec_release(&d->polls);
 	vec_each (s, &d->strings)
 		free(*s);
 	vec_release(&d->strings);
+	dwarf_end(d->libdw);
 	elf_end(d->elf);
 	if (d->fd >= 0)
 		close(d->fd);

@@ -48,6 +48,34 @@ struct dwarf_member {
 	unsigned nr_offs;
 };
 bool dwarf_member(struct dwarf *d, uint64_t type_off, const char *path, struct dwarf_member *to);
+/* A function by which a future is polled. Strings live until dwarf_close. */
+struct dwarf_poll {
+	uint64_t va, size_bytes; /* size 0: it does not tell */
+	bool is_coroutine;	 /* else it is written by hand, or no future's at all */
+	/* of a coroutine its type: "app::fetch::{async_fn_env#0}<u32>"; NULL: it does not tell */
+	const char *env_path;
+	const char *linkage_name; /* or NULL */
+	bool is_inlined;  /* in other places its code is a part of others; only if linkage_name is
+			     known this tells of all places */
+	const char *file; /* where it is written, or NULL */
+	uint32_t line;
+	uint64_t type_off; /* of what it returns, 0: not known */
+};
+
+/*
+ * The code of all coroutines that has an address, and all functions called "poll", sorted by
+ * address; the caller frees them. A dwarf that was asked nothing before.
+ */
+size_t dwarf_find_polls(struct dwarf *d, struct dwarf_poll **polls);
+
+/* How a Poll<T> says that it is Pending: by a number of nr_bytes at off, in size_bytes. */
+struct dwarf_poll_type {
+	uint64_t size_bytes, off, pending;
+	uint32_t nr_bytes;
+};
+
+/* False: the type is no Poll, or is described in a way that is not understood. */
+bool dwarf_read_poll_type(struct dwarf *d, uint64_t type_off, struct dwarf_poll_type *type);
 
 /* A line of source. Strings live until dwarf_close; NULL and line 0: not known. */
 struct dwarf_place {

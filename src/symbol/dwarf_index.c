@@ -136,6 +136,33 @@ struct walk {
 	uint32_t space_at[MAX_DEPTH]; /* the namespace that children at this depth are in */
 };
 
+static bool may_be_poll(const struct raw_die *die)
+{
+	if (!die->name)
+		return die->has_origin && die->has_low_pc;
+	return str_has_prefix(die->name, "{async_") || strcmp(die->name, "poll") == 0 ||
+	       str_has_prefix(die->name, "poll<");
+}
+
+static void note_poll(struct walk *w, const struct raw_die *die, uint32_t space)
+{
+	uint64_t end = die->is_high_pc_len ? die->low_pc + die->high_pc : die->high_pc;
+
+	vec_push(&w->d->polls, (struct poll){ .off = die->off,
+					      .origin_off = die->origin_off,
+					      .has_origin = die->has_origin,
+					      .type_off = die->type_off,
+					      .has_type = die->has_type,
+					      .va = die->has_low_pc ? die->low_pc : 0,
+					      .end_va = end,
+					      .decl_file = die->decl_file,
+					      .decl_line = die->decl_line,
+					      .space = space,
+					      .name = die->name,
+					      .linkage_name = die->linkage_name,
+					      .unit = w->unit });
+}
+
 static void on_subprogram(struct walk *w, const struct raw_die *die, uint32_t space)
 {
 	size_t i = die->has_low_pc ? find_fn(w->fns, w->nr, die->low_pc) : w->nr;
@@ -158,6 +185,8 @@ static void on_subprogram(struct walk *w, const struct raw_die *die, uint32_t sp
 						       .decl_line = die->decl_line,
 						       .va = die->has_low_pc ? die->low_pc : 0,
 						       .unit = w->unit });
+	if (w->d->wants_polls && may_be_poll(die))
+		note_poll(w, die, space);
 }
 
 static void on_die(struct walk *w, const struct raw_die *die)
@@ -213,11 +242,11 @@ void dwarf_walk(struct dwarf *d, struct raw_unit *u, struct dwarf_function *fns,
 	d->raw.nr_broken += c.broken;
 }
 
-static void add_space(struct dwarf *d, uint32_t space, struct strbuf *to)
+void dwarf_add_space(struct dwarf *d, uint32_t space, struct strbuf *to)
 {
 	if (space >= d->spaces.nr)
 		return;
-	add_space(d, d->spaces.v[space].parent, to); /* at most MAX_DEPTH deep */
+	dwarf_add_space(d, d->spaces.v[space].parent, to); /* at most MAX_DEPTH deep */
 	strbuf_addf(to, "%s::", d->spaces.v[space].name);
 }
 
@@ -322,7 +351,7 @@ static void found_env(struct dwarf *d, uint64_t off, struct dwarf_function *fn)
 		return;
 	space = env->space;
 	name = env->name;
-	add_space(d, space, &path);
+	dwarf_add_space(d, space, &path);
 	strbuf_addstr(&path, name);
 	fn->env_path = strbuf_take(&path);
 	vec_push(&d->strings, (char *)fn->env_path);

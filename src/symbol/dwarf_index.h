@@ -6,6 +6,7 @@
 #include <libelf.h>
 
 #include "base/map.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "symbol/dwarf.h"
 #include "symbol/dwarf_raw.h"
@@ -36,6 +37,16 @@ struct body {
 	struct raw_unit *unit;
 };
 
+/* The code of a coroutine, or a function "poll"; or what has that elsewhere, at its origin. */
+struct poll {
+	uint64_t off, origin_off, type_off, va, end_va;
+	uint64_t decl_file, decl_line;
+	uint32_t space;
+	bool has_origin, has_type;
+	const char *name, *linkage_name;
+	struct raw_unit *unit;
+};
+
 struct match {
 	uint64_t origin_off, type_off;
 	struct raw_unit *unit; /* where it was found */
@@ -45,12 +56,15 @@ struct match {
 struct dwarf {
 	int fd;
 	Elf *elf;
+	struct Dwarf *libdw; /* for what is asked seldom; NULL: nothing was */
 	struct raw_file raw;
 	struct raw_abbrevs **abbrevs; /* of each unit, when it was needed */
 	VEC(struct space) spaces;
 	struct map space_by_name; /* hash of parent and name -> number + 1 */
 	VEC(struct env) envs;
 	VEC(struct body) bodies;
+	VEC(struct poll) polls; /* only if they are wanted */
+	bool wants_polls;
 	VEC(char *) strings;
 };
 
@@ -69,6 +83,8 @@ void dwarf_describe(struct dwarf *d, uint64_t type_off, struct dwarf_function *f
  */
 void dwarf_describe_name(struct dwarf *d, const char *type, size_t len, struct raw_unit *seen_in,
 			 struct dwarf_function *fn);
+/* "a::b::" of a namespace. */
+void dwarf_add_space(struct dwarf *d, uint32_t space, struct strbuf *to);
 /* The file of that number in the unit's line table, NULL when there is none. */
 const char *dwarf_file_name(struct dwarf *d, struct raw_unit *u, uint64_t index);
 

@@ -3,8 +3,11 @@
  */
 #include "symbol/code.h"
 
+#include <stdlib.h>
+
 #include "base/util.h"
 #include "check.h"
+#include "symbol/symtab.h"
 
 #define MAX_MOVED     16
 #define check_true(x) check_num(!!(x), 1)
@@ -175,6 +178,162 @@ static void test_flags(void)
 	check_true(!find_flag(loop, sizeof(loop), true, &off));
 }
 
+/* ---- functions of this very program ---- */
+
+__attribute__((noinline, used)) uint64_t takes_six(uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+						   uint64_t e, uint64_t f)
+{
+	volatile uint64_t some[40] = { a, b, c, d, e, f };
+
+	return some[a % 40] + some[f % 40];
+}
+
+__attribute__((noinline, used)) uint64_t takes_seven(uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+						     uint64_t e, uint64_t f, uint64_t g)
+{
+	volatile uint64_t some[40] = { a, b, c, d, e, f, g };
+
+	return some[a % 40] + some[g % 40];
+}
+
+__attribute__((noinline, used, optimize("omit-frame-pointer"))) uint64_t
+takes_it_at_once(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g)
+{
+	return g;
+}
+
+/* How coroutines begin, their state behind the first or the second argument; and what looks alike.
+ */
+__asm__(".macro dispatch name, load, in_beginning\n"
+	".globl \\name\n"
+	".type \\name, @function\n"
+	"\\name:\n"
+	"	push	%rbx\n"
+	"	sub	$0x20, %rsp\n"
+	"	mov	%rdi, %rbx\n"
+	"	\\load, %eax\n"
+	"	lea	table_of_\\name(%rip), %rcx\n"
+	"	movslq	(%rcx,%rax,4), %rax\n"
+	"	add	%rcx, %rax\n"
+	"	jmp	*%rax\n"
+	"0:	add	$0x20, %rsp\n"
+	"	pop	%rbx\n"
+	"	ret\n"
+	"1:	lea	table_of_\\name(%rip), %rdi\n"
+	"	call	resumed\n"
+	"2:	call	*pointer_to_resumed(%rip)\n"
+	"	ud2\n"
+	".size \\name, . - \\name\n"
+	".pushsection .rodata\n"
+	".p2align 2\n"
+	"table_of_\\name:\n"
+	"	.long	0b - table_of_\\name, 1b - table_of_\\name, 2b - table_of_\\name\n"
+	"	.if	\\in_beginning\n"
+	"	.long	\\name + 1 - table_of_\\name\n"
+	"	.endif\n"
+	"	.long	0\n"
+	".popsection\n"
+	".endm\n"
+	".text\n"
+	".type resumed, @function\n"
+	"resumed:\n"
+	"	ret\n"
+	".size resumed, . - resumed\n"
+	"dispatch by_first, \"movzbl 0x50(%rbx)\", 0\n"
+	"dispatch by_second, \"movzwl 0x1a8(%rsi)\", 0\n"
+	"dispatch by_third, \"movzbl 0x50(%rdx)\", 0\n"
+	"dispatch by_loaded, \"mov (%rbx), %rbx; movzbl 0x50(%rbx)\", 0\n"
+	"dispatch into_itself, \"movzbl 0x50(%rbx)\", 1\n"
+	".data\n"
+	".p2align 3\n"
+	"pointer_to_resumed: .quad resumed\n"
+	".text\n");
+
+struct self {
+	struct image *img;
+	struct symtab *syms;
+};
+
+static const struct symbol *self_find(const struct self *self, const char *name)
+{
+	for (size_t i = 0; i < self->syms->nr; i++)
+		if (strcmp(self->syms->v[i].name, name) == 0)
+			return &self->syms->v[i];
+	printf("no symbol %s\n", name);
+	exit(1);
+}
+
+static bool takes_stack(const struct self *self, const struct code_frames *frames, const char *name)
+{
+	const struct symbol *s = self_find(self, name);
+
+	return code_takes_stack(frames, self->img, s->va, s->size_bytes);
+}
+
+static void test_stack(const struct self *self)
+{
+	struct code_frames *frames = code_frames_new(self->img);
+
+	check_true(frames);
+	check_true(!takes_stack(self, frames, "takes_six"));
+	check_true(takes_stack(self, frames, "takes_seven"));
+	check_true(takes_stack(self, frames, "takes_it_at_once"));
+	check_true(takes_stack(self, frames, "resumed")); /* has no unwind table: not known */
+	check_true(takes_stack(self, NULL, "takes_six"));
+	code_frames_free(frames);
+}
+
+static bool find_state(const struct self *self, const char *name, struct code_state *state)
+{
+	const struct symbol *s = self_find(self, name);
+
+	return code_find_state(self->img, s->va, s->size_bytes, state);
+}
+
+static void test_states(const struct self *self)
+{
+	const struct symbol *s = self_find(self, "by_first");
+	uint64_t resumed = self_find(self, "resumed")->va;
+	struct code_state state;
+
+	check_true(find_state(self, "by_first", &state));
+	check_num(state.arg, 0);
+	check_num(state.off, 0x50);
+	check_num(state.nr_bytes, 1);
+	check_num(code_called_in_state(self->img, s->va, s->size_bytes, &state, 0), 0);
+	check_num(code_called_in_state(self->img, s->va, s->size_bytes, &state, 1), resumed);
+	check_num(code_called_in_state(self->img, s->va, s->size_bytes, &state, 2), resumed);
+	check_true(find_state(self, "by_second", &state));
+	check_num(state.arg, 1);
+	check_num(state.off, 0x1a8);
+	check_num(state.nr_bytes, 2);
+	check_true(!find_state(self, "by_third", &state));
+	check_true(!find_state(self, "by_loaded", &state));
+	check_true(!find_state(self, "takes_six", &state));
+}
+
+static void test_tables(const struct self *self)
+{
+	const struct symbol *s = self_find(self, "by_first");
+
+	check_true(!code_is_jumped_into(self->img, s->va, s->size_bytes, 5));
+	s = self_find(self, "into_itself");
+	check_true(code_is_jumped_into(self->img, s->va, s->size_bytes, 5));
+}
+
+static void test_self(void)
+{
+	struct self self = { .img = image_open("/proc/self/exe", NULL, NULL) };
+
+	check_true(self.img);
+	self.syms = symtab_new(self.img);
+	test_stack(&self);
+	test_states(&self);
+	test_tables(&self);
+	symtab_free(self.syms);
+	image_close(self.img);
+}
+
 int main(void)
 {
 	test_prologues();
@@ -182,5 +341,6 @@ int main(void)
 	test_landing();
 	test_random();
 	test_flags();
+	test_self();
 	return check_result();
 }
