@@ -227,6 +227,27 @@ static bool load_path(struct load *l, struct cursor *c)
 	return !c->bad;
 }
 
+static bool load_future(struct load *l, struct cursor *c)
+{
+	uint64_t number = cursor_varint(c), seen;
+	struct trace_future *f;
+
+	if (c->bad || number >= FUTURES_MAX)
+		return false;
+	reach(&l->futures, number);
+	f = &l->futures.v[number];
+	f->object = take_field(c);
+	f->is_generated = take_field(c);
+	f->name = take_string(l, c);
+	f->function = take_string(l, c);
+	f->file = take_string(l, c);
+	f->line = take_field(c);
+	f->va = take_field(c);
+	seen = take_field(c);
+	f->seen = seen <= TRACE_FUTURE_UNSURE ? seen : TRACE_FUTURE_UNSURE;
+	return !c->bad;
+}
+
 bool load_defs(struct load *l, const uint8_t *raw, size_t len)
 {
 	static bool (*const readers[])(struct load *, struct cursor *) = {
@@ -234,6 +255,7 @@ bool load_defs(struct load *l, const uint8_t *raw, size_t len)
 		[DEF_RUNTIME] = load_runtime,	[DEF_TYPE] = load_type, [DEF_THREAD] = load_thread,
 		[DEF_ANCHOR] = load_anchor,	[DEF_CPU] = load_cpu,	[DEF_STACK] = load_stack,
 		[DEF_INSTANCE] = load_instance, [DEF_STEP] = load_step, [DEF_PATH] = load_path,
+		[DEF_FUTURE] = load_future,
 	};
 	struct cursor c = { .p = raw, .end = raw + len };
 	bool is_good = true;
@@ -358,6 +380,11 @@ void load_finish_defs(struct load *l)
 	vec_each (s, &l->stacks)
 		default_string(&s->file);
 	finish_paths(l);
+	vec_each (f, &l->futures) {
+		default_string(&f->name);
+		default_string(&f->function);
+		default_string(&f->file);
+	}
 	/* Events may name a thread whose definition is lost. */
 	vec_each (b, &l->blocks)
 		reach(&l->threads, b->header.thread);

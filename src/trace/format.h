@@ -36,6 +36,7 @@
 #define STEPS_MAX	  (1u << 20)
 #define PATHS_MAX	  65536
 #define PATH_STEPS_MAX	  4096
+#define FUTURES_MAX	  65536
 
 #define EVENTS_HEADER_LEN 20
 #define SHAPES_MAX	  255
@@ -65,6 +66,7 @@ enum def_tag {
 	DEF_INSTANCE = 16,
 	DEF_STEP,
 	DEF_PATH,
+	DEF_FUTURE = 19,
 };
 
 struct block_header {

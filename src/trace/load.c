@@ -180,4 +180,5 @@ void load_release(struct load *l)
 	vec_each (p, &l->paths)
 		free((void *)p->steps);
 	vec_release(&l->paths);
+	vec_release(&l->futures);
 }

@@ -41,6 +41,7 @@ struct load {
 	VEC(struct trace_instance) instances;
 	VEC(struct trace_step) steps;
 	VEC(struct trace_path) paths; /* their steps are ours */
+	VEC(struct trace_future) futures;
 	bool has_meta, has_end;
 };
 

@@ -304,6 +304,7 @@ GETTER(stacks, trace_stack)
 GETTER(instances, trace_instance)
 GETTER(steps, trace_step)
 GETTER(paths, trace_path)
+GETTER(futures, trace_future)
 
 uint64_t trace_get_size(const struct trace *t)
 {

@@ -115,6 +115,27 @@ struct trace_path {
 	uint32_t nr_steps;
 };
 
+/*
+ * An inner future whose polls are recorded one by one, as future-start events name it: one that the
+ * compiler kept a function for. A type may have several.
+ */
+enum trace_future_seen {
+	TRACE_FUTURE_ALL,    /* every poll is recorded */
+	TRACE_FUTURE_SOME,   /* in places the compiler made its code a part of others */
+	TRACE_FUTURE_UNSURE, /* … perhaps: debug info does not tell */
+};
+
+struct trace_future {
+	uint32_t object;
+	enum trace_future_seen seen;
+	bool is_generated;    /* an async fn or block, not a future written by hand */
+	const char *name;     /* of the type, readable; several that were merged: "a | b" */
+	const char *function; /* that a generated one is the body of, or is written in; or "" */
+	const char *file;     /* where it is written, or "" */
+	uint32_t line;
+	uint64_t va; /* of the function that polls it */
+};
+
 struct trace_thread {
 	uint32_t tid;
 	const char *name; /* the last one it had, or "" */

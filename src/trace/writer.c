@@ -50,7 +50,7 @@ struct trace_writer {
 	struct strbuf defs; /* records not yet written */
 	uint32_t nr_defs;
 	struct intern *strings; /* number in the file: that here, plus one */
-	uint32_t nr_objects, nr_runtimes, nr_types, nr_threads, nr_steps;
+	uint32_t nr_objects, nr_runtimes, nr_types, nr_threads, nr_steps, nr_futures;
 	VEC(struct trace_stream *) streams;
 };
 
@@ -290,6 +290,24 @@ void trace_writer_path(struct trace_writer *w, uint32_t number, const struct tra
 		v[i + 2] = p->steps[i];
 	add_numbers(w, DEF_PATH, v, nr + 2);
 	free(v);
+}
+
+uint32_t trace_writer_future(struct trace_writer *w, const struct trace_future *f)
+{
+	const uint64_t v[] = {
+		w->nr_futures,
+		f->object,
+		f->is_generated,
+		string_number(w, f->name),
+		string_number(w, f->function),
+		string_number(w, f->file),
+		f->line,
+		f->va,
+		f->seen,
+	};
+
+	add_numbers(w, DEF_FUTURE, v, ARRAY_SIZE(v));
+	return w->nr_futures++;
 }
 
 void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a)

@@ -71,15 +71,17 @@ int main(int argc, char **argv)
 	trace_writer_object(w, &(struct trace_object){ "/srv/server", "abcd", 0 });
 	trace_writer_runtime(w, &(struct trace_runtime){ 0, "tokio", "1.54.1" });
 	trace_writer_type(w, &(struct trace_type){ .name = "srv::handle<\x07> {async}" });
+	for (unsigned i = 0; i <= EV_WAKE; i++)
+		trace_writer_future(w, &(struct trace_future){ .name = "srv::inner<\x1b, u8>" });
 	s[0] = trace_writer_thread(w, 4711);
 	s[1] = trace_writer_thread(w, 4712);
 	for (unsigned kind = 0; kind < EV_MAX; kind++)
 		if (event_descs[kind].name)
 			put_kind(s[kind % 2], kind, kind * 100000000);
-	put_kind(s[1], EV_AWAKE, 1600000000);
-	put_kind(s[0], EV_AWAKE, 1600000000);
+	put_kind(s[1], EV_AWAKE, 1950000000);
+	put_kind(s[0], EV_AWAKE, 1950000000);
 	/* What the recorder could not tell apart is lost as kind 0. */
-	trace_stream_put(s[0], &(struct event){ .kind = EV_LOST, .time = 1700000000, .b = 5 });
+	trace_stream_put(s[0], &(struct event){ .kind = EV_LOST, .time = 1970000000, .b = 5 });
 	if (trace_writer_close(w, &end, &e) < 0) {
 		fprintf(stderr, "maketrace: %s\n", e.msg);
 		return 1;

@@ -142,6 +142,18 @@ static const struct trace_end test_end = { .kind = TRACE_SIGNALED,
 					   .nr_no_path = 6,
 					   .nr_bad_path = 7 };
 
+static const struct trace_future test_futures[] = {
+	{ .object = 3,
+	  .seen = TRACE_FUTURE_SOME,
+	  .is_generated = true,
+	  .name = "shop::pay::{async block#0}",
+	  .function = "shop::pay",
+	  .file = "/src/pay.rs",
+	  .line = 12,
+	  .va = ~UINT64_C(0) },
+	{ .seen = TRACE_FUTURE_UNSURE, .name = "a | b", .function = "", .file = "" },
+};
+
 static struct trace_type type_number(uint32_t i, const char *name)
 {
 	return (struct trace_type){ .runtime = i,
@@ -248,6 +260,8 @@ static void write_definitions(const struct memory_file *f)
 	assert_int_equal(trace_writer_step(w, &test_steps[1]), 1);
 	trace_writer_path(w, 65535, &(struct trace_path){ (const uint32_t[]){ 1, 0, 1 }, 3 });
 	trace_writer_path(w, 2, &(struct trace_path){ (const uint32_t[]){ 0, 2 }, 2 });
+	for (unsigned i = 0; i < ARRAY_SIZE(test_futures); i++)
+		assert_int_equal(trace_writer_future(w, &test_futures[i]), i);
 	s = trace_writer_thread(w, 5);
 	trace_stream_put(s, &(struct event){ .kind = EV_THREAD_NAME, .a = 0x62, .b = 0 });
 	trace_stream_put(s, &(struct event){ .kind = EV_THREAD_NAME,
@@ -314,6 +328,26 @@ static void check_stacks(struct trace *t)
 	assert_string_equal(stacks[4].file, ""); /* nobody defined it */
 }
 
+static void check_futures(struct trace *t)
+{
+	uint32_t nr;
+	const struct trace_future *futures = trace_get_futures(t, &nr);
+
+	assert_int_equal(nr, ARRAY_SIZE(test_futures));
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct trace_future *want = &test_futures[i];
+
+		assert_int_equal(futures[i].object, want->object);
+		assert_int_equal(futures[i].seen, want->seen);
+		assert_int_equal(futures[i].is_generated, want->is_generated);
+		assert_string_equal(futures[i].name, want->name);
+		assert_string_equal(futures[i].function, want->function);
+		assert_string_equal(futures[i].file, want->file);
+		assert_int_equal(futures[i].line, want->line);
+		assert_int_equal(futures[i].va, want->va);
+	}
+}
+
 /* Proves that every definition comes back as it was given. */
 static void definitions_come_back(void **state)
 {
@@ -336,6 +370,7 @@ static void definitions_come_back(void **state)
 	assert_string_equal(trace_get_runtimes(t, &nr)[0].name, "tokio");
 	check_stacks(t);
 	check_steps(t);
+	check_futures(t);
 	threads = trace_get_threads(t, &nr);
 	assert_int_equal(nr, 2);
 	assert_int_equal(threads[0].tid, 5);
