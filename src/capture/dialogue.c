@@ -85,13 +85,15 @@ static uint32_t define_type(struct process *p, const struct found_table *t, uint
 }
 
 /* All runtimes of the object; returns the number of the first. */
-static uint32_t define_runtimes(struct process *p, const struct process_object *o)
+static uint32_t define_runtimes(struct process *p, struct process_object *o)
 {
 	struct trace_object object = { .path = o->path, .build_id = o->build_id, .base = o->base };
-	uint32_t number = trace_writer_object(p->writer, &object), first = 0;
+	uint32_t first = 0;
+
+	o->number = trace_writer_object(p->writer, &object);
 
 	for (uint32_t i = 0; i < o->d->nr_runtimes; i++) {
-		struct trace_runtime r = { .object = number,
+		struct trace_runtime r = { .object = o->number,
 					   .name = o->d->runtimes[i].name,
 					   .version = o->d->runtimes[i].version };
 		uint32_t nr = trace_writer_runtime(p->writer, &r);
@@ -115,6 +117,8 @@ static uint32_t plan(struct process *p, struct process_object *o, uint32_t first
 
 		*t = o->d->tables[i].plan;
 		t->type = define_type(p, &o->d->tables[i], o->first_runtime);
+		if (t->kind == WIRE_TABLE_FUTURE)
+			t->id_off += p->nr_futures;
 	}
 	return nr;
 }
@@ -169,6 +173,50 @@ static void plan_redirects(struct process *p, const struct process_object *o, st
 	w->nr_redirects = p->nr_redirects - w->first_redirect;
 }
 
+/* Of "app::fetch::{async block#0}" that is app::fetch. */
+static char *function_of(const struct found_future *f)
+{
+	const char *inner = strstr(f->name, "::{");
+
+	return f->is_generated
+		       ? xstrndup(f->name, inner ? (size_t)(inner - f->name) : strlen(f->name))
+		       : xstrdup("");
+}
+
+static uint32_t define_future(struct process *p, const struct process_object *o,
+			      const struct found_future *f)
+{
+	char *function = function_of(f);
+	struct trace_future future = { .object = o->number,
+				       .seen = f->seen,
+				       .is_generated = f->is_generated,
+				       .name = f->name,
+				       .function = function,
+				       .file = f->file,
+				       .line = f->line,
+				       .va = f->plan.redirect.va };
+	uint32_t number = trace_writer_future(p->writer, &future);
+
+	free(function);
+	return number;
+}
+
+static void plan_futures(struct process *p, struct process_object *o, struct wire_object *w)
+{
+	uint32_t first = p->nr_futures, nr = MIN(o->d->futures.nr, WIRE_MAX_FUTURES - first);
+
+	for (uint32_t i = 0; i < nr; i++) {
+		struct wire_future *to = &p->region->futures[first + i];
+
+		*to = o->d->futures.v[i].plan;
+		to->redirect.flag_off = define_future(p, o, &o->d->futures.v[i]);
+	}
+	p->nr_futures += nr;
+	o->nr_futures = nr;
+	w->first_future = first;
+	w->nr_futures = nr;
+}
+
 static void answer(struct process *p, struct catalog *c, uint32_t index)
 {
 	struct wire_object *w = &p->region->objects[index];
@@ -182,8 +230,10 @@ static void answer(struct process *p, struct catalog *c, uint32_t index)
 		o.d = look(p, c, &o);
 		if (o.d && o.d->nr_tables)
 			o.nr_planned = plan(p, &o, first);
-		if (o.nr_planned)
+		if (o.nr_planned) {
 			plan_redirects(p, &o, w);
+			plan_futures(p, &o, w);
+		}
 		if (o.nr_planned && !p->lobby->no_await)
 			paths_plan(p, &o, first, c->opts.cache_dir);
 	}

@@ -423,9 +423,28 @@ static uint64_t nr_unredirected(const struct process *p)
 	return nr;
 }
 
+/* The agent tells how many functions it redirected; of other futures, tables were hooked. */
+static void sum_futures(const struct process *p, const struct process_object *o,
+			struct process_sum *sum)
+{
+	const struct found_futures *found = &o->d->futures;
+	uint32_t nr_moved = 0, nr_done = p->region->objects[o->index].nr_futures_redirected;
+
+	for (uint32_t i = 0; i < o->nr_futures; i++)
+		nr_moved += found->v[i].plan.redirect.nr_bytes > 0;
+	nr_done = MIN(nr_done, nr_moved);
+	sum->nr_futures += o->nr_futures - nr_moved + nr_done;
+	sum->nr_futures_refused += found->nr_refused + nr_moved - nr_done;
+	sum->nr_futures_beyond += found->nr_beyond + found->nr - o->nr_futures;
+	if (*found->note)
+		sum->futures_note = found->note;
+}
+
 void process_sum(const struct process *p, struct process_sum *sum)
 {
-	*sum = (struct process_sum){ .nr_broken = p->nr_broken, .nr_objects = p->objects.nr };
+	*sum = (struct process_sum){ .nr_broken = p->nr_broken,
+				     .nr_objects = p->objects.nr,
+				     .futures_note = "" };
 	for (int k = 0; k < EV_MAX; k++) {
 		uint64_t events = p->nr_events[k], lost = p->lost[k] + p->region->lost[k];
 
@@ -445,6 +464,8 @@ void process_sum(const struct process *p, struct process_sum *sum)
 		sum->nr_unreadable += !o->d;
 		sum->nr_hooked += p->region->objects[o->index].nr_hooked;
 		sum->nr_refused += p->region->objects[o->index].nr_refused;
+		if (o->d && o->nr_planned)
+			sum_futures(p, o, sum);
 	}
 	sum->nr_unslotted = p->region->nr_unslotted;
 	sum->nr_unfollowed = nr_unfollowed(p);

@@ -22,16 +22,18 @@ struct process_object {
 	uint32_t index;		   /* in region->objects */
 	uint32_t nr_planned;	   /* tables answered */
 	uint32_t first_runtime;	   /* of the file's runtimes, if there are tables */
+	uint32_t number;	   /* of its definition, if there are tables */
+	uint32_t nr_futures;	   /* answered */
 	int fd; /* of the file, if it has tables: its path may lead nowhere by the end; else -1 */
 };
 
 struct process {
 	struct lobby *lobby;
 	uint32_t door, pid, parent_pid;
-	uint32_t nr_execs;     /* images that this process was before */
-	uint32_t nr_tables;    /* of the plan; the shared count is the target's to overwrite */
-	uint32_t nr_redirects; /* of the plan */
-	int pidfd;	       /* -1: unknown to the kernel under that number */
+	uint32_t nr_execs;  /* images that this process was before */
+	uint32_t nr_tables; /* of the plan; the shared count is the target's to overwrite */
+	uint32_t nr_redirects, nr_futures; /* of the plan */
+	int pidfd;			   /* -1: unknown to the kernel under that number */
 	struct wire_region *region;
 	char *exe, *cwd;
 	struct strbuf cmdline; /* as /proc has it: strings one behind the other */
@@ -65,6 +67,9 @@ struct process_sum {
 	uint64_t nr_events, nr_task_events, nr_lost, bytes;
 	uint64_t nr_tables, nr_hooked, nr_refused;
 	uint64_t nr_objects, nr_unreadable;
+	/* inner futures: hooked; wanted, but not safe to hook; more than there is room for */
+	uint64_t nr_futures, nr_futures_refused, nr_futures_beyond;
+	const char *futures_note; /* what would show more of them, or "" */
 	uint64_t nr_unslotted, nr_broken;
 	uint64_t nr_unfollowed; /* children by fork that are not recorded */
 	bool has_given_up; /* a ring was full and we were silent for long: the agent switched off */

@@ -361,7 +361,9 @@ static void end_empty(struct session *s)
 
 int session_run(const struct session_opts *o, int *status, struct err *e)
 {
-	struct discover_opts discover = { .cache_dir = o->cache_dir, .names = true };
+	struct discover_opts discover = { .cache_dir = o->cache_dir,
+					  .names = true,
+					  .futures = o->futures };
 	struct session s = { .o = o, .lobby = { .fd = -1 }, .out = OUTPUT_INIT };
 	int rc = -1;
 

@@ -22,6 +22,8 @@ struct record_opts {
 	const char *output, *attach;
 	/* as they were given, for 0 is no limit but a mistake */
 	const char *ring_size, *max_size, *duration;
+	const char *futures;
+	bool generated_future;
 	bool follow, quiet, no_cache, no_spawn_places, no_roots, no_await, report;
 };
 
@@ -44,6 +46,11 @@ static const struct opt options[] = {
 	    "do not look at the futures of block_on, which takes changing the program's code"),
 	OPT(0, "no-await", OPT_FLAG, struct record_opts, no_await, NULL,
 	    "do not look where tasks wait"),
+	OPT(0, "futures", OPT_MAYBE, struct record_opts, futures, "PATTERN",
+	    "record each poll of inner futures that have a function, too: the program's own, or those "
+	    "of these names"),
+	OPT(0, "generated-future", OPT_FLAG, struct record_opts, generated_future, NULL,
+	    "of these only async fns and blocks"),
 	OPT('p', "pid", OPT_STR, struct record_opts, attach, "PID",
 	    "record a running process (not yet possible)"),
 	OPT(0, "report", OPT_FLAG, struct record_opts, report, NULL,
@@ -135,6 +142,7 @@ struct talk {
 	bool has_line; /* a progress line stands on the terminal */
 	bool follow;
 	bool report;
+	bool futures;
 	VEC(char *) reports; /* files to show when all is over */
 };
 
@@ -240,6 +248,27 @@ static void tell_summary(const struct session_file *f, bool is_shown)
 	strbuf_release(&line);
 }
 
+/* That nothing was seen of a future must not be taken for a sign that nobody polled it. */
+static void tell_futures(const struct session_file *f)
+{
+	const struct process_sum *s = &f->sum;
+	struct strbuf line = STRBUF_INIT;
+
+	strbuf_addf(&line, "polls of %llu inner futures were looked at",
+		    (unsigned long long)s->nr_futures);
+	if (s->nr_futures_refused)
+		strbuf_addf(&line,
+			    "; %llu more cannot be, as their code could not be changed safely",
+			    (unsigned long long)s->nr_futures_refused);
+	if (s->nr_futures_beyond)
+		strbuf_addf(&line, "; %llu more are too many: give a pattern",
+			    (unsigned long long)s->nr_futures_beyond);
+	if (*s->futures_note)
+		strbuf_addf(&line, "; %s", s->futures_note);
+	cmd_note("%s: %s", f->path, line.s);
+	strbuf_release(&line);
+}
+
 static void on_file(void *arg, const struct session_file *f)
 {
 	struct talk *t = arg;
@@ -266,6 +295,8 @@ static void on_file(void *arg, const struct session_file *f)
 		vec_push(&t->reports, xstrdup(f->path));
 	if (t->quiet)
 		return;
+	if (t->futures && f->sum.nr_task_events)
+		tell_futures(f);
 	if (f->sum.nr_task_events)
 		tell_summary(f, t->report);
 	else if (t->follow)
@@ -320,7 +351,12 @@ static int take_limits(const struct record_opts *o, struct session_opts *so)
 static int run(const void *opts, int nr, char **argv)
 {
 	const struct record_opts *o = opts;
-	struct talk talk = { .quiet = o->quiet, .follow = o->follow, .report = o->report };
+	struct talk talk = { .quiet = o->quiet,
+			     .follow = o->follow,
+			     .report = o->report,
+			     .futures = o->futures || o->generated_future };
+	struct futures_wanted futures = { .patterns = o->futures && *o->futures ? o->futures : NULL,
+					  .only_generated = o->generated_future };
 	struct session_opts so = {
 		.argv = argv,
 		.envp = environ,
@@ -330,6 +366,7 @@ static int run(const void *opts, int nr, char **argv)
 		.no_spawn_places = o->no_spawn_places,
 		.no_roots = o->no_roots,
 		.no_await = o->no_await,
+		.futures = talk.futures ? &futures : NULL,
 		.ops = &ops,
 		.arg = &talk,
 	};

@@ -106,6 +106,20 @@ static void find_roots(struct finding *f)
 			runtimes[i]->find_roots(f);
 }
 
+static void find_futures(struct finding *f, const struct files *fs, const struct futures_wanted *w)
+{
+	const struct image *with_dwarf = image_with(fs, ".debug_info");
+	const char *why;
+	struct dwarf *d;
+
+	f->futures.note = "";
+	if (!w || !f->tables.nr)
+		return;
+	d = with_dwarf ? dwarf_open(with_dwarf == fs->img ? fs->path : fs->debug_path, &why) : NULL;
+	futures_find(f, d, w);
+	dwarf_close(d);
+}
+
 static void climb(struct discovery *d, const struct finding *f, const struct files *fs)
 {
 	if (fs->dwarf_note[0]) {
@@ -163,6 +177,7 @@ static void fill(struct discovery *d, struct finding *f, const struct files *fs,
 	d->roots = f->roots;
 	memcpy(d->allocs, f->allocs, sizeof(d->allocs));
 	d->nr_allocs = f->nr_allocs;
+	d->futures = f->futures;
 	climb(d, f, fs);
 }
 
@@ -195,6 +210,7 @@ struct discovery *discover_file(const char *path, const char *shown_path,
 			remember_put(opts->cache_dir, key, &f);
 	}
 	find_roots(&f);
+	find_futures(&f, &fs, opts->futures);
 	fill(&o->d, &f, &fs, shown_path);
 	o->d.allocator = opts->allocator ? allocator_in(fs.img) : "";
 	judge(&f, &o->d);
@@ -226,6 +242,7 @@ void discovery_free(struct discovery *d)
 		return;
 	free(d->runtimes);
 	free(d->tables);
+	free(d->futures.v);
 	intern_free(o->strings);
 	free(o);
 }

@@ -63,6 +63,24 @@ struct found_alloc {
 	struct wire_redirect redirect;
 };
 
+/* An inner future whose polls can be seen: its poll is a function, or reached by tables alone. */
+struct found_future {
+	struct wire_future plan; /* .redirect.flag_off is not filled in */
+	const char *name;	 /* its type, readable; several that were merged: "a | b" */
+	const char *file;	 /* where it is written, "" when unknown */
+	uint32_t line;
+	enum trace_future_seen seen;
+	bool is_generated; /* of an async fn or block, not written by hand */
+};
+
+struct found_futures {
+	struct found_future *v;
+	uint32_t nr;
+	uint32_t nr_refused; /* those that were wanted, but are not safe to redirect */
+	uint32_t nr_beyond;  /* … or are too many */
+	const char *note;    /* what would show more of them, or "" */
+};
+
 struct discovery {
 	const char *path;
 	const char *build_id;	/* hex, "" when there is none */
@@ -82,12 +100,22 @@ struct discovery {
 	struct found_roots roots;
 	struct found_alloc allocs[2]; /* of jemalloc, of mimalloc */
 	uint32_t nr_allocs;
+	struct found_futures futures; /* their tables are among `tables` */
+};
+
+/* Which inner futures are wanted. */
+struct futures_wanted {
+	/* Globs on their names, separated by commas, `!` before those that are not; NULL: those of
+	 * the program's own crates that are async fns or blocks, or are called through tables. */
+	const char *patterns;
+	bool only_generated;
 };
 
 struct discover_opts {
-	const char *cache_dir; /* NULL: no cache */
-	bool allocator;	       /* look for one */
-	bool names;	       /* false: tables only, do not look for names (fast) */
+	const char *cache_dir;		      /* NULL: no cache */
+	bool allocator;			      /* look for one */
+	bool names;			      /* false: tables only, do not look for names (fast) */
+	const struct futures_wanted *futures; /* NULL: none */
 };
 
 /*

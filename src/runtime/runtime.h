@@ -28,6 +28,7 @@ struct finding {
 	struct found_roots roots;
 	struct found_alloc allocs[2];
 	uint32_t nr_allocs;
+	struct found_futures futures;
 	const char *mangling; /* of the tables' functions; "" unknown */
 	bool was_named;	      /* there are tables, and names were looked for */
 	bool has_functions;   /* debug info told the name of a table's function */
@@ -64,6 +65,9 @@ const struct symtab *finding_symbols(struct finding *f);
 const char *allocator_in(const struct image *img);
 /* For a runtime whose tasks are known by their memory. */
 void allocator_find_functions(struct finding *f);
+
+/* Inner futures, of a program that has tasks. dwarf: NULL when there is none. */
+void futures_find(struct finding *f, struct dwarf *dwarf, const struct futures_wanted *wanted);
 
 /* A copy of the string that lives as long as the discovery; control bytes are made harmless. */
 const char *finding_string(struct finding *f, const char *s);

@@ -95,3 +95,35 @@ bool source_spawns_local(const struct source_function *f)
 			return true;
 	return false;
 }
+
+/* Crates are called with a `-`, paths with a `_`. */
+static bool is_crate(const char *crate, const char *path, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (crate[i] != path[i] && (crate[i] != '-' || path[i] != '_'))
+			return false;
+	return !crate[len];
+}
+
+static bool is_one_of(const char *const *crates, const char *path, size_t len)
+{
+	for (; *crates; crates++)
+		if (is_crate(*crates, path, len))
+			return true;
+	return false;
+}
+
+enum source_owner source_owner_of_path(const char *path)
+{
+	static const char *const of_rust_crates[] = { "core", "alloc", "std", NULL };
+	size_t len;
+
+	path += strcspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+	len = strcspn(path, ":<");
+	if (is_one_of(of_rust_crates, path, len))
+		return SOURCE_OF_RUNTIME;
+	for (size_t i = 0; runtimes[i]; i++)
+		if (is_one_of(runtimes[i]->crates, path, len))
+			return SOURCE_OF_RUNTIME;
+	return SOURCE_OF_PROGRAM;
+}

@@ -12,6 +12,9 @@ enum source_owner {
 };
 
 enum source_owner source_owner(const char *file);
+/* The same of a path in the source, "tokio::time::sleep", where the file is not known: a library of
+ * an unknown name counts as the program's own. */
+enum source_owner source_owner_of_path(const char *path);
 
 /* A function on the stack of a spawn; each name may be NULL. */
 struct source_function {

@@ -31,7 +31,8 @@ static void find_places(const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct discover_opts opts = { .names = true };
+	struct futures_wanted futures = { .patterns = "*" };
+	struct discover_opts opts = { .names = true, .futures = &futures };
 	int fd = memfd_create("fuzz_elf", MFD_CLOEXEC);
 	char path[64];
 

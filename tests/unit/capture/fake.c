@@ -28,6 +28,7 @@ void fake_file_reset(void)
 	vec_release(&fake_file.types);
 	vec_release(&fake_file.runtimes);
 	vec_release(&fake_file.instances);
+	vec_release(&fake_file.futures);
 	vec_release(&fake_file.objects);
 	fake_file = (struct fake_file){ 0 };
 }
@@ -77,6 +78,12 @@ void trace_writer_stack(struct trace_writer *w, uint32_t number, const struct tr
 void trace_writer_instance(struct trace_writer *w, uint32_t number, const struct trace_instance *i)
 {
 	vec_push(&fake_file.instances, *i);
+}
+
+uint32_t trace_writer_future(struct trace_writer *w, const struct trace_future *f)
+{
+	vec_push(&fake_file.futures, *f);
+	return fake_file.futures.nr - 1;
 }
 
 void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a)

@@ -25,6 +25,7 @@ struct fake_file {
 	VEC(struct trace_type) types;
 	VEC(struct trace_runtime) runtimes;
 	VEC(struct trace_instance) instances;
+	VEC(struct trace_future) futures;
 	VEC(struct trace_object) objects;
 	unsigned nr_threads, nr_open_streams, nr_anchors, nr_counts, nr_writers;
 	bool is_closed, has_end;
