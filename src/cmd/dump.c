@@ -38,6 +38,8 @@ struct dump {
 	uint32_t nr_threads;
 	struct strbuf *type_names;
 	uint32_t nr_types;
+	const struct trace_future *futures;
+	uint32_t nr_futures;
 	struct runs *runs; /* per thread; only with --task */
 	uint64_t nr_lines;
 };
@@ -64,6 +66,7 @@ static void dump_init(struct dump *d, const struct dump_opts *opts, struct trace
 	d->opts = opts;
 	strbuf_init(&d->line);
 	d->threads = trace_get_threads(t, &d->nr_threads);
+	d->futures = trace_get_futures(t, &d->nr_futures);
 	d->thread_labels = xcalloc(d->nr_threads + 1, sizeof(*d->thread_labels));
 	d->type_names = xcalloc(d->nr_types + 1, sizeof(*d->type_names));
 	d->runs = xcalloc(d->nr_threads + 1, sizeof(*d->runs));
@@ -178,6 +181,12 @@ static void dump_line(struct dump *d, const struct event *ev)
 		strbuf_addf(b, " type_id=%u type=%s", ev->type, d->type_names[ev->type].s);
 	else if (desc->task)
 		strbuf_addstr(b, " type=-");
+	if (ev->kind == EV_FUTURE_START && ev->a < d->nr_futures) {
+		const char *name = d->futures[ev->a].name;
+
+		strbuf_addstr(b, " name=");
+		strbuf_add_clean(b, name, strlen(name));
+	}
 	strbuf_addch(b, '\n');
 }
 

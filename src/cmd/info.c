@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "export/parts.h"
 #include "model/steps.h"
+#include "model/model.h"
 #include "trace/reader.h"
 
 struct info_opts {
@@ -450,6 +451,28 @@ static void json_paths(struct json *j, const struct info *in)
 	json_close_array(j);
 }
 
+static void json_futures(struct json *j, const struct info *in)
+{
+	uint32_t nr;
+	const struct trace_future *f = trace_get_futures(in->t, &nr);
+
+	json_open_array(j, "futures");
+	for (uint32_t i = 0; i < nr; i++) {
+		json_open_object(j, NULL);
+		json_uint(j, "number", i);
+		json_str(j, "name", f[i].name);
+		json_str(j, "function", f[i].function);
+		json_str(j, "file", f[i].file);
+		json_uint(j, "line", f[i].line);
+		json_bool(j, "generated", f[i].is_generated);
+		json_str(j, "seen", model_seen_name(f[i].seen));
+		json_uint(j, "object", f[i].object);
+		json_uint(j, "va", f[i].va);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
 static void make_json(struct info *in)
 {
 	struct json j;
@@ -482,6 +505,7 @@ static void make_json(struct info *in)
 	json_local_stacks(&j, in);
 	json_steps(&j, in);
 	json_paths(&j, in);
+	json_futures(&j, in);
 	json_thread_cpu(&j, in);
 	json_end(&j, in);
 	json_close_object(&j);

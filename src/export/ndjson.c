@@ -123,6 +123,31 @@ static void on_wake(void *sink, const struct model_wake *wake)
 	end(sink);
 }
 
+static void put_future(const struct state *s, struct json *j, uint32_t future)
+{
+	json_uint(j, "future_id", future);
+	if (future < s->rec->nr_futures)
+		json_str(j, "future", s->rec->futures[future].name);
+}
+
+static void on_future(void *sink, const struct model_future *f)
+{
+	struct json *j = begin(sink, "future_poll", f->start_ns);
+
+	put_future(sink, j, f->future);
+	if (f->task)
+		put_task(sink, j, &f->task->key);
+	put_thread(sink, j, f->thread);
+	json_uint(j, "depth", f->depth);
+	json_uint(j, "busy_ns", f->end_ns - f->start_ns);
+	json_uint(j, "self_ns", f->self_ns);
+	if (f->flags)
+		json_str(j, "result", model_result_name(f->flags));
+	if (f->is_open)
+		json_bool(j, "open", true);
+	end(sink);
+}
+
 static void put_sums(struct json *j, const struct model_task *t)
 {
 	json_uint(j, "polls", t->polls);
@@ -171,7 +196,12 @@ static void on_thread(void *sink, const struct model_thread *t)
 }
 
 static const struct model_ops ops = {
-	.spawn = on_spawn, .run = on_run, .wake = on_wake, .task = on_task, .thread = on_thread
+	.spawn = on_spawn,
+	.run = on_run,
+	.wake = on_wake,
+	.future = on_future,
+	.task = on_task,
+	.thread = on_thread,
 };
 
 static void put_finding(struct state *s, const struct finding *f)
@@ -272,6 +302,25 @@ static void put_paths(struct state *s)
 	path_seats_release(&seats);
 }
 
+static void put_futures(struct state *s)
+{
+	for (uint32_t i = 0; i < s->rec->nr_futures; i++) {
+		const struct trace_future *f = &s->rec->futures[i];
+		struct json *j = begin(s, "future", 0);
+
+		put_future(s, j, i);
+		if (f->function[0])
+			json_str(j, "function", f->function);
+		if (f->file[0]) {
+			json_str(j, "file", f->file);
+			json_uint(j, "line", f->line);
+		}
+		json_bool(j, "generated", f->is_generated);
+		json_str(j, "seen", model_seen_name(f->seen));
+		end(s);
+	}
+}
+
 static void put_end(struct state *s, const struct model *m)
 {
 	uint64_t lost[EV_MAX];
@@ -298,6 +347,7 @@ static int run(struct export_job *job, struct err *e)
 	for (uint32_t i = 0; i < job->rec->nr_steps; i++)
 		put_step(&s, i);
 	put_paths(&s);
+	put_futures(&s);
 	m = export_read(job, a, &ops, &s);
 	findings = analyzer_get_findings(a, &nr);
 	for (size_t i = 0; i < nr; i++)

@@ -116,9 +116,18 @@ struct frame {
 	bool has_panic; /* a panic began in it */
 };
 
+/* One open poll of an inner future. */
+struct future_frame {
+	uint64_t start;
+	uint64_t inner_ns; /* of what was recorded inside of it, and is over */
+	uint32_t future, depth;
+	uint32_t run_depth; /* of the stack of runs */
+};
+
 struct thread {
 	struct model_thread pub;
 	VEC(struct frame) stack;
+	VEC(struct future_frame) futures;
 	uint64_t sleep_start;
 	uint8_t sleep_flags;
 	bool is_asleep;
@@ -226,7 +235,7 @@ struct model {
 	struct run_sink run_sinks[MODEL_MAX_SINKS]; /* none before `start` */
 	struct wake_sink wake_sinks[MODEL_MAX_SINKS];
 	unsigned nr_run_sinks, nr_wake_sinks;
-	bool wants_sleeps; /* some sink does, and it is time */
+	bool wants_sleeps, wants_futures; /* some sink does, and it is time */
 	struct model_totals totals;
 };
 
@@ -298,6 +307,14 @@ bool thread_current(const struct model *m, const struct thread *thr, struct mode
 struct model_waker thread_waker(const struct model *m, const struct thread *thr,
 				const struct model_key *woken, uint8_t flags);
 
+/* futures.c: polls of inner futures */
+void future_start(struct model *m, struct thread *thr, uint64_t future);
+void future_end(struct model *m, struct thread *thr, uint8_t flags);
+/* A run that began at `start` is over: the stack of the thread is without it. */
+void future_run_over(struct model *m, struct thread *thr, uint64_t start);
+void future_forget(struct model *m, struct thread *thr); /* the ends of open ones are missing */
+void future_finish(struct model *m, struct thread *thr); /* the recording ends */
+
 /* runtimes.c: which runtime a task and a thread belong to */
 void runtime_told(const struct model *m, struct thread *thr, uint64_t instance);
 /* Of a task that is new, and begins to run. */
@@ -315,6 +332,7 @@ void thread_forget_past(struct model *m);
 /* model.c */
 void tell_spawn(struct model *m, const struct model_task *task);
 void tell_sleep(struct model *m, const struct model_sleep *sleep);
+void tell_future(struct model *m, const struct model_future *future);
 void tell_end(struct model *m, const struct model_task *task);
 void tell_task(struct model *m, const struct model_task *task);
 

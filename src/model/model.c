@@ -45,6 +45,7 @@ void model_free(struct model *m)
 	vec_each (thr, &m->threads) {
 		vec_release(&thr->stack);
 		strbuf_release(&thr->called);
+		vec_release(&thr->futures);
 	}
 	vec_release(&m->threads);
 	vec_release(&m->types);
@@ -95,7 +96,7 @@ void model_set_runtimes(struct model *m, const struct model_runtimes *r)
 static void listen(struct model *m)
 {
 	m->nr_run_sinks = m->nr_wake_sinks = 0;
-	m->wants_sleeps = false;
+	m->wants_sleeps = m->wants_futures = false;
 	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++) {
 		const struct sink *s = &m->sinks[i];
 
@@ -105,6 +106,7 @@ static void listen(struct model *m)
 			m->wake_sinks[m->nr_wake_sinks++] =
 				(struct wake_sink){ s->ops->wake, s->sink };
 		m->wants_sleeps |= !!s->ops->sleep;
+		m->wants_futures |= !!s->ops->future;
 	}
 }
 
@@ -151,6 +153,13 @@ void tell_sleep(struct model *m, const struct model_sleep *sleep)
 	for (unsigned i = 0; i < m->nr_sinks; i++)
 		if (m->sinks[i].ops->sleep)
 			m->sinks[i].ops->sleep(m->sinks[i].sink, sleep);
+}
+
+void tell_future(struct model *m, const struct model_future *future)
+{
+	for (unsigned i = 0; i < m->nr_sinks; i++)
+		if (m->sinks[i].ops->future)
+			m->sinks[i].ops->future(m->sinks[i].sink, future);
 }
 
 void tell_end(struct model *m, const struct model_task *task)
@@ -217,6 +226,8 @@ static void note_loss(struct model *m, uint64_t kind)
 	case EV_TASK_NUMBER:
 	case EV_TASK_NAME:
 	case EV_INSTANCE:
+	case EV_FUTURE_START:
+	case EV_FUTURE_END:
 	case EV_SLEEP:
 	case EV_AWAKE:
 	case EV_PANIC:
@@ -273,6 +284,12 @@ static void feed_one(struct model *m, struct thread *thr, const struct event *ev
 	case EV_SPAWN_STACK:
 		spawn_stack_seen(m, ev);
 		break;
+	case EV_FUTURE_START:
+		future_start(m, thr, ev->a);
+		break;
+	case EV_FUTURE_END:
+		future_end(m, thr, ev->flags);
+		break;
 	case EV_SLEEP:
 		thread_sleep(m, thr, ev->flags);
 		break;
@@ -321,6 +338,8 @@ void model_finish(struct model *m, uint64_t end_ns, const uint64_t *lost)
 	vec_each (thr, &m->threads)
 		if (thr->is_asleep)
 			thread_awake(m, thr);
+	vec_each (thr, &m->threads)
+		future_finish(m, thr);
 	task_finish(m);
 	thread_finish(m);
 	m->totals.nr_spawns_unmatched += m->spawn_by_addr.nr;
@@ -393,6 +412,21 @@ const char *model_sleep_name(uint8_t flags)
 	       : flags & EF_SLEEP_EPOLL ? "epoll"
 	       : flags & EF_SLEEP_POLL	? "poll"
 					: "kernel";
+}
+
+const char *model_result_name(uint8_t flags)
+{
+	return flags & EF_FUTURE_UNWOUND   ? "unwound"
+	       : flags & EF_FUTURE_PENDING ? "pending"
+	       : flags & EF_FUTURE_READY   ? "ready"
+					   : "unknown";
+}
+
+const char *model_seen_name(enum trace_future_seen seen)
+{
+	static const char *const names[] = { "all", "some", "unsure" };
+
+	return names[seen];
 }
 
 const char *model_kind_name(enum trace_task_kind kind)

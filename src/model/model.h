@@ -139,6 +139,23 @@ struct model_sleep {
 	uint8_t flags; /* EF_SLEEP_… */
 };
 
+/*
+ * One poll of an inner future, told when it is over: of an inner one before that of the one around
+ * it. Runs of tasks may lie in it as well (block_on, a LocalSet).
+ */
+struct model_future {
+	uint32_t future; /* index into the trace's futures */
+	uint32_t thread;
+	uint32_t depth; /* polls of futures around it, in the same run */
+	uint64_t start_ns, end_ns;
+	uint64_t self_ns;	       /* without what was recorded inside of it */
+	const struct model_task *task; /* in whose run; NULL: in none that is told */
+	uint64_t run_start_ns;	       /* of that run */
+	uint8_t flags;		       /* EF_FUTURE_…: what it returned; 0: not known */
+	bool is_open;		       /* the recording ended first */
+	bool is_recursive;	       /* in a poll of the same future, on this thread */
+};
+
 enum model_thread_kind { MODEL_OTHER, MODEL_WORKER, MODEL_BLOCKING };
 
 struct model_thread {
@@ -163,6 +180,7 @@ struct model_ops {
 	void (*run)(void *sink, const struct model_run *run);
 	void (*wake)(void *sink, const struct model_wake *wake);
 	void (*sleep)(void *sink, const struct model_sleep *sleep);
+	void (*future)(void *sink, const struct model_future *future);
 	/*
 	 * At once when a task ends, as it seems; and again, with end MODEL_ALIVE, if it turns out
 	 * that it did not. For those who must know how many there are.
@@ -258,7 +276,9 @@ static inline uint64_t model_sum_wakes(const uint64_t wakes[MODEL_NR_CAUSES])
 const char *model_end_name(enum model_end end);
 const char *model_cause_name(enum model_cause cause);
 const char *model_thread_kind_name(enum model_thread_kind kind);
-const char *model_sleep_name(uint8_t flags); /* "futex", of EF_SLEEP_… */
+const char *model_sleep_name(uint8_t flags);  /* "futex", of EF_SLEEP_… */
+const char *model_result_name(uint8_t flags); /* "ready", "pending", "unwound", of EF_FUTURE_… */
+const char *model_seen_name(enum trace_future_seen seen);
 const char *model_kind_name(enum trace_task_kind kind);
 
 #endif

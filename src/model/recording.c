@@ -121,6 +121,7 @@ int recording_open(struct recording *rec, const char *path, struct err *e)
 	rec->steps = trace_get_steps(rec->trace, &rec->nr_steps);
 	rec->paths = trace_get_paths(rec->trace, &rec->nr_paths);
 	steps_init(&rec->awaits, rec->steps, rec->nr_steps);
+	rec->futures = trace_get_futures(rec->trace, &rec->nr_futures);
 	recording_make_groups(rec);
 	copies = trace_get_runtimes(rec->trace, &nr_copies);
 	instances = trace_get_instances(rec->trace, &nr_instances);

@@ -49,9 +49,10 @@ struct recording {
 	const struct trace_object *objects;
 	const struct trace_type *types;
 	const struct trace_thread *threads;
+	const struct trace_future *futures;
 	const struct trace_step *steps;
 	const struct trace_path *paths;
-	uint32_t nr_runtimes, nr_objects, nr_types, nr_threads, nr_steps, nr_paths;
+	uint32_t nr_runtimes, nr_objects, nr_types, nr_threads, nr_steps, nr_paths, nr_futures;
 	struct steps awaits; /* what steps mean */
 	struct recording_group *groups;
 	uint32_t *group_of_type; /* nr_types of them, and one for all other numbers */

@@ -43,5 +43,9 @@ void thread_forget_past(struct model *m)
 			/* superseded: the task's poll was over before */
 			f->is_void |= !f->task;
 		}
+		vec_each (f, &thr->futures) {
+			f->start = m->start;
+			f->inner_ns = 0;
+		}
 	}
 }

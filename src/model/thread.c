@@ -245,6 +245,8 @@ static void pop_run(struct model *m, struct thread *thr)
 	const struct frame *f = top(thr);
 
 	thr->stack.nr--;
+	if (unlikely(thr->futures.nr))
+		future_run_over(m, thr, f->start);
 	if (is_helper(m, f->key.type)) {
 		/* What looked like blocking inside a task was a worker with nothing to do. */
 		thr->pub.asleep_ns += f->blocked_ns;
@@ -372,6 +374,7 @@ void thread_stop(struct model *m, struct thread *thr)
 	thr->is_asleep = false;
 	thr->nr_over = 0;
 	thr->instance = MODEL_NO_RUNTIME;
+	future_forget(m, thr);
 	while (thr->stack.nr) {
 		struct run_ref run = { thr->pub.thread, thr->stack.nr - 1 };
 

@@ -46,7 +46,7 @@ struct composer {
 	char *argv[MAX_ARGS];
 	uint32_t argc;
 	struct trace_writer *w; /* NULL until the first definition */
-	uint32_t nr_runtimes;
+	uint32_t nr_runtimes, nr_futures;
 	VEC(struct thread) threads;
 	struct trace_end end;
 	bool has_end;
@@ -248,6 +248,31 @@ static void put_instance(struct composer *c, char *rest)
 	trace_writer_instance(c->w, nr, &i);
 }
 
+static void put_future(struct composer *c, char *rest)
+{
+	static const char *const seen[] = { "all", "some", "unsure", NULL };
+	const char *word = take(c, &rest, false);
+	struct trace_future f = { 0 };
+	char *line;
+
+	begin(c);
+	while (seen[f.seen] && strcmp(seen[f.seen], word))
+		f.seen++;
+	if (!seen[f.seen])
+		die(c, "what is seen is '%s'?", word);
+	f.is_generated = take_number(c, &rest);
+	f.file = take(c, &rest, false);
+	line = strrchr(f.file, ':');
+	if (line) {
+		*line = '\0';
+		f.line = number(c, line + 1);
+	}
+	f.function = take(c, &rest, false);
+	f.name = take(c, &rest, true);
+	f.va = 0x1000 * ++c->nr_futures;
+	trace_writer_future(c->w, &f);
+}
+
 static struct trace_stream *stream_of(struct composer *c, uint32_t tid)
 {
 	vec_each (t, &c->threads)
@@ -384,6 +409,8 @@ static void put_line(struct composer *c, char *line)
 		put_path(c, line);
 	} else if (!strcmp(word, "instance")) {
 		put_instance(c, line);
+	} else if (!strcmp(word, "future")) {
+		put_future(c, line);
 	} else if (!strcmp(word, "thread")) {
 		put_thread(c, line);
 	} else if (!strcmp(word, "cpu")) {

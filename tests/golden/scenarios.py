@@ -728,6 +728,32 @@ def instances():
     return s
 
 
+@scenario(is_full=True, story=3)
+def inner():
+    """Polls of inner futures: one in the other, a panic, one outside of any task, one that is open at the end."""
+    s = service()
+    serve = s.type('shop::serve', place='src/main.rs:51')
+    pay = s.future('shop::pay', 'shop::pay', 'src/pay.rs:12')
+    block = s.future('shop::pay::{async block#0}', 'shop::pay', 'src/pay.rs:20', seen='some')
+    manual = s.future('shop::Timer<"x">', seen='unsure')
+    task = s.task(3, serve)
+    s.spawn(10 * MS, MAIN, task)
+    for at, result in ((11 * MS, 'pending'), (21 * MS, 'unwound')):
+        s.at(at, W1, 'run-start', **task.fields(), addr=task.addr)
+        s.at(at + 100 * US, W1, 'future-start', future=pay)
+        s.inner(at + 200 * US, W1, manual, 50 * US)
+        s.at(at + 300 * US, W1, 'future-start', future=block)
+        s.inner(at + 400 * US, W1, manual, 100 * US, 'ready')
+        s.at(at + 700 * US, W1, 'future-end', result)
+        s.at(at + 900 * US, W1, 'future-end', result)
+        s.at(at + 1000 * US, W1, 'run-end', *(('complete', 'panicked', 'wanted') if result == 'unwound' else ()))
+    s.wake(16 * MS, W2, task)
+    s.inner(30 * MS, MAIN, manual, 1 * MS, 'pending')
+    s.at(35 * MS, MAIN, 'future-start', future=pay)
+    s.end(40 * MS)
+    return s
+
+
 @scenario()
 def stripped():
     """Nobody knows the names of anything."""

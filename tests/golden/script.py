@@ -41,7 +41,7 @@ class Script:
     def __init__(self):
         self.definitions, self.threads, self.events, self.last = [], [], [], []
         self.nr_types = self.nr_helpers = self.nr_stacks = self.nr_instances = 0
-        self.nr_steps = self.nr_paths = 0
+        self.nr_steps = self.nr_paths = self.nr_futures = 0
 
     def define(self, *words):
         self.definitions.append(' '.join(map(str, words)))
@@ -80,6 +80,18 @@ class Script:
         self.nr_instances += 1
         self.define('instance', self.nr_instances, type_nr, owner)
         return self.nr_instances
+
+    def future(self, name, function='-', place='-', seen='all'):
+        """An inner future, for inner(); of a function if the compiler made it."""
+        self.define('future', seen, int(function != '-'), word(place), word(function), escape(name))
+        self.nr_futures += 1
+        return self.nr_futures - 1
+
+    def inner(self, time, tid, future, ns, *end):
+        """A poll of it. What is inside of that is to be given before. Returns when it is over."""
+        self.at(time, tid, 'future-start', future=future)
+        self.at(time + ns, tid, 'future-end', *end)
+        return time + ns
 
     def owned(self, time, tid, task, instance):
         """From now on that thread runs what the instance owns."""
