@@ -77,6 +77,9 @@ class Variant:
         """Once: all repetitions would be one root."""
         return self.sample("root", ["1", "root", "4000000", "1"])
 
+    def inner(self):
+        return self.sample("inner", ["1", "inner", "100", str(self.yields), str(self.reps)])
+
     def sample(self, work, args):
         ended = run(self.place, [self.tools[self.program], *args], self.env)
         return Sample(repetitions(ended, work))
@@ -84,7 +87,7 @@ class Variant:
 
 class Plain(Variant):
     name, label, base = "plain", "no tracing", None
-    works = ("storm", "spawn", "wakes", "root")
+    works = ("storm", "spawn", "wakes", "root", "inner")
 
 
 class BareHook(Variant):
@@ -150,6 +153,18 @@ class Futrace(Variant):
         tasks = sum(abs(t["polls"] - each) <= 1 and t["kind"] in kinds for t in report["tasks"])
         if tasks != truth and not number_lost(report):
             raise Failed(f"{tasks} of {truth} tasks recorded with {each} polls, and nothing said to be lost")
+
+
+class FutraceFutures(Futrace):
+    name, label = "futrace-futures", "`futrace record --futures`"
+    works = ("inner",)
+    options = ("--futures=workload::busy",)
+
+    @staticmethod
+    def check(report, reps):
+        """A start and an end of each poll."""
+        if report["events"] + number_lost(report) < 2 * sum(r["polls"] for r in reps):
+            raise Failed("there are fewer events than starts and ends of polls of futures")
 
 
 def number_lost(report):
@@ -274,7 +289,7 @@ class Dial9Wakes(Dial9):
 
 
 SMOL = (PlainSmol, FutraceSmol)
-ALL = (Plain, BareHook, BareHookWakes, Futrace, FutraceNoPlaces, Dial9Off, Dial9, Dial9Wakes, Uftrace, Bpftrace)
+ALL = (Plain, BareHook, BareHookWakes, Futrace, FutraceNoPlaces, FutraceFutures, Dial9Off, Dial9, Dial9Wakes, Uftrace, Bpftrace)
 
 
 def version(argv, pick):

@@ -22,9 +22,10 @@ TYPES = ["--bin", "types", "--bin", "same"]
 PROFILES = {
     "dev": (["--workspace"], "debug"),
     "release": (["--workspace"], "release"),
-    "profiling": (["--bin", "findings", "--bin", "places"], "profiling"),
-    "lto-lines": (["--bin", "places", "--bin", "life", *TYPES], "lto-lines"),
-    "lto": ([*MATRIX, *TYPES, "--bin", "race", "--bin", "flavours", "--bin", "instances", "--bin", "safety"], "lto"),
+    "profiling": (["--bin", "findings", "--bin", "places", "--bin", "inner"], "profiling"),
+    "lto-lines": (["--bin", "places", "--bin", "life", "--bin", "inner", *TYPES], "lto-lines"),
+    "lto": ([*MATRIX, *TYPES, "--bin", "race", "--bin", "flavours", "--bin", "instances", "--bin", "safety",
+             "--bin", "inner"], "lto"),
     "stripped": ([*MATRIX, "--bin", "life", "--bin", "flavours", "--bin", "instances", "--bin", "places"], "stripped"),
 }
 PROFILES_SLOW = {name: (MATRIX, name) for name in ("thin", "small", "strip-debuginfo")}
@@ -46,7 +47,7 @@ VARIANTS_SLOW = {
 # What only some of them are needed for.
 PLACES = ["--bin", "places"]
 WITH_LINES = ["--config", 'profile.release.debug="line-tables-only"']
-MORE = {"unstable": PLACES, "jemalloc": PLACES + WITH_LINES, "mimalloc": PLACES + WITH_LINES}
+MORE = {"relr-v0": ["--bin", "inner"], "unstable": PLACES, "jemalloc": PLACES + WITH_LINES, "mimalloc": PLACES + WITH_LINES}
 # The programs of async-task: profile and RUSTFLAGS of each build; of some not all programs are needed.
 ASYNC_TASK = {
     "async-task-dev": ("dev", None),

@@ -5,9 +5,11 @@
 //! of the whole process (CLOCK_PROCESS_CPUTIME_ID) around that repetition alone.
 
 use std::future::{poll_fn, Future};
-use std::pin::pin;
+use std::hint::black_box;
+use std::pin::{pin, Pin};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Instant;
 
 use tokio::sync::Notify;
@@ -163,6 +165,53 @@ pub async fn root(yields: u64, reps: u64) {
     }
 }
 
+/// About as much as the poll of a task in the storm takes, and then not ready.
+async fn busy() {
+    let mut x = 1;
+    loop {
+        for _ in 0..40 {
+            x = black_box(x * 3);
+        }
+        let mut is_first = true;
+        poll_fn(|_| match std::mem::take(&mut is_first) {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
+        })
+        .await;
+    }
+}
+
+/// One task with `futures` futures in it, each of which it polls `rounds` times, as `join_all` would: through a
+/// table, so that each poll is a call of a function. `polls` counts these.
+pub async fn inner<S: Spawn>(s: S, futures: u64, rounds: u64, reps: u64) {
+    for _ in 0..reps {
+        let (cpu, wall) = (cpu_ns(), Instant::now());
+        let mut all: Vec<Pin<Box<dyn Future<Output = ()> + Send>>> = Vec::new();
+        all.resize_with(futures as usize, || Box::pin(busy()));
+        let task = s.spawn(async move {
+            for _ in 0..rounds {
+                poll_fn(|cx| {
+                    all.iter_mut()
+                        .for_each(|f| assert!(f.as_mut().poll(cx).is_pending()));
+                    Poll::Ready(())
+                })
+                .await;
+                tokio::task::yield_now().await;
+            }
+        });
+        task.await.unwrap();
+        print_since(
+            cpu,
+            wall,
+            Counted {
+                name: "inner",
+                polls: futures * rounds,
+                tasks: 1,
+            },
+        );
+    }
+}
+
 static LEFT: AtomicU64 = AtomicU64::new(0);
 static DONE: Notify = Notify::const_new();
 
@@ -205,12 +254,13 @@ pub async fn hello() {
     tokio::spawn(async { println!("hello") }).await.unwrap();
 }
 
-/// Runs the work named by the arguments: `storm TASKS YIELDS REPS`, `spawn BATCH BATCHES REPS`,
+/// Runs the work named by the arguments: `storm TASKS YIELDS REPS`, `inner FUTURES ROUNDS REPS`, `spawn BATCH BATCHES REPS`,
 /// `wakes PAIRS ROUNDS REPS`, `root YIELDS REPS`, `hello`, `mix GROUPS ROUNDS REPS`, `alive TASKS`, `held TASKS`, `server PORT SECONDS`, or `load PORT CONNECTIONS REQUESTS`.
 pub async fn run<S: Spawn>(s: S, args: Vec<String>) {
     let n = |i: usize| -> u64 { args[i].parse().expect("a number") };
     match args[0].as_str() {
         "storm" => storm(s, n(1), n(2), n(3)).await,
+        "inner" => inner(s, n(1), n(2), n(3)).await,
         "spawn" => spawns(s, n(1), n(2), n(3)).await,
         "wakes" => wakes(s, n(1), n(2), n(3)).await,
         "root" => root(n(1), n(2)).await,
