@@ -7,62 +7,28 @@
 #include "agent/hooks_futures.h"
 
 #include <pthread.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "unit.h"
+#include "world.h"
 
-#define RING_WORDS 512
-#define NUMBER	   77
+#define NUMBER 77
 
-static struct wire_lobby lobby;
-static struct wire_region *region;
 __thread struct wire_thread *hook_slot;
 uint64_t stack_through;
 
 /* As the C library might. */
-static void claimed(struct wire_thread *t)
+static void claimed_with_vectors(struct wire_thread *t)
 {
 	hook_slot = t;
 	__asm__ volatile("pxor %%xmm0, %%xmm0; pxor %%xmm1, %%xmm1; pxor %%xmm7, %%xmm7" ::
 				 : "xmm0", "xmm1", "xmm7");
 }
 
-static uint64_t find_tid_off(void)
-{
-	uint32_t tid = syscall(SYS_gettid);
-	uint64_t tp, off = 0;
-
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
-	while (off < 2048 && *(uint32_t *)(tp + off) != tid)
-		off += 4;
-	return off;
-}
-
 static int set_up(void **state)
 {
-	lobby = (struct wire_lobby){ .ring_words = RING_WORDS,
-				     .small_words = RING_WORDS,
-				     .stale_ticks = INT64_MAX };
-	region = mmap(NULL, wire_region_size(&lobby), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	core_page = (struct core_page){ .threads = region->threads,
-					.fast_threads = region->threads,
-					.tid_off = find_tid_off(),
-					.clock = WIRE_CLOCK_TSC,
-					.claimed = claimed,
-					.region = region,
-					.lobby = &lobby };
+	world_init();
+	core_page.claimed = claimed_with_vectors;
 	memset(futures, 0, sizeof(futures));
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	munmap(region, wire_region_size(&lobby));
-	core_page = (struct core_page){ 0 };
 	hook_slot = NULL;
 	return 0;
 }
@@ -112,6 +78,30 @@ static __attribute__((noinline)) struct two halves(double a, double b, double c,
 	return (struct two){ a + b + c + d, e * f * g * h };
 }
 
+/* Three words, as no function of C returns them. */
+struct three {
+	uint64_t rax, rdx, rcx;
+};
+
+__asm__(".text\n"
+	"return_three:\n"
+	"	mov	$1, %eax\n"
+	"	mov	$2, %edx\n"
+	"	mov	$3, %ecx\n"
+	"	ret\n");
+extern const char return_three[];
+
+static __attribute__((noinline)) struct three call_three(const void *poll)
+{
+	struct three r;
+
+	__asm__ volatile("call *%3"
+			 : "=a"(r.rax), "=d"(r.rdx), "=c"(r.rcx)
+			 : "r"(poll)
+			 : "rdi", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
+	return r;
+}
+
 static __attribute__((noinline)) struct mixed mix(uint64_t n, double x)
 {
 	return (struct mixed){ n + 1, x / 2 };
@@ -125,6 +115,8 @@ static void test_registers(void **state)
 	struct two (*halves_)(double, double, double, double, double, double, double, double) =
 		hooked(1, halves, unknown);
 	struct mixed (*mix_)(uint64_t, double) = hooked(2, mix, unknown);
+	const void *three_ = hooked(3, return_three, unknown);
+	struct three three;
 
 	for (int i = 0; i < 2; i++) {
 		struct two h;
@@ -137,8 +129,10 @@ static void test_registers(void **state)
 		assert_true(m.n == 42 && m.x == 2.5);
 		assert_true(sum_(1, 2, 3, 4, 5, 6) == ((wide)6 << 64 | 120));
 	}
-	assert_int_equal(count(hook_slot, EV_FUTURE_START, 0), 6);
-	assert_int_equal(count(hook_slot, EV_FUTURE_END, 0), 6);
+	three = call_three(three_);
+	assert_true(three.rax == 1 && three.rdx == 2 && three.rcx == 3);
+	assert_int_equal(count(hook_slot, EV_FUTURE_START, 0), 7);
+	assert_int_equal(count(hook_slot, EV_FUTURE_END, 0), 7);
 	assert_int_equal(hook_slot->nr_futures, 0);
 }
 

@@ -92,6 +92,46 @@ static void test_second_object(void **state)
 	assert_int_equal(fake_nr_discovered, 1);
 }
 
+/* Each object's futures get the numbers of their definitions; tables tell which of them theirs is.
+ */
+static void test_futures(void **state)
+{
+	struct setup *s = *state;
+	struct found_future futures[2] = {
+		{ .plan = { .redirect = { .va = 0x100, .nr_bytes = 5, .kind = WIRE_FUTURE } },
+		  .name = "app::pay::{async block#0}",
+		  .file = "",
+		  .is_generated = true },
+		{ .plan = { .redirect = { .va = 0x200, .kind = WIRE_FUTURE } },
+		  .name = "app::Timer",
+		  .file = "" },
+	};
+	struct wire_region *r = s->agent.region;
+	struct process_sum sum;
+
+	s->d.futures = (struct found_futures){ .v = futures, .nr = 2, .nr_refused = 3, .note = "" };
+	s->tables[2].plan.kind = WIRE_TABLE_FUTURE;
+	s->tables[2].plan.id_off = 1;
+	fake_announce(&s->agent, "", 0x5000000);
+	fake_announce(&s->agent, "/proc/self/exe", 0x7000000);
+	assert_int_equal(dialogue_answer(s->p, &s->catalog), 2);
+	assert_int_equal(r->objects[1].first_future, 2);
+	assert_int_equal(r->objects[1].nr_futures, 2);
+	assert_int_equal(r->futures[3].redirect.va, 0x200);
+	assert_int_equal(r->futures[3].redirect.flag_off, 3);
+	assert_int_equal(r->tables[2].id_off, 1);
+	assert_int_equal(r->tables[5].id_off, 3);
+	assert_int_equal(fake_file.futures.nr, 4);
+	assert_int_equal(fake_file.futures.v[2].object, 1);
+	r->objects[0].nr_futures_redirected = 1;
+	process_sum(s->p, &sum);
+	assert_int_equal(sum.nr_futures, 3); /* a function, and a table in each */
+	assert_int_equal(sum.nr_futures_refused, 7);
+	r->objects[0].nr_futures_redirected = 99; /* nobody believes that */
+	process_sum(s->p, &sum);
+	assert_int_equal(sum.nr_futures, 3);
+}
+
 /* No runtime inside: answered, with no table, and no file is begun for it. */
 static void test_no_runtime(void **state)
 {
@@ -183,9 +223,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(test_executable),	    TEST(test_second_object), TEST(test_no_runtime),
-		TEST(test_unreadable),	    TEST(test_hostile),	      TEST(test_stopped),
-		TEST(test_too_many_tables),
+		TEST(test_executable), TEST(test_second_object),   TEST(test_no_runtime),
+		TEST(test_futures),    TEST(test_unreadable),	   TEST(test_hostile),
+		TEST(test_stopped),    TEST(test_too_many_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
