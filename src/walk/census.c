@@ -295,10 +295,13 @@ static void drop_copies(struct census *c)
 static int by_identity(const void *a, const void *b, void *arg)
 {
 	const struct census_task *x = a, *y = b;
-	uint64_t x_runtime = runtime_of(arg, x), y_runtime = runtime_of(arg, y);
 
-	if (x_runtime != y_runtime)
-		return x_runtime < y_runtime ? -1 : 1;
+	if (x->table != y->table) {
+		uint64_t x_runtime = runtime_of(arg, x), y_runtime = runtime_of(arg, y);
+
+		if (x_runtime != y_runtime)
+			return x_runtime < y_runtime ? -1 : 1;
+	}
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
