@@ -157,6 +157,20 @@ def healthy(t, build, mode):
     trees.compare(truth, found["tasks"])
 
 
+@test(cases=[(b,) for b in BUILDS])
+def fault_of_smol(t, build):
+    """Locks of async-lock that tasks hold and want are known as Tokio's are."""
+    p, truth = trees.start(t, "stuck-smol", build, "fault")
+    found = trees.look(t, "tree", str(p.pid))
+    same("rules", [f["rule"] for f in found["findings"]], ["lock-cycle"])
+    tasks = found["findings"][0]["tasks"]
+    step = truth[0]["waits"][0]["path"][-1]
+    same("tasks at that line", [is_place(x["location"], step) for x in tasks], [True, True])
+    same("who holds up whom", [x["holder"] for x in tasks], [x["id"] for x in reversed(tasks)])
+    p, _ = trees.start(t, "stuck-smol", build, "healthy")
+    same("findings of the healthy one", trees.look(t, "tree", str(p.pid))["findings"], [])
+
+
 @test()
 def nobody_else(t):
     """Of all shapes only the tasks that wait for what never happens are said to have no waker."""
