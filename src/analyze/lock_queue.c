@@ -66,7 +66,7 @@ static void say(const struct by_await_row *row, const struct lock *lock,
 	finding_figure(f, "wait_ns", FIGURE_NS, row->wait_ns);
 	finding_figure(f, "p99_ns", FIGURE_NS, histogram_percentile(&row->wait, 99));
 	finding_figure(f, "max_ns", FIGURE_NS, row->wait.max);
-	finding_figure(f, "span_ns", FIGURE_NS, span_ns);
+	finding_figure(f, "over_ns", FIGURE_NS, span_ns);
 	finding_say(f,
 		    "%s waits of %s task%s for %s took %s in all, the longest %s: on average %s "
 		    "tasks stood in the queue",

@@ -346,6 +346,7 @@ static void put_tasks(struct state *s)
 	model_free(recording_read(s->job->rec, &s->job->view,
 				  &(struct recording_sink){ &tracks_model_ops, &s->tasks.tracks },
 				  1));
+	tracks_finish(&s->tasks.tracks);
 	if (s->job->has_task && !s->tasks.tracks.v.nr)
 		s->job->note(s->job->note_arg, "no task has that id: no track was drawn for it");
 }

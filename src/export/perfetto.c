@@ -160,6 +160,7 @@ static void draw(struct perfetto *p, bool with_polls)
 		sinks[nr++] = (struct recording_sink){ &tracks_model_ops, &p->tasks.tracks };
 	if (nr)
 		model_free(recording_read(p->job->rec, &p->job->view, sinks, nr));
+	tracks_finish(&p->tasks.tracks);
 }
 
 /* text is freed. */

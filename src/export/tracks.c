@@ -148,6 +148,14 @@ static void on_task(void *sink, const struct model_task *task)
 
 const struct model_ops tracks_model_ops = { .spawn = on_spawn, .run = on_run, .task = on_task };
 
+void tracks_finish(struct tracks *t)
+{
+	vec_each (track, &t->v) {
+		draw(t, track);
+		leave(t, track, 0);
+	}
+}
+
 void tracks_release(struct tracks *t)
 {
 	vec_each (track, &t->v)

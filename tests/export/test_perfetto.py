@@ -313,19 +313,32 @@ def counters(env, trace):
         check(threads / 2 <= busy <= threads * (1 + share) + 1, f'threads are busy for {threads}, not {busy}')
 
 
+STATES = ('running', 'scheduled', 'idle', 'unknown', 'dropping')
+
+
+def is_of(r, s, category):
+    return r.categories[s.event.category_iids[0]] == category
+
+
 def check_task_track(r, track, tasks):
     number = int(re.match(r'task (\d+) ', track.name).group(1))
     sums = collections.Counter()
-    slices = sorted(r.slices[track.uuid], key=lambda s: (s.begin, s.end))
+    slices = sorted((s for s in r.slices[track.uuid] if is_of(r, s, 'state')), key=lambda s: (s.begin, s.end))
+    futures = [s for s in r.slices[track.uuid] if is_of(r, s, 'future')]
+    same('states and futures', len(slices) + len(futures), len(r.slices[track.uuid]))
     for s in slices:
         args = r.args_of(s.event)
         if s.name == MANY:
             parts = {state: args.get(state + '_ns', 0) for state in ('running', 'scheduled', 'idle', 'unknown')}
             same('parts of it', sum(parts.values()), s.end - s.begin)
             sums.update(parts)
-        else:
+        elif s.name in STATES:
             sums[s.name] += s.end - s.begin
-        same('depth of states', s.depth, 0)
+        else:  # what it waits for, and where
+            sums['idle'] += s.end - s.begin
+        if s.begin < s.end:
+            around = sum(f.begin <= s.begin and s.end <= f.end and f.begin < f.end for f in futures)
+            same('futures around a state', s.depth, around)
     for a, b in zip(slices, slices[1:]):
         same('states follow each other', b.begin, a.end)
     got = {'busy_ns': sums['running'] + sums['dropping'], 'sched_ns': sums['scheduled'], 'idle_ns': sums['idle'],

@@ -514,7 +514,7 @@ def lock_queue(f):
         groups = {f.group(run.life.type) for run in runs}
         yield Finding("lock-queue", "note" if leaf == "semaphore" else "warning", groups.pop() if len(groups) == 1 else None, span, {
             "waits": len(runs), "tasks": len({run.life for run in runs}), "waiters": sum(waits) // span, "wait_ns": sum(waits),
-            "p99_ns": percentile(waits, 99), "max_ns": max(waits), "span_ns": span,
+            "p99_ns": percentile(waits, 99), "max_ns": max(waits), "over_ns": span,
         }, task=worst.life, time=worst.start - gap_of(worst), span=gap_of(worst))
 
 
