@@ -316,15 +316,11 @@ def counters(env, trace):
 STATES = ('running', 'scheduled', 'idle', 'unknown', 'dropping')
 
 
-def is_of(r, s, category):
-    return r.categories[s.event.category_iids[0]] == category
-
-
 def check_task_track(r, track, tasks):
     number = int(re.match(r'task (\d+) ', track.name).group(1))
     sums = collections.Counter()
-    slices = sorted((s for s in r.slices[track.uuid] if is_of(r, s, 'state')), key=lambda s: (s.begin, s.end))
-    futures = [s for s in r.slices[track.uuid] if is_of(r, s, 'future')]
+    slices = sorted((s for s in r.slices[track.uuid] if r.category_of(s.event) == 'state'), key=lambda s: (s.begin, s.end))
+    futures = [s for s in r.slices[track.uuid] if r.category_of(s.event) == 'future']
     same('states and futures', len(slices) + len(futures), len(r.slices[track.uuid]))
     for s in slices:
         args = r.args_of(s.event)
