@@ -57,7 +57,8 @@ struct tracks {
 };
 
 extern const struct model_ops tracks_model_ops; /* of a struct tracks */
-/* After the pass: a helper that was only recognised later has no end, and may be in futures still. */
+/* After the pass: a helper that was only recognised later has no end, and may be in futures still.
+ */
 void tracks_finish(struct tracks *t);
 void tracks_release(struct tracks *t);
 
