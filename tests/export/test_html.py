@@ -98,6 +98,21 @@ def shows_every_poll(env, trace):
 
 
 @test_each
+def shows_waiting(env, trace):
+    """Where await points are known, the flame graph is as wide as all waiting, and each frame as wide as what is in it."""
+    path, _ = env.export(trace, 'folded', '--weight=waiting')
+    with open(path, encoding='utf-8') as f:
+        wanted = sum(int(line.rpartition(' ')[2]) for line in f)
+    with Page(env, trace) as page:
+        if not any(t['kind'] == 'path' for t in env.ndjson(trace)):
+            same('hidden', page.run('document.getElementById("waiting").hidden'), True)
+            return
+        same('waiting', page.run('futrace.flames.root.total'), wanted)
+        same('frames', page.run('document.querySelectorAll("#flames .flame").length > 1'), True)
+        same('rows', page.run('document.querySelectorAll("#awaits-table tbody tr").length > 2'), True)
+
+
+@test_each
 def knows_who_woke(env, trace):
     """Where the page says who woke a task there was such a wake, and of a program it knows most of them."""
     wakes = collections.defaultdict(list)
