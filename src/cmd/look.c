@@ -110,6 +110,14 @@ void look_notes(const struct look *l)
 	}
 }
 
+void look_note_none(const char *filter)
+{
+	if (filter)
+		cmd_note("no live task fits '%s'", filter);
+	else
+		cmd_note("no task is alive");
+}
+
 const char *look_state_name(enum task_state state)
 {
 	static const char *const names[] = {

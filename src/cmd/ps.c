@@ -206,6 +206,8 @@ static int print(const struct list *l, const struct styles *styles)
 	for (size_t i = 0; i < l->look->census.tasks.nr; i++)
 		if (l->rows[i].is_shown)
 			vec_push(&t.rows, &l->rows[i]);
+	if (!t.rows.nr)
+		look_note_none(l->filter);
 	out_init(&out, fileno(stdout));
 	table_text(&t, style_width(), &out);
 	vec_release(&t.rows);

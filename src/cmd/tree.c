@@ -74,12 +74,58 @@ static uint64_t hash_of(const struct forest *f, size_t index, const struct walk_
 	uint64_t hash = tree_hash(r->tree);
 
 	hash = map_hash(hash + f->look->census.tasks.v[index].table);
+	vec_each (l, &r->tree->locals)
+		hash = map_hash(hash * 31 + l->number);
 	return f->opts->all ? index : map_hash(hash + r->status * 8 + r->state);
+}
+
+/* Variables are printed as they are, so what is folded has the same ones. */
+static bool has_same_locals(const struct tree *a, const struct tree_node *x, const struct tree *b,
+			    const struct tree_node *y)
+{
+	bool is_same = x->nr_locals == y->nr_locals;
+
+	for (uint32_t i = 0; is_same && i < x->nr_locals; i++)
+		is_same = a->locals.v[x->first_local + i].number ==
+			  b->locals.v[y->first_local + i].number;
+	return is_same;
 }
 
 static bool is_same(const struct group *g, const struct walk_result *r)
 {
-	return g->status == r->status && g->state == r->state && tree_is_equal(g->tree, r->tree);
+	bool is_same =
+		g->status == r->status && g->state == r->state && tree_is_equal(g->tree, r->tree);
+
+	for (uint32_t i = 0; is_same && i < r->tree->nodes.nr; i++)
+		is_same = has_same_locals(g->tree, &g->tree->nodes.v[i], r->tree,
+					  &r->tree->nodes.v[i]);
+	return is_same;
+}
+
+static void fold_value(struct tree_value *v, const struct tree_value *other)
+{
+	uint64_t highest = MAX(MAX(v->number, v->highest), MAX(other->number, other->highest));
+
+	if (other->number < v->number)
+		*v = *other;
+	v->highest = highest;
+}
+
+/* What the leaves of equal nodes have in different values becomes a range. */
+static void fold_values(struct tree *t, uint32_t at, const struct tree *other, uint32_t from,
+			uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct tree_node *x = &t->nodes.v[at + i], *y = &other->nodes.v[from + i];
+
+		for (uint32_t k = 0; k < x->nr_values && x->nr_values == y->nr_values; k++) {
+			struct tree_value *v = &t->values.v[x->first_value + k];
+			const struct tree_value *o = &other->values.v[y->first_value + k];
+
+			if (v->field == o->field)
+				fold_value(v, o);
+		}
+	}
 }
 
 static void gather(void *arg, size_t index, const struct walk_result *r)
@@ -103,6 +149,8 @@ static void gather(void *arg, size_t index, const struct walk_result *r)
 						     .state = r->state,
 						     .hash = hash,
 						     .first = index });
+	} else {
+		fold_values(f->groups.v[*at].tree, 0, r->tree, 0, r->tree->nodes.nr);
 	}
 	g = &f->groups.v[*at];
 	g->first = MIN(g->first, index);
@@ -213,14 +261,14 @@ static bool are_equal(const struct tree *t, uint32_t a, uint32_t b)
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct tree_node *x = &t->nodes.v[a + i], *y = &t->nodes.v[b + i];
 
-		if (!tree_node_is_equal(x, y) ||
+		if (!tree_node_is_equal(x, y) || !has_same_locals(t, x, t, y) ||
 		    x->depth - t->nodes.v[a].depth != y->depth - t->nodes.v[b].depth)
 			return false;
 	}
 	return true;
 }
 
-static struct drawing *draw(const struct forest *f, const struct tree *t)
+static struct drawing *draw(const struct forest *f, struct tree *t)
 {
 	struct drawing *d = xcalloc(t->nodes.nr + 1, sizeof(*d));
 	uint32_t *last = xcalloc(t->nodes.nr + 1, sizeof(*last)); /* child of a node, + 1 */
@@ -234,6 +282,7 @@ static struct drawing *draw(const struct forest *f, const struct tree *t)
 		slot = parent == TREE_NO_NODE ? t->nodes.nr : parent;
 		if (last[slot] && !f->opts->all && are_equal(t, last[slot] - 1, i)) {
 			d[last[slot] - 1].nr_equal++;
+			fold_values(t, last[slot] - 1, t, i, end_of(t, i) - i);
 			i = end_of(t, i) - 1;
 			continue;
 		}
@@ -358,6 +407,8 @@ static int print(const struct forest *f)
 
 	out_init(&out, fileno(stdout));
 	findings_text(&f->findings, f->styles, &out.buf);
+	if (!f->groups.nr)
+		look_note_none(f->opts->filter);
 	vec_each (g, &f->groups) {
 		print_group(f, g, &out.buf);
 		out_spill(&out);

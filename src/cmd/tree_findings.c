@@ -6,8 +6,9 @@
 #include "base/format.h"
 #include "model/shorten.h"
 
-#define MAX_TASKS  10  /* of a finding, in text */
-#define MIN_GROWTH 100 /* tasks, and a tenth of those that were */
+#define MAX_TASKS   10 /* of a finding, in text */
+#define PLACE_WIDTH 40
+#define MIN_GROWTH  100 /* tasks, and a tenth of those that were */
 
 struct rule {
 	const char *name;
@@ -129,7 +130,7 @@ static void add_task(const struct look *l, const struct stuck *s, size_t i, stru
 	add_id(l, t->wants->task, out);
 	if (*t->wants->file) {
 		strbuf_addstr(out, " waits at ");
-		shorten_place(out, t->wants->file, t->wants->line, SIZE_MAX);
+		shorten_place(out, t->wants->file, t->wants->line, PLACE_WIDTH);
 	}
 	if (t->wants->kind == TIE_JOINS) {
 		strbuf_addstr(out, " for the end of ");
@@ -138,7 +139,7 @@ static void add_task(const struct look *l, const struct stuck *s, size_t i, stru
 		strbuf_addf(out, " for lock 0x%llx, held by ", (unsigned long long)held->addr);
 		add_id(l, held->task, out);
 		strbuf_addstr(out, held->kind == TIE_KEEPS_LOCK ? " in a future left at " : " at ");
-		shorten_place(out, held->file, held->line, SIZE_MAX);
+		shorten_place(out, held->file, held->line, PLACE_WIDTH);
 	}
 	strbuf_addch(out, '\n');
 }

@@ -57,41 +57,82 @@ static void add_remaining(const struct say *s, uint64_t ns, struct strbuf *out)
 		strbuf_addf(out, "due for %s", format_span(s->now_ns - ns, span));
 }
 
-/* "permits_free" -> "3 permits free" */
-static void add_number(const char *key, uint64_t number, struct strbuf *out)
+static void add_count(const struct tree_value *v, struct strbuf *out)
 {
-	strbuf_addf(out, "%llu ", (unsigned long long)number);
-	for (; *key; key++)
+	strbuf_addf(out, "%llu", (unsigned long long)v->number);
+	if (v->highest > v->number)
+		strbuf_addf(out, "..%llu", (unsigned long long)v->highest);
+}
+
+/* "permits_free" -> "3 permits free", "1 permit free"; "pid" -> "pid 3" */
+static void add_number(const struct tree_value *v, struct strbuf *out)
+{
+	const char *key = v->field->key;
+	size_t word = strcspn(key, "_");
+	bool is_plural = key[word - 1] == 's', is_one = v->number == 1 && v->highest <= 1;
+
+	if (!is_plural) {
+		strbuf_addf(out, "%s ", key);
+		return add_count(v, out);
+	}
+	add_count(v, out);
+	strbuf_addf(out, " %.*s", (int)word - is_one, key);
+	for (key += word; *key; key++)
 		strbuf_addch(out, *key == '_' ? ' ' : *key);
 }
 
-static void add_value(const struct say *s, const struct tree_value *v, struct strbuf *out)
+static void add_one(const struct say *s, const struct tree_value *v, uint64_t number,
+		    struct strbuf *out)
 {
 	char text[PEER_SIZE];
 
 	switch (v->field->unit) {
 	case LEAF_INSTANT:
-		return add_remaining(s, v->number, out);
+		return add_remaining(s, number, out);
 	case LEAF_ADDRESS:
-		return strbuf_addf(out, "0x%llx", (unsigned long long)v->number);
+		return strbuf_addf(out, "0x%llx", (unsigned long long)number);
 	case LEAF_WORD:
-		return strbuf_addstr(out, v->field->words[v->number]);
+		return strbuf_addstr(out, v->field->words[number]);
 	case LEAF_TASK:
 		return strbuf_addf(out, v->number == v->task_addr ? "task 0x%llx" : "task %llu",
-				   (unsigned long long)v->number);
+				   (unsigned long long)number);
+	default: /* LEAF_FD, LEAF_EPOLL */
+		strbuf_addf(out, "fd %llu", (unsigned long long)number);
+		if (s->peers && peers_get(s->peers, number, text))
+			strbuf_addf(out, " to %s", text);
+	}
+}
+
+/* Times that differ by less than what is printed of them are one. */
+static void add_range(const struct say *s, const struct tree_value *v, struct strbuf *out)
+{
+	struct strbuf lowest = STRBUF_INIT, highest = STRBUF_INIT;
+
+	add_one(s, v, v->number, &lowest);
+	if (v->highest > v->number)
+		add_one(s, v, v->highest, &highest);
+	strbuf_addstr(out, lowest.s);
+	if (highest.len && strcmp(lowest.s, highest.s) != 0)
+		strbuf_addf(out, " .. %s", highest.s);
+	strbuf_release(&lowest);
+	strbuf_release(&highest);
+}
+
+static void add_value(const struct say *s, const struct tree_value *v, struct strbuf *out)
+{
+	switch (v->field->unit) {
 	case LEAF_TEXT:
 	case LEAF_WAKER:
 		return strbuf_addstr(out, v->field->text);
+	case LEAF_NUMBER:
+	case LEAF_CONSTANT:
+		return add_number(v, out);
 	case LEAF_QUEUE:
-		return strbuf_addf(out, "place %llu in the queue", (unsigned long long)v->number);
-	case LEAF_FD:
-	case LEAF_EPOLL:
-		strbuf_addf(out, "fd %llu", (unsigned long long)v->number);
-		if (s->peers && peers_get(s->peers, v->number, text))
-			strbuf_addf(out, " to %s", text);
-		return;
+		strbuf_addstr(out, "place ");
+		add_count(v, out);
+		return strbuf_addstr(out, " in the queue");
 	default:
-		return add_number(v->field->key, v->number, out);
+		return add_range(s, v, out);
 	}
 }
 

@@ -42,6 +42,7 @@ struct tree_value {
 	const struct leaf_field *field;
 	/* LEAF_INSTANT: nanoseconds of CLOCK_MONOTONIC; LEAF_TASK: its id */
 	uint64_t number;
+	uint64_t highest;      /* where equal trees were folded: number is the lowest of them */
 	uint64_t task_addr;    /* LEAF_TASK */
 	const char *task_type; /* LEAF_TASK: "" when nothing names it */
 };

@@ -97,6 +97,11 @@ def ways_to_print(t):
     check(heads(run()) < nr, "no trees were folded")
     same("trees of one function", heads(run("--all", "--filter=three_hundred")), 4)
     check(not re.search(r"\bs = 4200\b", run()) and re.search(r"\bs = 4200\b", run("--locals")), "no variables")
+    queue = ("--filter=queue_on",)
+    same("folded", re.findall(r"place [\d.]+ in the queue", run(*queue)), ["place 1..2 in the queue"])
+    same("told apart by variables", re.findall(r"place = (\d)", run("--locals", *queue)), ["1", "2"])
+    nobody = t.run(t.futrace, "tree", str(p.pid), "--filter=nobody").ok()
+    check("no live task fits 'nobody'" in nobody.err, f"no word of it: {nobody.err}")
 
 
 # Findings
