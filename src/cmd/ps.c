@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* futrace ps: every live task of a process or core file, one a line. */
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/intern.h"
 #include "base/out.h"
@@ -169,9 +171,14 @@ static void draw_place(const struct table *t, const void *row, size_t width, str
 
 static void draw_leaves(const struct table *t, const void *row, size_t width, struct strbuf *out)
 {
-	const struct row *r = row;
+	const char *leaves = ((const struct row *)row)->leaves;
 
-	strbuf_addstr(out, r->leaves ? r->leaves : "-");
+	if (!leaves)
+		leaves = "-";
+	if (strlen(leaves) <= width || t->is_open)
+		strbuf_addstr(out, leaves);
+	else
+		strbuf_addf(out, "%.*s..", (int)MAX(width, (size_t)2) - 2, leaves);
 }
 
 static const struct column columns[] = {
@@ -198,6 +205,7 @@ static int print(const struct list *l, const struct styles *styles)
 		.arg = l,
 		.styles = styles,
 		.is_ascii = !style_is_utf8(),
+		.is_open = !isatty(STDOUT_FILENO), /* for grep and files */
 		.what = "task",
 	};
 	struct err e = ERR_INIT;

@@ -62,6 +62,7 @@ struct table {
 	bool (*is_judged)(const struct table *t, const void *row);
 	const struct styles *styles;
 	bool is_ascii;
+	bool is_open;	      /* the last column is printed whole, however wide it is */
 	uint64_t nr_left_out; /* rows that are not here */
 	const char *what;     /* each of them is one: "type" */
 };

@@ -337,7 +337,8 @@ static void print_row(const struct layout *l, const void *row, struct strbuf *li
 		strbuf_reset(&marked);
 		if (col->draw) {
 			col->draw(l->t, row, l->fits[c].width, &cell);
-			cut(&cell, 0, l->fits[c].width);
+			if (!l->t->is_open || c + 1 < l->t->nr_columns)
+				cut(&cell, 0, l->fits[c].width);
 		} else {
 			style = add_cell(l->t, col, row, &cell);
 		}
