@@ -56,7 +56,7 @@ static const char *waits_for_short(const struct table *t, const void *r, struct 
 
 	if (!what)
 		return NULL;
-	shorten_type(scratch, what, FOR_WIDTH);
+	draw_future_type(what, FOR_WIDTH, scratch);
 	return scratch->s;
 }
 
@@ -92,8 +92,8 @@ static const struct column columns[] = {
 	  .hides_zero = true,
 	  AT(sched_ns) },
 	{ .key = "all_waits", AT(nr_all) },
-	{ .key = "all_ns", .head = "ALL", .unit = COLUMN_NS, .rank = 11, AT(all_ns) },
-	COLUMNS_OF_VALUES("wait", "A WAIT", wait, 1, 9, 5, 1, 3, false, 0, 0),
+	{ .key = "all_ns", .head = "ALL", .unit = COLUMN_NS, .rank = 3, AT(all_ns) },
+	COLUMNS_OF_VALUES("wait", "A WAIT", wait, 1, 9, 2, 1, 3, false, 0, 0),
 	ENDED("by_worker", "WORKER", wakes[MODEL_BY_WORKER], 8),
 	ENDED("by_task", "TASK", wakes[MODEL_BY_TASK], 4),
 	ENDED("by_thread", "THREAD", wakes[MODEL_BY_THREAD], 8),
@@ -134,7 +134,8 @@ const struct table_kind table_by_await = {
 	.name = "await",
 	.summary = "where tasks wait",
 	.what = "await point",
-	.empty = "No await point was recorded: that takes debug info (debug = 2).",
+	.empty =
+		"No await point was recorded: that takes debug info (debug = 2), and no --no-await.",
 	.sort = "wait_ns",
 	.limit = 40,
 	.columns = columns,

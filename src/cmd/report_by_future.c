@@ -51,7 +51,7 @@ static bool nr_dropped_at(const struct table *t, const void *r, uint64_t *value)
 
 static void draw_future(const struct table *t, const void *r, size_t width, struct strbuf *out)
 {
-	shorten_type(out, step_name(row_of(r)->step), width);
+	draw_future_type(step_name(row_of(r)->step), width, out);
 }
 
 static void draw_dropped(const struct table *t, const void *r, size_t width, struct strbuf *out)
@@ -159,7 +159,7 @@ const struct table_kind table_by_future = {
 	.name = "future",
 	.summary = "the futures inside of tasks",
 	.what = "future",
-	.empty = "No future was recorded: that takes debug info (debug = 2).",
+	.empty = "No future was recorded: that takes debug info (debug = 2), and no --no-await.",
 	.sort = "wait_ns",
 	.limit = 40,
 	.columns = columns,

@@ -2,6 +2,7 @@
 #include "cmd/report_step.h"
 
 #include "base/utf8.h"
+#include "symbol/demangle.h"
 
 #define MIN_NAME 12 /* less of a name tells nothing */
 
@@ -9,6 +10,14 @@ const char *say_step_place(const struct trace_step *s, struct strbuf *scratch)
 {
 	step_add_place(scratch, s);
 	return scratch->len ? scratch->s : NULL;
+}
+
+void draw_future_type(const char *type, size_t width, struct strbuf *out)
+{
+	char *name = readable_type(type, strlen(type), false);
+
+	shorten_type(out, name, width);
+	free(name);
 }
 
 void draw_step(const struct trace_step *s, size_t width, struct strbuf *out)

@@ -4,7 +4,7 @@
 #include "base/map.h"
 #include "model/shorten.h"
 
-#define PLACE_WIDTH 60
+#define PLACE_WIDTH 40
 
 struct tree {
 	struct waits *out;
