@@ -167,6 +167,11 @@ void look_add_id(const struct census_task *t, struct strbuf *out)
 	strbuf_addf(out, t->id == t->addr ? "0x%llx" : "%llu", (unsigned long long)t->id);
 }
 
+bool look_is_boxed(const struct look *l, const struct census_task *t)
+{
+	return str_has_prefix(look_table(l, t)->name, "dyn ");
+}
+
 void look_add_type(const struct look *l, const struct census_task *t, struct strbuf *out)
 {
 	const struct found_table *table = look_table(l, t);

@@ -42,6 +42,8 @@ bool look_is_guess(const struct look *l, const struct census_task *t);
 /* Its number, or the address that stands in its place. */
 void look_add_id(const struct census_task *t, struct strbuf *out);
 /* Readable, and the same for all tasks of a table; "table 0x…" when nothing names it. */
+/* A Box<dyn Future>: what it holds says more than its type. */
+bool look_is_boxed(const struct look *l, const struct census_task *t);
 void look_add_type(const struct look *l, const struct census_task *t, struct strbuf *out);
 
 /* Has the task's type, or a future in its tree, a name, function or file that fits? NULL fits all.

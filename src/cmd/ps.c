@@ -35,6 +35,7 @@ struct row {
 	const struct census_task *task;
 	enum task_state state;
 	bool is_shown;
+	struct tree_node boxed; /* the future of a Box<dyn Future>, if it has a type */
 	struct tree_node place; /* where it waits, if it has a variant */
 	char *leaves;		/* what for; NULL: not known */
 };
@@ -66,6 +67,8 @@ static void on_task(void *arg, size_t index, const struct walk_result *r)
 	row->is_shown = r->status != WALK_GONE && look_fits(l->look, l->filter, row->task, r->tree);
 	if (!row->is_shown || r->status != WALK_OK)
 		return;
+	if (r->tree->nodes.nr && look_is_boxed(l->look, row->task))
+		row->boxed = r->tree->nodes.v[0];
 	if (place != TREE_NO_NODE)
 		row->place = r->tree->nodes.v[place];
 	say_leaves(&say, MAX_LEAVES, &leaves);
@@ -135,15 +138,20 @@ static const char *keep_words(struct words *w, uint64_t key, const struct strbuf
 
 static void draw_type(const struct table *t, const void *row, size_t width, struct strbuf *out)
 {
+	const struct tree_node *boxed = &((const struct row *)row)->boxed;
+	uint64_t key = boxed->type ? (uintptr_t)boxed->type : task_of(row)->table;
 	struct words *w = &list_of(t)->types;
 	struct strbuf name = STRBUF_INIT, text = STRBUF_INIT;
 	bool was_there;
-	const char *words = words_of(w, width, task_of(row)->table, &was_there);
+	const char *words = words_of(w, width, key, &was_there);
 
 	if (!was_there) {
 		look_add_type(look_of(t), task_of(row), &name);
-		shorten_type(&text, name.s, width);
-		words = keep_words(w, task_of(row)->table, &text);
+		if (boxed->type)
+			say_name(boxed, width, &text);
+		else
+			shorten_type(&text, name.s, width);
+		words = keep_words(w, key, &text);
 	}
 	strbuf_addstr(out, words);
 	strbuf_release(&name);

@@ -211,11 +211,15 @@ static void print_head(const struct forest *f, const struct group *g, struct str
 /* Of a task whose future is not known, or is no async fn. */
 static void print_type(const struct forest *f, const struct group *g, struct strbuf *out)
 {
+	const struct census_task *t = &f->look->census.tasks.v[g->first];
 	struct strbuf name = STRBUF_INIT;
 
-	look_add_type(f->look, &f->look->census.tasks.v[g->first], &name);
+	look_add_type(f->look, t, &name);
 	strbuf_addstr(out, on(f, STYLE_NAME));
-	shorten_type(out, name.s, NAME_WIDTH);
+	if (g->tree->nodes.nr && look_is_boxed(f->look, t))
+		say_name(g->tree->nodes.v, NAME_WIDTH, out);
+	else
+		shorten_type(out, name.s, NAME_WIDTH);
 	strbuf_addf(out, "%s\n", style_off(f->styles));
 	strbuf_release(&name);
 }

@@ -62,6 +62,7 @@ def down_to_the_handler(t):
     text = t.run(t.futrace, "tree", str(p.pid)).ok().out
     shown = [line for line in text.split("\n") if "shapes_web::lookup" in line]
     check(shown, f"no handler in:\n{text}")
+    check("  dyn " not in text, f"a box is not told by what it holds:\n{text}")
     check(max(len(line.split("shapes_web")[0]) for line in shown) < 100, f"wrappers are not folded:\n{text}")
 
 
