@@ -57,8 +57,10 @@ def totals(env, trace):
     for options in ((), *sums.VIEWS):
         data, report = read(env, trace, *options), env.report(trace, *options)
         names = [f['name'] for f in data['shared']['frames']]
-        same('names that are there twice', [n for n, nr in collections.Counter(names).items() if nr > 1], [])
-        same('profiles', [p['name'].split(':')[0] for p in data['profiles']], list(sums.STATES))
+        used = {i for p in data['profiles'][:len(sums.STATES)] for stack in p['samples'] for i in stack}
+        same('names that are there twice', [n for n, nr in collections.Counter(names[i] for i in used).items() if nr > 1], [])
+        waiting = ['waiting'] * any(t['kind'] == 'path' for t in env.ndjson(trace))
+        same('profiles', [p['name'].split(':')[0] for p in data['profiles']], [*sums.STATES, *waiting])
         for profile, key in zip(data['profiles'], sums.STATES.values()):
             got = collections.Counter()
             same('samples and weights', len(profile['samples']), len(profile['weights']))
