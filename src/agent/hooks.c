@@ -10,6 +10,12 @@
 #include "agent/agent.h"
 #include "agent/fast.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#define SPINS 10000 /* of some tens of nanoseconds, before a thread sleeps */
+
 __thread struct wire_thread *hook_slot;
 
 void hook_set_slot(struct wire_thread *t)
@@ -71,18 +77,29 @@ void futrace_hook_poll_placed(uint64_t header, uint64_t b, uint64_t c, uint64_t 
 	futrace_hook_poll(header, b, c, d, e, f);
 }
 
+/* Lets others run, be their priority lower than ours. A futex, which no runtime is forbidden. */
+static void nap(void)
+{
+	static const uint32_t word;
+	const struct timespec time = { .tv_nsec = 50000 };
+
+	agent_syscall(SYS_futex, (long)&word, FUTEX_WAIT_PRIVATE, 0, (long)&time);
+}
+
 /*
  * A shutdown may drop the future while another thread, which is about to poll the task, looks where
  * it stands. That takes some nanoseconds, or, if that thread is off its CPU just then, until it is
- * back: no system call, which the program may have forbidden, to sleep for it. 0: it was not
- * needed.
+ * back. 0: it was not needed.
  */
 static uint64_t close_path(uint64_t header)
 {
 	if (!path_close(header))
 		return 0;
-	while (path_is_read(header, hook_slot))
-		__builtin_ia32_pause();
+	for (unsigned i = 0; path_is_read(header, hook_slot); i++)
+		if (i < SPINS)
+			__builtin_ia32_pause();
+		else
+			nap();
 	return header;
 }
 
