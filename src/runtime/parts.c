@@ -28,16 +28,17 @@ static bool has_prefix_of(const char *name, const char *const *prefixes)
 }
 
 /* Not one that only has a closure among its type arguments. */
-static bool is_closure(const struct layout *t)
+bool parts_is_closure(const struct layout *t)
 {
 	const char *args = strchr(t->name, '<'), *at = strstr(t->name, "{closure_env#");
 
 	return at && (!args || at < args);
 }
 
-static bool is_poll_fn(const struct layout *t)
+bool parts_is_poll_fn(const struct layout *t)
 {
 	static const char *const names[] = { "core::future::poll_fn::PollFn<",
+					     "tokio::future::poll_fn::PollFn<", /* older releases */
 					     "futures_util::future::poll_fn::PollFn<",
 					     "futures_lite::future::PollFn<", NULL };
 
@@ -106,7 +107,7 @@ static bool look(struct parts *p, uint32_t type, unsigned depth)
 
 	if (t->is_future || leaf_find(t->name))
 		return true;
-	if (is_closure(t)) /* it is called, not polled; but see list_members */
+	if (parts_is_closure(t)) /* it is called, not polled; but see list_members */
 		return false;
 	switch (parts_role(p, type)) {
 	case PARTS_COROUTINE:
@@ -169,14 +170,14 @@ static void add_members(struct list *l, const struct layout_member *m, uint32_t 
 /* What the closure of a poll_fn has captured is what it polls: so do join! and select!. */
 static void add_struct(struct list *l, const struct layout *t)
 {
-	if (!is_poll_fn(t)) {
+	if (!parts_is_poll_fn(t)) {
 		add_members(l, t->members, t->nr_members, 0);
 		return;
 	}
 	for (uint32_t i = 0; i < t->nr_members; i++) {
 		const struct layout *f = layouts_get(l->p->layouts, t->members[i].type);
 
-		if (f->kind == LAYOUT_STRUCT && is_closure(f))
+		if (f->kind == LAYOUT_STRUCT && parts_is_closure(f))
 			add_members(l, f->members, f->nr_members, t->members[i].off);
 	}
 }

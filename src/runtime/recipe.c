@@ -442,22 +442,28 @@ bool recipe_explain(struct recipes *r, uint32_t edge, const uint32_t *choices, u
 	return !x.is_broken && x.at == nr;
 }
 
+static bool is_below(const struct recipes *r, const struct recipe_steps *all,
+		     const struct recipe_step *step, const struct leaf_above *a)
+{
+	for (uint32_t i = step->outer; i < all->steps.nr; i = all->steps.v[i].outer) {
+		const struct recipe_step *s = &all->steps.v[i];
+		struct layouts *l = r->books.v[s->book]->parts.layouts;
+
+		if (str_has_prefix(layouts_get(l, s->type)->name, a->prefix))
+			return true;
+		if (a->is_parent)
+			break;
+	}
+	return false;
+}
+
 /* What kind of thing a leaf is, perhaps by who waits for it. */
 static const char *leaf_kind(const struct recipes *r, const struct recipe_steps *all,
 			     const struct recipe_step *step, const struct leaf_rule *rule)
 {
-	const struct leaf_above *above = rule->above;
-
-	for (uint32_t i = step->outer; above && i < all->steps.nr; i = all->steps.v[i].outer) {
-		const struct recipe_step *s = &all->steps.v[i];
-		struct layouts *l = r->books.v[s->book]->parts.layouts;
-		const struct layout *t = layouts_get(l, s->type);
-		const char *name = t->kind == LAYOUT_COROUTINE ? t->function : t->name;
-
-		for (const struct leaf_above *a = above; a->prefix; a++)
-			if (str_has_prefix(name, a->prefix))
-				return a->kind;
-	}
+	for (const struct leaf_above *a = rule->above; a && a->prefix; a++)
+		if (is_below(r, all, step, a))
+			return a->kind ? a->kind : rule->kind;
 	return rule->kind;
 }
 

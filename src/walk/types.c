@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "runtime/parts.h"
+
 static const struct layout no_layout = { .name = "" };
 static struct type no_type = { .layout = &no_layout };
 
@@ -98,9 +100,6 @@ static bool is_node(const struct layout *l)
 
 static struct type *type_new(const struct layout *l)
 {
-	static const char *const poll_fns[] = { "core::future::poll_fn::PollFn<",
-						"futures_util::future::poll_fn::PollFn<",
-						"futures_lite::future::PollFn<", NULL };
 	struct type *t = xcalloc(1, sizeof(*t));
 
 	t->layout = l;
@@ -109,8 +108,8 @@ static struct type *type_new(const struct layout *l)
 	t->guard = leaf_find_guard(l->name);
 	t->role = role_of(l, t);
 	t->is_node = is_node(l);
-	t->is_closure = strstr(l->name, "{closure_env#") != NULL;
-	t->polls_closure = has_prefix_of(l->name, poll_fns);
+	t->is_closure = parts_is_closure(l);
+	t->polls_closure = parts_is_poll_fn(l);
 	t->is_tuple = l->name[0] == '(';
 	if (l->kind == LAYOUT_COROUTINE)
 		t->owner = source_owner(l->file);
