@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MAX_ID	     (UINT64_C(1) << 40)
 #define PIECE_BYTES  (UINT64_C(64) << 10)
 #define JOB_PIECES   16
 #define FILTER_BITS  (1u << 16)
@@ -67,6 +68,12 @@ static bool read_at(const struct census *c, const struct copied *copy, uint64_t 
 	return memory_read(c->memory, addr, into, len);
 }
 
+/* Ids count tasks. In what is just being made, or was freed, an address may stand there. */
+static bool is_id(uint64_t id)
+{
+	return id && id < MAX_ID;
+}
+
 static bool look_at(const struct census *c, const struct copied *copy, uint64_t addr,
 		    const struct census_table *t, unsigned table_word, struct task_look *look)
 {
@@ -78,9 +85,8 @@ static bool look_at(const struct census *c, const struct copied *copy, uint64_t 
 	*look = t->shape->look(t->found, header, table_word);
 	if (look->state == TASK_NONE)
 		return false;
-	if (id_off && (!read_at(c, copy, addr + id_off, &look->id, sizeof(look->id)) || !look->id))
-		return false;
-	return true;
+	return !id_off ||
+	       (read_at(c, copy, addr + id_off, &look->id, sizeof(look->id)) && is_id(look->id));
 }
 
 static bool may_have_table(const struct census_table *t, unsigned word)
