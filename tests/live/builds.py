@@ -68,6 +68,10 @@ AWAIT_SLOW = {  # live.SLOW_BUILDS
     "await-small": ("small", None),
 }
 ALL_AWAIT = {**AWAIT, **AWAIT_SLOW}
+AWAIT_ONLY = {  # that tests want of a build; all of the others
+    "await-lto": ("shapes", "shapes-async-std", "shapes-smol", "stuck", "stuck-smol", "counts"),
+    "await-dev": ("counts", "losers", "nested-async-std", "nested-tokio"),
+}
 OLD = ("1.8.5", "1.22.0", "1.24.2", "1.38.0")
 OLD_SLOW = ("1.0.3", "1.13.1", "1.17.0", "1.20.6", "1.30.0", "1.44.2", "1.47.0")
 # Made by other compilers: an old one, with a Tokio and crates that it can build, and the newest.
@@ -110,7 +114,8 @@ def await_dir(target_dir, name):
 def build_await(target_dir, slow):
     folder = os.path.join(PROGRAMS, "await")
     for name, (profile, flags) in (ALL_AWAIT if slow else AWAIT).items():
-        cargo(await_dir(target_dir, name), "--profile", profile, cwd=folder, flags=flags)
+        only = [arg for program in AWAIT_ONLY.get(name, ()) for arg in ("--bin", program)]
+        cargo(await_dir(target_dir, name), "--profile", profile, *only, cwd=folder, flags=flags)
     cargo(await_dir(target_dir, "await"), "--release", "--features", "web", "--bin", "shapes-web", cwd=folder)
 
 
