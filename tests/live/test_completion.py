@@ -132,7 +132,7 @@ def program_to_run(t, shell):
             same("its arguments", s.offers(line + "cat no"), ["notes.txt"])
             got = s.offers(line + "cat --f")
             check("--follow" not in got, f"{line!r} cat --f offers {got}")
-        same("options before it", names(s.offers("futrace record -o x --f")), ["--follow"])
+        same("options before it", names(s.offers("futrace record -o x --fo")), ["--follow"])
         same("arguments of a program that cargo builds", s.offers("futrace cargo --bin x -- no"), ["notes.txt"])
 
 
