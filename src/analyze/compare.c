@@ -267,6 +267,20 @@ static unsigned rank_of(enum compare_verdict v)
 	return i;
 }
 
+/*
+ * Polls that became shorter by a millisecond, and wait for a worker longer by one of its
+ * thousandths, are faster: where both speak against each other, the lesser says nothing.
+ */
+static void settle(struct compare_row *r)
+{
+	enum compare_verdict poll = r->verdicts[COMPARE_POLL], wait = r->verdicts[COMPARE_SCHED];
+	bool is_poll_less = fabs(r->change_ns[COMPARE_POLL]) < fabs(r->change_ns[COMPARE_SCHED]);
+
+	if ((poll == COMPARE_SLOWER && wait == COMPARE_FASTER) ||
+	    (poll == COMPARE_FASTER && wait == COMPARE_SLOWER))
+		r->verdicts[is_poll_less ? COMPARE_POLL : COMPARE_SCHED] = COMPARE_SAME;
+}
+
 static void judge(struct compare_row *r, const double *typical, const struct pairing *p,
 		  unsigned min_percent)
 {
@@ -280,6 +294,9 @@ static void judge(struct compare_row *r, const double *typical, const struct pai
 		judge_metric(r, i, typical[i], min_percent);
 		if (i != COMPARE_BUSY && has_other_polls(r, longer))
 			r->verdicts[i] = COMPARE_UNSURE;
+	}
+	settle(r);
+	for (unsigned i = 0; i < COMPARE_NR_METRICS; i++) {
 		if (rank_of(r->verdicts[i]) < rank_of(r->verdict))
 			r->verdict = r->verdicts[i];
 		if (r->verdicts[i] == COMPARE_SLOWER || r->verdicts[i] == COMPARE_FASTER)

@@ -18,6 +18,8 @@ static struct recording make(void)
 	return rec;
 }
 
+static uint64_t wake_at = 800; /* of a STEP: from then on it waits for a worker */
+
 /* Polls of one task, each so long as the function says. */
 static struct measure *play_polls(const struct recording *rec, uint16_t type,
 				  uint64_t (*length)(unsigned i))
@@ -34,7 +36,7 @@ static struct measure *play_polls(const struct recording *rec, uint16_t type,
 	for (unsigned i = 0; i < NR_POLLS; i++) {
 		uint64_t at = (uint64_t)i * STEP;
 		const struct event evs[] = { START(at, 0, 1, type, 0), END(at + length(i), 0, 0),
-					     WAKE_TYPE(at + 800, 1, 1, type, 0) };
+					     WAKE_TYPE(at + wake_at, 1, 1, type, 0) };
 
 		model_feed(m, evs, ARRAY_SIZE(evs));
 	}
@@ -86,6 +88,36 @@ static void test_verdicts(void **state)
 	expect(steady, slow, COMPARE_SLOWER);
 	expect(slow, steady, COMPARE_FASTER);
 	expect(steady, erratic, COMPARE_SAME);
+}
+
+/* Polls are shorter and waits longer, or the other way round: the larger change counts. */
+static void test_against_each_other(void **state)
+{
+	static const struct {
+		uint64_t wake_a, wake_b;
+		enum compare_verdict verdict;
+	} cases[] = {
+		{ 980, 950, COMPARE_FASTER }, /* waits 30 longer */
+		{ 980, 800, COMPARE_SLOWER }, /* 180 longer */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct recording rec = make();
+		struct measure *a, *b;
+		struct comparison c;
+
+		wake_at = cases[i].wake_a;
+		a = play_polls(&rec, ASYNC, slow);
+		wake_at = cases[i].wake_b;
+		b = play_polls(&rec, ASYNC, steady); /* 50 shorter */
+		compare(&c, a, b, 5);
+		assert_int_equal(c.rows[0].verdict, cases[i].verdict);
+		comparison_release(&c);
+		measure_free(a);
+		measure_free(b);
+		recording_close(&rec);
+	}
+	wake_at = 800;
 }
 
 static void test_appears_and_vanishes(void **state)
@@ -173,6 +205,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_verdicts),
+		cmocka_unit_test(test_against_each_other),
 		cmocka_unit_test(test_appears_and_vanishes),
 		cmocka_unit_test(test_leaks),
 		cmocka_unit_test(test_spins),
