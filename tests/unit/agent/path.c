@@ -12,12 +12,8 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "agent/fast.h"
+#include "world.h"
 
 #define INITIAL 0xcc /* three references, wanted, notified */
 
@@ -48,29 +44,8 @@ struct task {
 	uint64_t trailer[4];
 };
 
-static struct wire_lobby lobby = { .stale_ticks = INT64_MAX,
-				   .ring_words = 4096,
-				   .small_words = 4096 };
-static struct wire_region *region;
 static uint64_t fake_table[10];
-static __thread struct wire_thread *mine;
 static struct core_table *table;
-
-static void claimed(struct wire_thread *t)
-{
-	mine = t;
-}
-
-static uint64_t find_tid_off(void)
-{
-	uint32_t tid = syscall(SYS_gettid);
-	uint64_t tp, off = 0;
-
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
-	while (*(uint32_t *)(tp + off) != tid)
-		off += 4;
-	return off;
-}
 
 static uint32_t add_node(struct wire_node n, uint32_t nr)
 {
@@ -88,30 +63,13 @@ static struct wire_edge *edge_of(uint32_t node, unsigned i)
 
 static int set_up(void **state)
 {
-	region = mmap(NULL, wire_region_size(&lobby), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	core_page = (struct core_page){ .threads = region->threads,
-					.fast_threads = region->threads,
-					.tid_off = find_tid_off(),
-					.clock = WIRE_CLOCK_TSC,
-					.claimed = claimed,
-					.region = region,
-					.lobby = &lobby };
+	world_init();
 	region->nr_nodes = region->nr_edges = 1;
-	memset(core_tables, 0, sizeof(core_tables));
 	table = core_table_find((uint64_t)fake_table, true);
 	*table = (struct core_table){ .id_off = offsetof(struct task, id),
 				      .scheduler_off = offsetof(struct task, scheduler),
 				      .addr = (uint64_t)fake_table };
 	core_awake(core_sleep(0)); /* takes the slot */
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	munmap(region, wire_region_size(&lobby));
-	core_page = (struct core_page){ 0 };
-	mine = NULL;
 	return 0;
 }
 
