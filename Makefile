@@ -24,7 +24,7 @@ test:
 
 # Longer tests: whole test suites of other projects under `futrace record`; kill -9 at random moments; every
 # release, flavour and build of a runtime, 300 runs of each completion race, all that a tracer could break;
-# servers under load, also alone.
+# await trees in every build; servers under load, also alone.
 test-suites: all ; @tools/setup test && tests/run suites
 test-kill: all ; @tools/setup test && tests/run kill
 test-matrix: all ; @tools/setup test && tests/run matrix safety
