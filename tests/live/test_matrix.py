@@ -26,15 +26,20 @@ class Run:
 
     def __init__(self, queue, is_shutdown):
         self.queue, self.is_shutdown, self.wakes = queue, is_shutdown, queue.wakes
-        self.is_over = False
+        self.is_over = self.is_requeued = False
+
+    def leads_on(self):
+        """How often the task came into its queue since this run began. A worker that wakes the task right after the runtime
+        let go of it shows in the state at the run's end as a re-queue does: then the schedule is the one that counts."""
+        return self.queue.wakes - self.wakes or self.is_requeued
 
 
 class Queue:
     """How often one task was put into a run queue, and taken out of it to run."""
 
     def __init__(self):
-        self.runs = self.wakes = self.requeues = 0
-        self.is_shut_down, self.last = False, None
+        self.runs = self.wakes = 0
+        self.is_shut_down, self.last, self.wrong = False, None, []
 
     def start(self, flags):
         run = Run(self, "shutdown" in flags)
@@ -42,24 +47,26 @@ class Queue:
             self.is_shut_down = True
             return run
         self.runs += 1
-        if self.last and not self.last.is_over:
-            # The runtime let go of it, and another worker has it, before the end of its run was stamped.
-            self.requeues += self.wakes == self.last.wakes
-            self.last.is_over = True
+        came = self.last.leads_on() if self.last else self.wakes + 1
+        if self.last and came == 0 and not self.last.is_over:
+            came = 1  # a re-queue: another worker has it before the end of its run was stamped
+        if came != 1:
+            self.wrong.append(f"run {self.runs} comes after {came} schedules and re-queues")
         self.last = run
         return run
 
     def end(self, run, flags):
-        if not run.is_shutdown and not run.is_over:
-            self.requeues += "notified" in flags and "complete" not in flags
-        run.is_over = True
+        run.is_over, run.is_requeued = True, "notified" in flags and "complete" not in flags
 
-    def left(self):
-        return (self.runs > 0) + self.wakes + self.requeues - self.runs
+    def check(self, task):
+        left = self.last.leads_on() if self.last else 0
+        if left > self.is_shut_down:
+            self.wrong.append(f"{left} schedules or re-queues without a run")
+        check(not self.wrong, f"task {task}: {'; '.join(self.wrong)}")
 
 
 def queues_of(dump, ids):
-    """One for each (id, type). A wake that falls into a run is the re-queue at that run's end."""
+    """One for each (id, type). A wake of a task that runs is the re-queue at that run's end."""
     queues, stacks = {}, {}
     for line in dump.split("\n"):
         words = line.split()
@@ -82,13 +89,12 @@ def queues_of(dump, ids):
 
 
 def check_balance(t, rep):
-    """Polls + drop runs = tasks polled + schedules + re-queues; only a shutdown leaves a task in its queue."""
+    """Polls + drop runs = tasks polled + schedules + re-queues: each run but the first comes after one of them. Only a
+    shutdown leaves a task in its queue."""
     queues = queues_of(t.dump(), {x["id"] for x in user_tasks(rep)})
     check(queues, "no runs")
     for (task, _), q in queues.items():
-        left = q.left()
-        check(left == 0 or (left == 1 and q.is_shut_down),
-              f"task {task}: {q.runs} runs, but {q.wakes} schedules and {q.requeues} re-queues")
+        q.check(task)
 
 
 def check_ends(rep, want):
