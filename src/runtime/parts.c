@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "runtime/parts.h"
 
-#include <string.h>
-
 #include "runtime/leaf.h"
+#include "runtime/role.h"
 
 #define MAX_DEPTH 64 /* of types inside of types */
 
@@ -19,41 +18,6 @@ void parts_release(struct parts *p)
 	vec_release(&p->holds);
 }
 
-static bool has_prefix_of(const char *name, const char *const *prefixes)
-{
-	for (; *prefixes; prefixes++)
-		if (str_has_prefix(name, *prefixes))
-			return true;
-	return false;
-}
-
-/* Not one that only has a closure among its type arguments. */
-bool parts_is_closure(const struct layout *t)
-{
-	const char *args = strchr(t->name, '<'), *at = strstr(t->name, "{closure_env#");
-
-	return at && (!args || at < args);
-}
-
-bool parts_is_poll_fn(const struct layout *t)
-{
-	static const char *const names[] = { "core::future::poll_fn::PollFn<",
-					     "tokio::future::poll_fn::PollFn<", /* older releases */
-					     "futures_util::future::poll_fn::PollFn<",
-					     "futures_lite::future::PollFn<", NULL };
-
-	return has_prefix_of(t->name, names);
-}
-
-static bool is_dyn_future(const struct layout *t)
-{
-	static const char *const owners[] = { "alloc::boxed::Box<", "&mut ", NULL };
-
-	return layout_member(t, "pointer") && layout_member(t, "vtable") &&
-	       has_prefix_of(t->name, owners) &&
-	       (strstr(t->name, "Future") || strstr(t->name, "Stream"));
-}
-
 /* Members that share their place: only one of them is there, and nobody says which. */
 static bool is_union(struct layouts *l, const struct layout *t)
 {
@@ -66,25 +30,23 @@ static bool is_union(struct layouts *l, const struct layout *t)
 	return str_has_prefix(t->name, "core::mem::maybe_uninit::MaybeUninit<");
 }
 
+/* Of the ways that there are, those that can be taken without a doubt and without a loop. */
 enum parts_role parts_role(struct parts *p, uint32_t type)
 {
-	static const char *const owners[] = { "alloc::boxed::Box<", "&mut ", NULL };
 	const struct layout *t = layouts_get(p->layouts, type);
 
-	if (leaf_find(t->name))
-		return PARTS_NONE;
-	switch (t->kind) {
-	case LAYOUT_COROUTINE:
+	switch (type_role(t)) {
+	case TYPE_COROUTINE:
 		return t->discr_bytes ? PARTS_COROUTINE : PARTS_NONE;
-	case LAYOUT_ENUM:
+	case TYPE_ENUM:
 		return t->nr_variants ? PARTS_ENUM : PARTS_NONE;
-	case LAYOUT_POINTER:
-		return has_prefix_of(t->name, owners) ? PARTS_POINTER : PARTS_NONE;
-	case LAYOUT_STRUCT:
-		return is_dyn_future(t)					    ? PARTS_DYN
-		       : is_union(p->layouts, t) || leaf_find_list(t->name) ? PARTS_NONE
-									    : PARTS_STRUCT;
-	case LAYOUT_ARRAY:
+	case TYPE_POINTER:
+		return PARTS_POINTER;
+	case TYPE_DYN:
+		return type_owns(t) ? PARTS_DYN : PARTS_NONE;
+	case TYPE_STRUCT:
+		return is_union(p->layouts, t) ? PARTS_NONE : PARTS_STRUCT;
+	case TYPE_ARRAY:
 		return PARTS_STRUCT;
 	default:
 		return PARTS_NONE;
@@ -107,7 +69,7 @@ static bool look(struct parts *p, uint32_t type, unsigned depth)
 
 	if (t->is_future || leaf_find(t->name))
 		return true;
-	if (parts_is_closure(t)) /* it is called, not polled; but see list_members */
+	if (type_is_closure(t)) /* it is called, not polled; but see list_members */
 		return false;
 	switch (parts_role(p, type)) {
 	case PARTS_COROUTINE:
@@ -170,14 +132,14 @@ static void add_members(struct list *l, const struct layout_member *m, uint32_t 
 /* What the closure of a poll_fn has captured is what it polls: so do join! and select!. */
 static void add_struct(struct list *l, const struct layout *t)
 {
-	if (!parts_is_poll_fn(t)) {
+	if (!type_is_poll_fn(t)) {
 		add_members(l, t->members, t->nr_members, 0);
 		return;
 	}
 	for (uint32_t i = 0; i < t->nr_members; i++) {
 		const struct layout *f = layouts_get(l->p->layouts, t->members[i].type);
 
-		if (f->kind == LAYOUT_STRUCT && parts_is_closure(f))
+		if (f->kind == LAYOUT_STRUCT && type_is_closure(f))
 			add_members(l, f->members, f->nr_members, t->members[i].off);
 	}
 }
@@ -224,8 +186,5 @@ unsigned parts_list(struct parts *p, uint32_t type, uint32_t variant, struct par
 
 bool parts_is_step(const struct layout *t)
 {
-	static const char *const passing[] = { "core::pin::Pin<", "alloc::boxed::Box<", "&mut ",
-					       NULL };
-
-	return (t->is_future && !has_prefix_of(t->name, passing)) || leaf_find(t->name);
+	return type_is_future(t) || leaf_find(t->name);
 }

@@ -41,9 +41,6 @@ enum parts_role parts_role(struct parts *p, uint32_t type);
  * an enum or coroutine. Of a pointer: what it points to, at offset 0. Returns how many.
  */
 unsigned parts_list(struct parts *p, uint32_t type, uint32_t variant, struct part out[PARTS_MAX]);
-/* The environment of a closure, and a future that polls one: what that has captured. */
-bool parts_is_closure(const struct layout *t);
-bool parts_is_poll_fn(const struct layout *t);
 /* A future that is worth a line of its own: it does more than pass on to another. */
 bool parts_is_step(const struct layout *t);
 

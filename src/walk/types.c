@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "runtime/parts.h"
-
 static const struct layout no_layout = { .name = "" };
 static struct type no_type = { .layout = &no_layout };
 
@@ -26,78 +24,6 @@ void types_release(struct types *t)
 	map_release(&t->tables);
 }
 
-static bool has_prefix_of(const char *name, const char *const *prefixes)
-{
-	for (; *prefixes; prefixes++)
-		if (str_has_prefix(name, *prefixes))
-			return true;
-	return false;
-}
-
-/* What a fat pointer to a future or stream is called, however it owns it. */
-static bool is_dyn_future(const struct layout *l)
-{
-	static const char *const borrowed[] = { "&dyn ", "&(dyn ", "*const ", "*mut ", NULL };
-
-	return layout_member(l, "pointer") && layout_member(l, "vtable") &&
-	       (strstr(l->name, "Future") || strstr(l->name, "Stream")) &&
-	       !has_prefix_of(l->name, borrowed);
-}
-
-/* A box by hand, such as ReusableBoxFuture, is made of this. */
-static bool is_non_null_future(const struct layout *l)
-{
-	return str_has_prefix(l->name,
-			      "core::ptr::non_null::NonNull<(dyn core::future::future::Future<");
-}
-
-static bool is_slice(const struct layout *l)
-{
-	static const char *const owned[] = { "alloc::boxed::Box<[", "&mut [", NULL };
-
-	return layout_member(l, "data_ptr") && layout_member(l, "length") &&
-	       has_prefix_of(l->name, owned);
-}
-
-static enum type_role role_of(const struct layout *l, const struct type *t)
-{
-	static const char *const owned[] = { "alloc::boxed::Box<", "&mut ", NULL };
-
-	if (leaf_is_ready(l->name))
-		return TYPE_NOTHING;
-	if (t->leaf)
-		return TYPE_LEAF;
-	if (t->list)
-		return TYPE_LIST;
-	switch (l->kind) {
-	case LAYOUT_COROUTINE:
-		return TYPE_COROUTINE;
-	case LAYOUT_ENUM:
-		return TYPE_ENUM;
-	case LAYOUT_ARRAY:
-		return TYPE_ARRAY;
-	case LAYOUT_POINTER:
-		return has_prefix_of(l->name, owned) ? TYPE_POINTER : TYPE_NOTHING;
-	case LAYOUT_STRUCT:
-		return is_dyn_future(l)		 ? TYPE_DYN
-		       : is_non_null_future(l)	 ? TYPE_DYN
-		       : is_slice(l)		 ? TYPE_SLICE
-		       : leaf_is_shared(l->name) ? TYPE_ARC
-						 : TYPE_STRUCT;
-	default:
-		return TYPE_NOTHING;
-	}
-}
-
-/* These are futures, too, but only pass on what they are asked. */
-static bool is_node(const struct layout *l)
-{
-	static const char *const passing[] = { "core::pin::Pin<", "alloc::boxed::Box<", "&mut ",
-					       NULL };
-
-	return l->is_future && !has_prefix_of(l->name, passing);
-}
-
 static struct type *type_new(const struct layout *l)
 {
 	struct type *t = xcalloc(1, sizeof(*t));
@@ -106,10 +32,10 @@ static struct type *type_new(const struct layout *l)
 	t->leaf = leaf_find(l->name);
 	t->list = t->leaf ? NULL : leaf_find_list(l->name);
 	t->guard = leaf_find_guard(l->name);
-	t->role = role_of(l, t);
-	t->is_node = is_node(l);
-	t->is_closure = parts_is_closure(l);
-	t->polls_closure = parts_is_poll_fn(l);
+	t->role = type_role(l);
+	t->is_node = type_is_future(l);
+	t->is_closure = type_is_closure(l);
+	t->polls_closure = type_is_poll_fn(l);
 	t->is_tuple = l->name[0] == '(';
 	if (l->kind == LAYOUT_COROUTINE)
 		t->owner = source_owner(l->file);

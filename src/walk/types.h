@@ -12,22 +12,9 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "runtime/leaf.h"
+#include "runtime/role.h"
 #include "runtime/source.h"
 #include "walk/objects.h"
-
-enum type_role {
-	TYPE_NOTHING, /* nothing to find in it */
-	TYPE_COROUTINE,
-	TYPE_ENUM,
-	TYPE_STRUCT,
-	TYPE_ARRAY,
-	TYPE_POINTER, /* Box<T>, &mut T: the future's own */
-	TYPE_ARC,     /* shared, but to be followed all the same */
-	TYPE_DYN,     /* a fat pointer to some future */
-	TYPE_SLICE,   /* a fat pointer to several */
-	TYPE_LIST,    /* a collection with a rule of its own */
-	TYPE_LEAF,
-};
 
 struct type {
 	const struct layout *layout;

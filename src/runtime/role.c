@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "runtime/role.h"
+
+#include <string.h>
+
+#include "runtime/leaf.h"
+
+static bool has_prefix_of(const char *name, const char *const *prefixes)
+{
+	for (; *prefixes; prefixes++)
+		if (str_has_prefix(name, *prefixes))
+			return true;
+	return false;
+}
+
+bool type_owns(const struct layout *t)
+{
+	static const char *const owners[] = { "alloc::boxed::Box<", "&mut ", NULL };
+
+	return has_prefix_of(t->name, owners);
+}
+
+/* What a fat pointer to a future or stream is called, however it owns it. */
+static bool is_dyn_future(const struct layout *t)
+{
+	static const char *const borrowed[] = { "&dyn ", "&(dyn ", "*const ", "*mut ", NULL };
+
+	return layout_member(t, "pointer") && layout_member(t, "vtable") &&
+	       (strstr(t->name, "Future") || strstr(t->name, "Stream")) &&
+	       !has_prefix_of(t->name, borrowed);
+}
+
+/* A box by hand, such as ReusableBoxFuture, is made of this. */
+static bool is_non_null_future(const struct layout *t)
+{
+	return str_has_prefix(t->name,
+			      "core::ptr::non_null::NonNull<(dyn core::future::future::Future<");
+}
+
+static bool is_slice(const struct layout *t)
+{
+	static const char *const owned[] = { "alloc::boxed::Box<[", "&mut [", NULL };
+
+	return layout_member(t, "data_ptr") && layout_member(t, "length") &&
+	       has_prefix_of(t->name, owned);
+}
+
+enum type_role type_role(const struct layout *t)
+{
+	if (leaf_is_ready(t->name))
+		return TYPE_NOTHING;
+	if (leaf_find(t->name))
+		return TYPE_LEAF;
+	if (leaf_find_list(t->name))
+		return TYPE_LIST;
+	switch (t->kind) {
+	case LAYOUT_COROUTINE:
+		return TYPE_COROUTINE;
+	case LAYOUT_ENUM:
+		return TYPE_ENUM;
+	case LAYOUT_ARRAY:
+		return TYPE_ARRAY;
+	case LAYOUT_POINTER:
+		return type_owns(t) ? TYPE_POINTER : TYPE_NOTHING;
+	case LAYOUT_STRUCT:
+		return is_dyn_future(t)		 ? TYPE_DYN
+		       : is_non_null_future(t)	 ? TYPE_DYN
+		       : is_slice(t)		 ? TYPE_SLICE
+		       : leaf_is_shared(t->name) ? TYPE_ARC
+						 : TYPE_STRUCT;
+	default:
+		return TYPE_NOTHING;
+	}
+}
+
+/* Not one that only has a closure among its type arguments. */
+bool type_is_closure(const struct layout *t)
+{
+	const char *args = strchr(t->name, '<'), *at = strstr(t->name, "{closure_env#");
+
+	return at && (!args || at < args);
+}
+
+bool type_is_poll_fn(const struct layout *t)
+{
+	static const char *const names[] = { "core::future::poll_fn::PollFn<",
+					     "tokio::future::poll_fn::PollFn<", /* older releases */
+					     "futures_util::future::poll_fn::PollFn<",
+					     "futures_lite::future::PollFn<", NULL };
+
+	return has_prefix_of(t->name, names);
+}
+
+bool type_is_future(const struct layout *t)
+{
+	static const char *const passing[] = { "core::pin::Pin<", "alloc::boxed::Box<", "&mut ",
+					       NULL };
+
+	return t->is_future && !has_prefix_of(t->name, passing);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * What a type is to whoever follows futures through memory, by its layout alone: recipes, which the
+ * agent follows (runtime/parts.h), and walks from outside (walk/types.h). Which of these ways each
+ * of them takes is its own affair.
+ */
+#ifndef RUNTIME_ROLE_H
+#define RUNTIME_ROLE_H
+
+#include "symbol/layout.h"
+
+enum type_role {
+	TYPE_NOTHING, /* nothing to find in it */
+	TYPE_COROUTINE,
+	TYPE_ENUM,
+	TYPE_STRUCT,
+	TYPE_ARRAY,
+	TYPE_POINTER, /* Box<T>, &mut T: the future's own */
+	TYPE_ARC,     /* shared, but to be followed all the same */
+	TYPE_DYN,     /* a fat pointer to some future */
+	TYPE_SLICE,   /* a fat pointer to several */
+	TYPE_LIST,    /* a collection with a rule of its own */
+	TYPE_LEAF,
+};
+
+enum type_role type_role(const struct layout *t);
+/* A Box or &mut, fat or not: what it leads to is there as long as it is. */
+bool type_owns(const struct layout *t);
+/* The environment of a closure, and a future that polls one: what that has captured. */
+bool type_is_closure(const struct layout *t);
+bool type_is_poll_fn(const struct layout *t);
+/* A future that does more than to pass on to another what it is asked. */
+bool type_is_future(const struct layout *t);
+
+#endif
