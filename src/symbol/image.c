@@ -104,28 +104,46 @@ static void add_segment(struct image *img, const Elf64_Phdr *ph)
 	img->nr_segments++;
 }
 
+int image_next_note(const struct image *img, uint64_t *off, uint64_t end, struct image_note *note)
+{
+	uint64_t name = *off + sizeof(Elf64_Nhdr), desc, next;
+	Elf64_Nhdr n;
+
+	if (*off >= end)
+		return 0;
+	if (end > img->size_bytes || end - *off < sizeof(n))
+		return -1;
+	memcpy(&n, img->data + *off, sizeof(n));
+	desc = name + ROUND_UP((uint64_t)n.n_namesz, 4);
+	next = desc + ROUND_UP((uint64_t)n.n_descsz, 4);
+	if (desc + n.n_descsz > end)
+		return -1;
+	*note = (struct image_note){
+		.type = n.n_type,
+		.name = (const char *)img->data + name,
+		.name_bytes = n.n_namesz,
+		.desc = img->data + desc,
+		.desc_off = desc,
+		.desc_bytes = n.n_descsz,
+	};
+	*off = MIN(next, end); /* the last one need not be padded */
+	return 1;
+}
+
 static void read_notes(struct image *img, uint64_t off, uint64_t len)
 {
-	uint64_t end = off + len;
+	struct image_note n;
 
 	if (!inside(img, off, len)) {
 		img->nr_broken++;
 		return;
 	}
-	while (end - off >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr n;
-		uint64_t name = off + sizeof(n), desc;
-
-		memcpy(&n, img->data + off, sizeof(n));
-		desc = name + ROUND_UP((uint64_t)n.n_namesz, 4);
-		off = desc + ROUND_UP((uint64_t)n.n_descsz, 4);
-		if (off > end)
-			return;
-		if (n.n_type != NT_GNU_BUILD_ID || n.n_namesz != 4 ||
-		    memcmp(img->data + name, "GNU", 4) != 0 || img->build_id[0])
+	for (uint64_t end = off + len; image_next_note(img, &off, end, &n) > 0;) {
+		if (n.type != NT_GNU_BUILD_ID || n.name_bytes != 4 ||
+		    memcmp(n.name, "GNU", 4) != 0 || img->build_id[0])
 			continue;
-		for (uint32_t i = 0; i < MIN(n.n_descsz, IMAGE_MAX_BUILD_ID); i++)
-			snprintf(img->build_id + 2 * i, 3, "%02x", img->data[desc + i]);
+		for (uint32_t i = 0; i < MIN(n.desc_bytes, IMAGE_MAX_BUILD_ID); i++)
+			snprintf(img->build_id + 2 * i, 3, "%02x", n.desc[i]);
 	}
 }
 

@@ -68,6 +68,17 @@ const uint8_t *image_section_data(const struct image *img, const struct image_se
 /* A NUL-terminated string inside of the file that ends before `end`, else NULL. */
 const char *image_string(const struct image *img, uint64_t off, uint64_t end);
 
+/* An entry of a note section or segment. */
+struct image_note {
+	const char *name; /* not terminated for sure */
+	const uint8_t *desc;
+	uint64_t desc_off; /* in the file */
+	uint32_t type, name_bytes, desc_bytes;
+};
+
+/* The note at *off, which is moved behind it. 0: there is none before end; -1: it is cut. */
+int image_next_note(const struct image *img, uint64_t *off, uint64_t end, struct image_note *note);
+
 /* image_reloc.c: applies what PT_DYNAMIC at [off, off + len) lists. Called once by image_open. */
 void image_relocate(struct image *img, uint64_t dynamic_off, uint64_t dynamic_len);
 

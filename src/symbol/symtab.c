@@ -4,6 +4,8 @@
 #include <elf.h>
 #include <string.h>
 
+#define MAX_OBJECTS_BETWEEN 64
+
 static int by_va(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
@@ -97,9 +99,10 @@ void symtab_each_function(const struct image *img, void (*fn)(void *arg, const s
 			fn(arg, &symbol);
 }
 
-const struct symbol *symtab_at(const struct symtab *t, uint64_t va, size_t *nr)
+/* The first symbol at va or behind it. */
+static size_t lower_bound(const struct symtab *t, uint64_t va)
 {
-	size_t lo = 0, hi = t->nr, n = 0;
+	size_t lo = 0, hi = t->nr;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -109,6 +112,25 @@ const struct symbol *symtab_at(const struct symtab *t, uint64_t va, size_t *nr)
 		else
 			hi = mid;
 	}
+	return lo;
+}
+
+const struct symbol *symtab_function(const struct symtab *t, uint64_t va)
+{
+	size_t i = va == UINT64_MAX ? t->nr : lower_bound(t, va + 1);
+
+	/* Functions do not lie in each other: the nearest that begins before is the only one. Few
+	 * objects lie between them. */
+	for (size_t tries = 0; i-- > 0 && tries < MAX_OBJECTS_BETWEEN; tries++)
+		if (t->v[i].is_function)
+			return va - t->v[i].va < MAX(t->v[i].size_bytes, 1) ? &t->v[i] : NULL;
+	return NULL;
+}
+
+const struct symbol *symtab_at(const struct symtab *t, uint64_t va, size_t *nr)
+{
+	size_t lo = lower_bound(t, va), n = 0;
+
 	while (lo + n < t->nr && t->v[lo + n].va == va)
 		n++;
 	if (nr)

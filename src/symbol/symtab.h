@@ -30,6 +30,8 @@ void symtab_free(struct symtab *t);
  */
 void symtab_each_function(const struct image *img, void (*fn)(void *arg, const struct symbol *s),
 			  void *arg);
+/* The function that va lies in; NULL when no symbol tells. */
+const struct symbol *symtab_function(const struct symtab *t, uint64_t va);
 /* The first symbol at exactly va, and how many there are; NULL when none. */
 const struct symbol *symtab_at(const struct symtab *t, uint64_t va, size_t *nr);
 
