@@ -185,7 +185,7 @@ static int parse_letters(const struct opt *table, void *into, char **argv, struc
 	return 1;
 }
 
-int opts_parse(const struct opt *table, void *into, int argc, char **argv, bool stop_at_operand,
+int opts_parse(const struct opt *table, void *into, int argc, char **argv, enum opts_end end,
 	       struct err *e)
 {
 	int nr_operands = 0, i = 1;
@@ -194,11 +194,11 @@ int opts_parse(const struct opt *table, void *into, int argc, char **argv, bool 
 		int took;
 
 		if (strcmp(argv[i], "--") == 0) {
-			i++;
+			i += end != OPTS_KEEP_DASHES;
 			break;
 		}
 		if (argv[i][0] != '-' || !argv[i][1]) {
-			if (stop_at_operand)
+			if (end == OPTS_AT_OPERAND)
 				break;
 			argv[1 + nr_operands++] = argv[i++];
 			continue;

@@ -49,12 +49,18 @@ struct opt {
 		letter, name, OPT_STR, offsetof(type, member), arg, help, choices \
 	}
 
+/* Where options end: at "--" in any case. */
+enum opts_end {
+	OPTS_AT_DASHES,
+	OPTS_AT_OPERAND,  /* also at the first operand */
+	OPTS_KEEP_DASHES, /* and that stays among the operands, to tell what stood before it */
+};
+
 /*
- * Parses argv[1..]; argv[0] is the command's name. Options may stand among operands, until "--" or,
- * with stop_at_operand, until the first operand. Operands are moved to the front of argv + 1 and
- * their number is returned; negative on error.
+ * Parses argv[1..]; argv[0] is the command's name. Options may stand among operands, until they
+ * end. Operands are moved to the front of argv + 1 and their number is returned; negative on error.
  */
-int opts_parse(const struct opt *table, void *into, int argc, char **argv, bool stop_at_operand,
+int opts_parse(const struct opt *table, void *into, int argc, char **argv, enum opts_end end,
 	       struct err *e);
 void opts_release(const struct opt *table, void *into);	     /* what parsing allocated */
 void opts_help(const struct opt *table, struct strbuf *out); /* two columns, one line an option */

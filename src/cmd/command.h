@@ -29,6 +29,7 @@ struct command {
 	size_t options_size;	   /* of the struct that the table fills */
 	const void *defaults;	   /* what that struct starts as, NULL: zeroes */
 	bool stop_at_operand;	   /* what follows the first operand belongs to somebody else */
+	bool keeps_dashes;	   /* "--" is an operand: a program to run stands behind it */
 	enum operands operands;
 	const char *const *choices; /* to NULL */
 	/* argv[0..nr) are the operands. Returns the exit status. */

@@ -16,6 +16,7 @@
 	COMMAND(info) \
 	COMMAND(ps) \
 	COMMAND(tree) \
+	COMMAND(list) \
 	COMMAND(doctor) \
 	COMMAND(cargo) \
 	COMMAND(completion) \

@@ -170,6 +170,13 @@ static bool wants_help(const struct command *c, int argc, char **argv)
 	return false;
 }
 
+static enum opts_end options_end(const struct command *c)
+{
+	return c->keeps_dashes	    ? OPTS_KEEP_DASHES
+	       : c->stop_at_operand ? OPTS_AT_OPERAND
+				    : OPTS_AT_DASHES;
+}
+
 static int run_command(const struct command *c, int argc, char **argv)
 {
 	static const struct opt no_options[] = { { 0 } };
@@ -186,7 +193,7 @@ static int run_command(const struct command *c, int argc, char **argv)
 		print_usage(c);
 		rc = EXIT_OK;
 	} else {
-		nr = opts_parse(table, options, argc, argv, c->stop_at_operand, &e);
+		nr = opts_parse(table, options, argc, argv, options_end(c), &e);
 		rc = nr < 0 ? cmd_usage("%s", e.msg) : c->run(options, nr, argv + 1);
 	}
 	/* Data that did not reach its reader must not look like success. A closed pipe is its
