@@ -31,6 +31,7 @@ struct wanted {
 	const char *file; /* or NULL */
 	char **command;	  /* what stands behind "--", or NULL */
 	struct probe_patterns patterns;
+	const char *first_pattern;
 };
 
 static bool is_pid(const char *word)
@@ -50,6 +51,7 @@ static int sort_operands(struct wanted *w, int nr, char **argv, struct err *e)
 	if (!i && i < nr && strcmp(argv[i], "--") != 0 &&
 	    (!strchr(argv[i], ':') || access(argv[i], F_OK) == 0))
 		w->file = argv[i++];
+	w->first_pattern = i < nr ? argv[i] : NULL;
 	for (; i < nr && strcmp(argv[i], "--") != 0; i++)
 		if (probe_patterns_add(&w->patterns, argv[i], e) < 0)
 			return -1;
@@ -120,8 +122,13 @@ static int print(const struct list *l, const struct wanted *w, const struct list
 	note_flaws(&l->probes);
 	if (l->rows.nr)
 		return EXIT_OK;
-	cmd_note(w->patterns.list.nr ? "no probe fits" : "there are no probes");
-	return w->patterns.list.nr ? EXIT_FAILED : EXIT_OK;
+	if (w->patterns.list.nr) {
+		cmd_note("no probe fits '%s'%s", w->first_pattern,
+			 w->patterns.list.nr > 1 ? " or the other patterns" : "");
+		return EXIT_FAILED;
+	}
+	cmd_note("there are no USDT probes");
+	return EXIT_OK;
 }
 
 static int run(const void *opts, int nr, char **argv)

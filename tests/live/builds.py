@@ -169,6 +169,7 @@ def build_usual(target_dir, matrix):
     for name, (profile, flags) in ASYNC_TASK.items():
         cargo(async_task_dir(target_dir, name), "--profile", profile, *ASYNC_TASK_ONLY.get(name, []),
               cwd=os.path.join(PROGRAMS, "async-task"), flags=flags)
+    cargo(os.path.join(target_dir, "probes"), "--release", cwd=os.path.join(PROGRAMS, "probes"))
     build_two(target_dir)
     if matrix:
         build_by_other_rusts(target_dir)
@@ -212,7 +213,7 @@ def stage_programs(target_dir, stage, matrix):
     programs = os.path.join(stage, "programs")
     for profile, (_, folder) in {**PROFILES, **PROFILES_SLOW}.items():
         copy_programs(os.path.join(target_dir, folder), os.path.join(programs, profile))
-    for name in ["demo", *VARIANTS, *VARIANTS_SLOW, *("old-" + v for v in OLD + OLD_SLOW), *RUSTS_SLOW, "two"]:
+    for name in ["demo", "probes", *VARIANTS, *VARIANTS_SLOW, *("old-" + v for v in OLD + OLD_SLOW), *RUSTS_SLOW, "two"]:
         copy_programs(os.path.join(target_dir, name, "release"), os.path.join(programs, name))
     for name in ("servers", *servers.MINI_REDIS):
         copy_programs(os.path.join(target_dir, name, "release"), os.path.join(programs, name))
@@ -231,6 +232,8 @@ def stage_programs(target_dir, stage, matrix):
         os.makedirs(os.path.join(programs, profile), exist_ok=True)
         compile_c(os.path.join(programs, profile, "plugin-host"), os.path.join(PROGRAMS, "plugin", "host.c"),
                   "-Wl,-rpath,$ORIGIN", "-ldl")
+    os.makedirs(os.path.join(programs, "probes"), exist_ok=True)
+    compile_c(os.path.join(programs, "probes", "sdt"), os.path.join(PROGRAMS, "c", "probes.c"))
     plain = os.path.join(HERE, "plain.c")
     compile_c(os.path.join(programs, "release", "plain"), plain)
     compile_c(os.path.join(programs, "release", "plain-static"), plain, "-static")

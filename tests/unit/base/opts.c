@@ -32,7 +32,7 @@ static struct values v;
 static struct err e;
 
 /* Splits words, parses them, and returns the number of operands. */
-static int parse(const char *words, bool stop_at_operand)
+static int parse(const char *words, enum opts_end end)
 {
 	static char copy[256];
 	int argc = 1;
@@ -45,7 +45,7 @@ static int parse(const char *words, bool stop_at_operand)
 	memcpy(copy, words, strlen(words) + 1);
 	for (char *save = NULL, *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
 		args[argc++] = w;
-	return opts_parse(table, &v, argc, args, stop_at_operand, &e);
+	return opts_parse(table, &v, argc, args, end, &e);
 }
 
 /* Long options take their argument behind = or as the next word. */
@@ -60,6 +60,19 @@ static void test_long(void **state)
 	assert_int_equal(v.time, 1500000000);
 	assert_int_equal(parse("--output=", false), 0);
 	assert_string_equal(v.output, "");
+}
+
+/* Where a command asks for it "--" stays, behind what stood before it. */
+static void test_keeps_dashes(void **state)
+{
+	assert_int_equal(parse("a -q b -- -x c", OPTS_KEEP_DASHES), 5);
+	assert_true(v.quiet);
+	assert_string_equal(args[2], "b");
+	assert_string_equal(args[3], "--");
+	assert_string_equal(args[4], "-x");
+	assert_null(args[6]);
+	assert_int_equal(parse("a -q", OPTS_KEEP_DASHES), 1);
+	assert_int_equal(parse("--", OPTS_KEEP_DASHES), 1);
 }
 
 /* Letters can be put together, and an argument may follow at once. */
@@ -233,12 +246,12 @@ static void test_bad_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_long),	    cmocka_unit_test(test_letters),
-		cmocka_unit_test(test_list),	    cmocka_unit_test(test_operands),
-		cmocka_unit_test(test_stop),	    cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_help),	    cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_bad_numbers), cmocka_unit_test(test_choices),
-		cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_long),	 cmocka_unit_test(test_keeps_dashes),
+		cmocka_unit_test(test_letters),	 cmocka_unit_test(test_list),
+		cmocka_unit_test(test_operands), cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_errors),	 cmocka_unit_test(test_help),
+		cmocka_unit_test(test_numbers),	 cmocka_unit_test(test_bad_numbers),
+		cmocka_unit_test(test_choices),	 cmocka_unit_test(test_left_out),
 	};
 
 	return cmocka_run_group_tests_name("opts", tests, NULL, NULL);

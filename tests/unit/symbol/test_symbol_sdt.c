@@ -40,74 +40,75 @@ static void describe(const char *args, struct strbuf *out)
 	}
 }
 
+/* What a note says, and what is to be understood. */
+static const char *const operands[][2] = {
+	{ "", "" },
+	{ "   ", "" },
+	{ "8@%rdi", "uint64_t register 0(rdi,,0)" },
+	{ "-4@%eax 1@%r15b", "int32_t register 0(eax,,0); uint8_t register 0(r15b,,0)" },
+	{ "1@%ah -2@%r8w", "uint8_t register 0(ah,,0); int16_t register 0(r8w,,0)" },
+	{ "8f@%xmm3 4f@%xmm31", "double register 0(xmm3,,0); float register 0(xmm31,,0)" },
+	{ "8@$5 -8@$-7 4@$0x10 4@$010",
+	  "uint64_t constant 5; int64_t constant -7; uint32_t constant 16; uint32_t "
+	  "constant 8" },
+	{ "8@$18446744073709551615", "uint64_t constant -1" },
+	{ "8@$table+8", "uint64_t constant 8+table" },
+	{ "-4@-24(%rbp)", "int32_t memory -24(rbp,,0)" },
+	{ "8@(%rsp)", "uint64_t memory 0(rsp,,0)" },
+	/* an index with its scale, without, and without a base */
+	{ "8@16(%rdi,%r9,8)", "uint64_t memory 16(rdi,r9,8)" },
+	{ "8@(%rdi,%rsi)", "uint64_t memory 0(rdi,rsi,1)" },
+	{ "8@-8(,%rax,4)", "uint64_t memory -8(,rax,4)" },
+	{ "8@0(%rdi, %rsi, 2) 4@%eax",
+	  "uint64_t memory 0(rdi,rsi,2); uint32_t register 0(eax,,0)" },
+	/* relative to the instruction, and names that compilers give to statics */
+	{ "8@counter(%rip)", "uint64_t memory 0+counter(rip,,0)" },
+	{ "8@seq_iter.6+4(%rip)", "uint64_t memory 4+seq_iter.6(rip,,0)" },
+	{ "8@-4+.LC0(%rip)", "uint64_t memory -4+.LC0(rip,,0)" },
+	{ "8@global", "uint64_t memory 0+global" },
+	{ "4@4096", "uint32_t memory 4096" },
+	{ "8@%fs:-16(%rax)", "uint64_t memory f:-16(rax,,0)" },
+	{ "8@%fs:0x28", "uint64_t memory f:40" },
+	/* notes without sizes */
+	{ "%rdi", "uint64_t register 0(rdi,,0)" },
+	{ "%eax -8(%rbp) $3", "uint32_t register 0(eax,,0); ? memory -8(rbp,,0); ? constant 3" },
+	/* what no x86 assembler writes, or what is wrong */
+	{ "8@x0", "uint64_t memory 0+x0" },
+	{ "8@[sp, 8] 4@%eax", "uint64_t unknown; uint32_t register 0(eax,,0)" },
+	{ "8@", "uint64_t unknown" },
+	{ "8@%", "uint64_t unknown" },
+	{ "8@%rip", "uint64_t unknown" },
+	{ "8@%r16", "uint64_t unknown" },
+	{ "8@%r8x", "uint64_t unknown" },
+	{ "8@%xmm32", "uint64_t unknown" },
+	{ "3@%rax", "? unknown" },
+	{ "0@%rax", "? unknown" },
+	{ "128@%rax", "? unknown" },
+	{ "99999999999999999999@%rax", "? unknown" },
+	{ "8@$", "uint64_t unknown" },
+	{ "8@$99999999999999999999", "uint64_t unknown" },
+	{ "8@4(%rdi", "uint64_t unknown" },
+	{ "8@4(%rdi)x", "uint64_t unknown" },
+	{ "8@()", "uint64_t unknown" },
+	{ "8@(%rdi,%rsi,3)", "uint64_t unknown" },
+	{ "8@(%rdi,%xmm0,1)", "uint64_t unknown" },
+	{ "8@(%xmm0)", "uint64_t unknown" },
+	{ "8@a+b(%rip)", "uint64_t unknown" },
+	{ "8@-a(%rip)", "uint64_t unknown" },
+	{ "8@4+(%rip)", "uint64_t unknown" },
+	{ "8@%fs:%rax", "uint64_t unknown" },
+	{ "@ -@ )", "? memory 0+@; ? unknown; ? unknown" },
+};
+
 static void test_operands(void)
 {
-	static const char *const cases[][2] = {
-		{ "", "" },
-		{ "   ", "" },
-		{ "8@%rdi", "uint64_t register 0(rdi,,0)" },
-		{ "-4@%eax 1@%r15b", "int32_t register 0(eax,,0); uint8_t register 0(r15b,,0)" },
-		{ "1@%ah -2@%r8w", "uint8_t register 0(ah,,0); int16_t register 0(r8w,,0)" },
-		{ "8f@%xmm3 4f@%xmm31", "double register 0(xmm3,,0); float register 0(xmm31,,0)" },
-		{ "8@$5 -8@$-7 4@$0x10 4@$010",
-		  "uint64_t constant 5; int64_t constant -7; uint32_t constant 16; uint32_t "
-		  "constant 8" },
-		{ "8@$18446744073709551615", "uint64_t constant -1" },
-		{ "8@$table+8", "uint64_t constant 8+table" },
-		{ "-4@-24(%rbp)", "int32_t memory -24(rbp,,0)" },
-		{ "8@(%rsp)", "uint64_t memory 0(rsp,,0)" },
-		/* an index with its scale, without, and without a base */
-		{ "8@16(%rdi,%r9,8)", "uint64_t memory 16(rdi,r9,8)" },
-		{ "8@(%rdi,%rsi)", "uint64_t memory 0(rdi,rsi,1)" },
-		{ "8@-8(,%rax,4)", "uint64_t memory -8(,rax,4)" },
-		{ "8@0(%rdi, %rsi, 2) 4@%eax",
-		  "uint64_t memory 0(rdi,rsi,2); uint32_t register 0(eax,,0)" },
-		/* relative to the instruction, and names that compilers give to statics */
-		{ "8@counter(%rip)", "uint64_t memory 0+counter(rip,,0)" },
-		{ "8@seq_iter.6+4(%rip)", "uint64_t memory 4+seq_iter.6(rip,,0)" },
-		{ "8@-4+.LC0(%rip)", "uint64_t memory -4+.LC0(rip,,0)" },
-		{ "8@global", "uint64_t memory 0+global" },
-		{ "4@4096", "uint32_t memory 4096" },
-		{ "8@%fs:-16(%rax)", "uint64_t memory f:-16(rax,,0)" },
-		{ "8@%fs:0x28", "uint64_t memory f:40" },
-		/* notes without sizes */
-		{ "%rdi", "uint64_t register 0(rdi,,0)" },
-		{ "%eax -8(%rbp) $3",
-		  "uint32_t register 0(eax,,0); ? memory -8(rbp,,0); ? constant 3" },
-		/* what no x86 assembler writes, or what is wrong */
-		{ "8@x0", "uint64_t memory 0+x0" },
-		{ "8@[sp, 8] 4@%eax", "uint64_t unknown; uint32_t register 0(eax,,0)" },
-		{ "8@", "uint64_t unknown" },
-		{ "8@%", "uint64_t unknown" },
-		{ "8@%rip", "uint64_t unknown" },
-		{ "8@%r16", "uint64_t unknown" },
-		{ "8@%r8x", "uint64_t unknown" },
-		{ "8@%xmm32", "uint64_t unknown" },
-		{ "3@%rax", "? unknown" },
-		{ "0@%rax", "? unknown" },
-		{ "128@%rax", "? unknown" },
-		{ "99999999999999999999@%rax", "? unknown" },
-		{ "8@$", "uint64_t unknown" },
-		{ "8@$99999999999999999999", "uint64_t unknown" },
-		{ "8@4(%rdi", "uint64_t unknown" },
-		{ "8@4(%rdi)x", "uint64_t unknown" },
-		{ "8@()", "uint64_t unknown" },
-		{ "8@(%rdi,%rsi,3)", "uint64_t unknown" },
-		{ "8@(%rdi,%xmm0,1)", "uint64_t unknown" },
-		{ "8@(%xmm0)", "uint64_t unknown" },
-		{ "8@a+b(%rip)", "uint64_t unknown" },
-		{ "8@-a(%rip)", "uint64_t unknown" },
-		{ "8@4+(%rip)", "uint64_t unknown" },
-		{ "8@%fs:%rax", "uint64_t unknown" },
-		{ "@ -@ )", "? memory 0+@; ? unknown; ? unknown" },
-	};
 	struct strbuf got = STRBUF_INIT;
 
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		describe(cases[i][0], &got);
-		if (strcmp(got.s, cases[i][1]) != 0)
-			printf("operand '%s':\n", cases[i][0]);
-		check_str(got.s, cases[i][1]);
+	for (size_t i = 0; i < ARRAY_SIZE(operands); i++) {
+		describe(operands[i][0], &got);
+		if (strcmp(got.s, operands[i][1]) != 0)
+			printf("operand '%s':\n", operands[i][0]);
+		check_str(got.s, operands[i][1]);
 	}
 	strbuf_release(&got);
 }

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`futrace list` against what others read from the same notes, and against processes that have the probes.
+
+The programs: `sdt` is C with sys/sdt.h, `usdt` and `probe` are Rust with the crates of these names.
+"""
+import json
+import os
+import re
+import struct
+
+from live import check, same, test, truth
+
+PROGRAMS = ("sdt", "usdt", "probe")
+CASES = [(p,) for p in PROGRAMS]
+NOTE = re.compile(r"Provider: (.*)\n +Name: (.*)\n +Location: (\S+), Base: (\S+), Semaphore: (\S+)\n +Arguments: ?(.*)")
+# What their sources say: of each probe the types of its arguments, in each function.
+TYPES = {
+    "sdt": {("plain", "others"): [], ("registers", "registers"): ["uint64_t", "int32_t", "uint8_t", "int16_t"],
+            ("memory", "memory"): ["int32_t", "uint64_t", "int32_t"],
+            ("constants", "others"): ["int32_t", "int64_t", "uint8_t"],
+            ("floats-of-sse", "others"): ["double", "float"], ("many", "others"): ["int32_t"] * 11 + ["uint64_t"],
+            ("twice", "twice"): ["int32_t|uint64_t"], ("twice", "once_more"): ["int32_t"]},
+    "usdt": {("order-start", "usdt::take_order"): ["uint64_t"] * 2,
+             ("order-done", "usdt::close_order"): ["uint64_t", "int32_t", "uint8_t"], ("idle", "usdt::main"): []},
+    "probe": {("step", "probe::step"): ["int64_t"] * 3, ("end", "probe::main"): ["int64_t"]},
+}
+PROVIDERS = {"sdt": "kinds", "usdt": "shop", "probe": "stairs"}
+
+
+def probes_of(t, *args):
+    return json.loads(t.run(t.futrace, "list", "--json", *args).ok().out)["probes"]
+
+
+def start(t, name, *args):
+    """The program, when it waits for a line."""
+    p = t.start([t.program(name, "probes"), *args])
+    p.wait_line("ready")
+    return p
+
+
+@test(cases=CASES)
+def as_readelf(t, name):
+    """Each note that readelf prints is a site, with the same addresses, semaphore and arguments."""
+    path = t.program(name, "probes")
+    want = [(m[0], m[1], int(m[2], 16), int(m[4], 16), m[5].strip())
+            for m in NOTE.findall(t.run("readelf", "-nW", path).ok().out)]
+    got = [(p["note_provider"], p["note_name"], s["va"], s["semaphore"]["va"], s["note_arguments"])
+           for p in probes_of(t, path) for s in p["sites"]]
+    check(len(want) >= 3, f"readelf sees {want}")
+    same("sites", sorted(got), sorted(want))
+
+
+@test(cases=CASES)
+def as_source(t, name):
+    """Probes, functions and types of arguments are those of the source, and every operand is understood."""
+    probes = probes_of(t, t.program(name, "probes"))
+    same("probes", {(p["name"], p["function"]): p["types"] for p in probes}, TYPES[name])
+    same("providers", {p["provider"] for p in probes}, {PROVIDERS[name]})
+    unknown = [a for p in probes for s in p["sites"] for a in s["arguments"] if a["where"] == "unknown"]
+    same("operands that are not understood", unknown, [])
+    sites = {p["name"]: len(p["sites"]) for p in probes if p["function"].endswith(("main", "twice"))}
+    same("sites in one function", sites, {"sdt": {"twice": 2}, "usdt": {"idle": 2}, "probe": {"end": 2}}[name])
+
+
+@test()
+def operands(t):
+    """A static variable, a table with an index, the stack and constants are told apart."""
+    found = {}
+    for p in probes_of(t, t.program("sdt", "probes"), "memory,constants"):
+        found[p["name"]] = p["sites"][0]["arguments"]
+    stack, static, table = found["memory"]
+    same("on the stack", (stack["where"], stack["base"]), ("memory", "rsp"))
+    same("static", (static["where"], static["base"], static["symbol"]), ("memory", "rip", "counter"))
+    same("table", (table["where"], table["scale"], bool(table["index"])), ("memory", 4, True))
+    same("constants", [a["value"] for a in found["constants"]], [5, -7, -56])
+
+
+@test(cases=CASES, as_root=True)
+def of_process(t, name):
+    """A process has the probes of its file, with its id behind the provider and where the file is mapped."""
+    path = t.program(name, "probes")
+    p = start(t, name)
+    with open(f"/proc/{p.pid}/maps", encoding="utf-8") as f:
+        base = min(int(line.split("-")[0], 16) for line in f if line.rstrip().endswith(path))
+    probes = [x for x in probes_of(t, str(p.pid)) if x["path"] == path]
+    same("names", {(x["name"], x["function"]) for x in probes}, set(TYPES[name]))
+    for x in probes:
+        same("provider", (x["provider"], x["pid"]), (f"{PROVIDERS[name]}{p.pid}", p.pid))
+        for site in x["sites"]:
+            same("address", site["addr"], base + site["va"])
+            same("semaphore", site["semaphore"]["addr"], base + site["semaphore"]["va"])
+            same("value", site["semaphore"]["value"], 0)
+    rows = t.run(t.futrace, "list", str(p.pid), f"{PROVIDERS[name]}*:::").ok().out.split("\n")
+    same("head", rows[0].split(), ["ID", "PROVIDER", "MODULE", "FUNCTION", "NAME"])
+    same("rows", len(rows) - 2, len(probes))
+    everywhere = t.run(t.futrace, "list", f"{PROVIDERS[name]}$target:{name}::").ok().out
+    check(f" {PROVIDERS[name]}{p.pid} " in everywhere, f"not among all processes: {everywhere}")
+
+
+@test(cases=CASES, only_root=True)
+def as_bpftrace(t, name):
+    """bpftrace lists the same probes, each once."""
+    path = t.program(name, "probes")
+    got = t.run("bpftrace", "-l", f"usdt:{path}:*").ok().out.split()
+    want = {f"usdt:{path}:{p['note_provider']}:{p['note_name']}" for p in probes_of(t, path)}
+    same("probes", sorted(set(got)), sorted(want))
+
+
+@test(cases=[("sdt", "twice", 3), ("usdt", "order-done", 1)], only_root=True)
+def semaphores(t, name, probe, nr_sites):
+    """While bpftrace is attached the semaphore counts the sites, and it sees each event that the program fired."""
+    p = start(t, name)
+
+    def value():
+        found = probes_of(t, str(p.pid), f"{PROVIDERS[name]}*:::{probe}")
+        return {s["semaphore"]["value"] for x in found for s in x["sites"]}
+    same("before", value(), {0})
+    text = f'BEGIN {{ printf("attached\\n"); }} usdt:{t.program(name, "probes")}:{PROVIDERS[name]}:{probe} {{ @ = count(); }}'
+    tracer = t.start(["bpftrace", "-p", str(p.pid), "-e", text])
+    tracer.wait_line("attached")
+    same("attached", value(), {nr_sites})
+    said = t.run(t.futrace, "list", "-v", str(p.pid), f"{PROVIDERS[name]}*:::{probe}").ok().out
+    check(f", now {nr_sites}\n" in said, f"no value in {said}")
+    p.tell("\n")
+    fired = truth(p.wait_line("fired"))[0][probe]
+    tracer.popen.send_signal(2)
+    counted = re.search(r"@: (\d+)", tracer.finish().ok().out)
+    same("events", int(counted[1]) if counted else None, fired)
+    check(fired > 100, f"fired {fired}")
+    same("after", value(), {0})
+
+
+@test()
+def patterns(t):
+    """Patterns choose as DTrace's descriptions do; where none fits the status is 1."""
+    path = t.program("usdt", "probes")
+
+    def names(*args):
+        return [p["name"] for p in probes_of(t, path, *args)]
+    same("by name", names("order-*"), ["order-done", "order-start"])
+    same("by provider", names("shop*:::i*"), ["idle"])
+    same("by function", names("::*take_order*:"), ["order-start"])
+    same("several", names("idle", "order-start"), ["idle", "order-start"])
+    same("by list", names("shop:::idle, shop:::order-done"), ["idle", "order-done"])
+    ids = {p["name"]: p["id"] for p in probes_of(t, path)}
+    same("id", probes_of(t, path, "order-start")[0]["id"], ids["order-start"])
+    check("fits 'no-such'" in t.run(t.futrace, "list", path, "no-such").failed().err, "no word of it")
+    t.run(t.futrace, "list", path, "a:b:c:d:e").failed(2)
+
+
+@test()
+def bad_input(t):
+    """What is no file with probes is refused in one line, or said to have none."""
+    with open(t.path("text"), "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\n")
+    for what in (t.path("text"), t.path("missing"), t.dir, "/dev/null"):
+        t.run(t.futrace, "list", what).failed()
+    t.run(t.futrace, "list", "4194305").failed()
+    t.run(t.futrace, "list", "99999999999999").failed()
+    none = t.run(t.futrace, "list", t.program("plain")).ok()
+    same("rows", none.out, "")
+    check("no USDT probes" in none.err, none.err)
+    if os.geteuid() == 0:  # the test runs as somebody else
+        other = t.run(t.futrace, "list", str(os.getpid())).failed()
+        check("may not look at process" in other.err, other.err)
+
+
+def notes_of(data):
+    """Offset and size of .note.stapsdt, and where its section header is."""
+    off, = struct.unpack_from("<Q", data, 40)
+    nr, names = struct.unpack_from("<HH", data, 60)
+    names_off, = struct.unpack_from("<Q", data, off + names * 64 + 24)
+    for i in range(nr):
+        at = off + i * 64
+        name, = struct.unpack_from("<I", data, at)
+        if data[names_off + name:].startswith(b".note.stapsdt\0"):
+            return *struct.unpack_from("<QQ", data, at + 24), at
+    raise AssertionError("no notes")
+
+
+@test()
+def broken_notes(t):
+    """Notes that are cut are told, and those before the cut are listed; changed at random, nothing crashes."""
+    with open(t.program("sdt", "probes"), "rb") as f:
+        data = bytearray(f.read())
+    off, size, header = notes_of(data)
+    whole = len(probes_of(t, t.program("sdt", "probes")))
+
+    def listed(changed):
+        with open(t.path("broken"), "wb") as f:
+            f.write(changed)
+        return t.run(t.futrace, "list", "-v", t.path("broken"))
+    cut = bytearray(data)
+    struct.pack_into("<Q", cut, header + 32, size // 2)
+    r = listed(cut).ok()
+    check("1 note of probes could not be read" in r.err, r.err)
+    check(0 < r.out.count("\tfile ") < whole, r.out)
+    for _ in range(30):
+        changed = bytearray(data)
+        for _ in range(t.random.randrange(1, 20)):
+            changed[off + t.random.randrange(size)] = t.random.randrange(256)
+        r = listed(changed)
+        check(r.status in (0, 1) and len(r.err.strip().split("\n")) <= 2, str(r))
+
+
+@test()
+def ends_meanwhile(t):
+    """A process that ends while it is looked at is listed, or there is one line about it."""
+    for _ in range(10 * t.runs):
+        p = start(t, "usdt")
+        lister = t.start([t.futrace, "list", "-v", str(p.pid)])
+        p.popen.kill()
+        r = lister.finish()
+        if r.status:
+            r.failed()
+            check(f"process {p.pid}" in r.err, r.err)
+        p.wait()
