@@ -74,6 +74,8 @@ static int add_pid(struct list *l, const char *text, bool values, struct err *e)
 
 static int find_probes(struct list *l, const struct wanted *w, bool values, struct err *e)
 {
+	if (w->command)
+		return list_add_command(&l->probes, w->command[0], e);
 	if (w->file)
 		return probes_add_file(&l->probes, w->file, e);
 	for (int i = 0; i < w->nr_pids; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Shared by list.c (what is listed), list_text.c and list_json.c (how). */
+/* Shared by list.c and list_command.c (what is listed), list_text.c and list_json.c (how). */
 #ifndef CMD_LIST_H
 #define CMD_LIST_H
 
@@ -16,6 +16,9 @@ struct list {
 	struct probes probes;
 	VEC(struct list_row) rows;
 };
+
+/* What the command would have: probes of the program, of the agent and of libraries. */
+int list_add_command(struct probes *p, const char *cmd, struct err *e);
 
 /* What types the argument has, of all sites: "uint64_t", "uint32_t|int64_t". False: none has it. */
 bool list_arg_type(const struct list_row *r, size_t arg, struct strbuf *out);

@@ -11,10 +11,9 @@
 
 #include "base/vec.h"
 #include "capture/session.h"
+#include "cmd/agent_file.h"
 #include "cmd/command.h"
 #include "cmd/report.h"
-
-#define AGENT_NAME "libfutrace-agent.so"
 
 extern char **environ;
 
@@ -67,54 +66,11 @@ struct agent {
 	int fd;	    /* kept open for name, or -1 */
 };
 
-static char *try_agent(const char *dir, const char *rest)
-{
-	char *path = xasprintf("%s/%s", dir, rest), *real = realpath(path, NULL);
-
-	free(path);
-	return real;
-}
-
-/* $FUTRACE_AGENT, else beside the executable (build tree), else where it is installed. */
-static char *find_agent(struct err *e)
-{
-	static const char *const places[] = {
-		AGENT_NAME,
-		"../lib/futrace/" AGENT_NAME,
-		"../lib64/futrace/" AGENT_NAME,
-		"../lib/x86_64-linux-gnu/futrace/" AGENT_NAME,
-	};
-	const char *given = getenv("FUTRACE_AGENT");
-	char dir[PATH_MAX] = "", *slash, *real = NULL;
-
-	if (given && *given) {
-		real = realpath(given, NULL);
-		if (!real)
-			err_set(e, ERR_NO_AGENT, "FUTRACE_AGENT names %s: %s", given,
-				strerror(errno));
-		return real;
-	}
-	if (readlink("/proc/self/exe", dir, sizeof(dir) - 1) > 0 && (slash = strrchr(dir, '/')))
-		*slash = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(places) && !real; i++)
-		real = try_agent(dir, places[i]);
-#ifdef FUTRACE_LIBDIR
-	if (!real)
-		real = try_agent(FUTRACE_LIBDIR "/futrace", AGENT_NAME);
-#endif
-	if (!real)
-		err_set(e, ERR_NO_AGENT,
-			"%s is not found beside %s nor where it is installed; install futrace again or "
-			"set FUTRACE_AGENT to its path",
-			AGENT_NAME, dir);
-	return real;
-}
-
 /* A list of preloads is cut at spaces and colons; a path with any is named by our own descriptor
  * instead. */
 static int agent_open(struct agent *a, struct err *e)
 {
-	*a = (struct agent){ .fd = -1, .real = find_agent(e) };
+	*a = (struct agent){ .fd = -1, .real = agent_find(e) };
 	if (!a->real)
 		return -1;
 	a->fd = open(a->real, O_RDONLY | O_CLOEXEC);

@@ -149,6 +149,23 @@ def patterns(t):
 
 
 @test()
+def of_command(t):
+    """A command has what its file has, and the probes of its libraries; it is not run."""
+    path = t.program("usdt", "probes")
+
+    def names(*args):
+        return {(p["provider"], p["name"]) for p in probes_of(t, *args)}
+    own = names("shop:::", "--", path)
+    same("of the program", own, names(path))
+    check(("libstdcxx", "throw") in names("--", "bpftrace"), "no probes of libstdc++")
+    t.run(t.futrace, "list", "--", "no-such-command").failed()
+    t.run(t.futrace, "list", path, "--", path).failed(2)
+    t.run(t.futrace, "list", "--").failed(2)
+    static = t.run(t.futrace, "list", "--", t.program("plain-static")).ok()
+    check("statically linked" in static.err, static.err)
+
+
+@test()
 def bad_input(t):
     """What is no file with probes is refused in one line, or said to have none."""
     with open(t.path("text"), "w", encoding="utf-8") as f:
