@@ -68,20 +68,22 @@ void strbuf_adduint(struct strbuf *b, uint64_t n)
 	strbuf_add(b, p, digits + sizeof(digits) - p);
 }
 
+/* Nearly always there is room already, and it takes one try. */
 void strbuf_addf(struct strbuf *b, const char *fmt, ...)
 {
+	size_t room = b->cap ? b->cap - b->len : 0;
 	va_list ap, again;
 	int n;
 
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(room ? b->s + b->len : NULL, room, fmt, ap);
 	va_end(ap);
-	if (n >= 0) {
+	if (n >= 0 && (size_t)n >= room) {
 		strbuf_grow(b, n);
 		vsnprintf(b->s + b->len, (size_t)n + 1, fmt, again);
-		b->len += n;
 	}
+	b->len += MAX(n, 0);
 	va_end(again);
 }
 
