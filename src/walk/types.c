@@ -18,14 +18,19 @@ void types_init(struct types *t, const struct object *o, pthread_mutex_t *lock)
 
 void types_release(struct types *t)
 {
-	vec_each (x, &t->known)
+	vec_each (x, &t->known) {
+		if (*x)
+			vec_release(&(*x)->parts);
 		free(*x);
+	}
 	vec_release(&t->known);
 	map_release(&t->tables);
 }
 
 static struct type *type_new(const struct layout *l)
 {
+	static const char *const counted[] = { "alloc::sync::ArcInner<", "alloc::rc::RcInner<",
+					       "alloc::rc::RcBox<", NULL };
 	struct type *t = xcalloc(1, sizeof(*t));
 
 	t->layout = l;
@@ -37,6 +42,7 @@ static struct type *type_new(const struct layout *l)
 	t->is_closure = type_is_closure(l);
 	t->polls_closure = type_is_poll_fn(l);
 	t->is_tuple = l->name[0] == '(';
+	t->is_counted = has_prefix_of(l->name, counted);
 	if (l->kind == LAYOUT_COROUTINE)
 		t->owner = source_owner(l->file);
 	t->holds = t->role != TYPE_NOTHING && (l->is_future || t->leaf || t->role == TYPE_DYN ||
@@ -169,7 +175,7 @@ static void settle(struct types *t, uint32_t id)
 	vec_release(&s.ids);
 }
 
-const struct type *types_get(struct types *t, uint32_t id)
+const struct type *types_learn(struct types *t, uint32_t id)
 {
 	bool was_there;
 	struct type *x = entry(t, id, &was_there);
@@ -177,6 +183,16 @@ const struct type *types_get(struct types *t, uint32_t id)
 	if (x && !was_there)
 		settle(t, id);
 	return x ? x : &no_type;
+}
+
+const struct type_part *types_add_part(struct types *t, uint32_t id, const struct type_part *p)
+{
+	struct type *x = id < t->known.nr ? t->known.v[id] : NULL;
+
+	if (!x)
+		return NULL;
+	vec_push(&x->parts, *p);
+	return &x->parts.v[x->parts.nr - 1];
 }
 
 uint32_t types_of_table(struct types *t, uint64_t addr)

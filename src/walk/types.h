@@ -16,6 +16,15 @@
 #include "runtime/source.h"
 #include "walk/objects.h"
 
+/* Where paths (path.h) lead to in values of a type. */
+struct type_part {
+	const char *path; /* that address, not that text */
+	uint32_t type;
+	uint64_t off;
+	bool is_found;	   /* or else there is no such part */
+	bool needs_memory; /* it is not the same in all values */
+};
+
 struct type {
 	const struct layout *layout;
 	enum type_role role;
@@ -28,6 +37,8 @@ struct type {
 	const struct list_rule *list;
 	enum source_owner owner; /* of a coroutine's body */
 	const struct guard_rule *guard;
+	bool is_counted;	     /* what Arc and Rc point to: counters, and the value */
+	VEC(struct type_part) parts; /* that were asked for */
 };
 
 struct types {
@@ -39,9 +50,19 @@ struct types {
 
 void types_init(struct types *t, const struct object *o, pthread_mutex_t *lock);
 void types_release(struct types *t);
-/* Never NULL. */
-const struct type *types_get(struct types *t, uint32_t id);
+/* Takes in a type that is not known yet. */
+const struct type *types_learn(struct types *t, uint32_t id);
+/* Keeps it; NULL: there is no such type. */
+const struct type_part *types_add_part(struct types *t, uint32_t id, const struct type_part *p);
 /* The type behind a table of a `dyn Future`, LAYOUT_NONE: not known. */
 uint32_t types_of_table(struct types *t, uint64_t addr);
+
+/* Never NULL. */
+static inline const struct type *types_get(struct types *t, uint32_t id)
+{
+	if (likely(id < t->known.nr && t->known.v[id]))
+		return t->known.v[id];
+	return types_learn(t, id);
+}
 
 #endif
