@@ -164,7 +164,10 @@ bool look_is_guess(const struct look *l, const struct census_task *t)
 
 void look_add_id(const struct census_task *t, struct strbuf *out)
 {
-	strbuf_addf(out, t->id == t->addr ? "0x%llx" : "%llu", (unsigned long long)t->id);
+	if (t->id == t->addr)
+		strbuf_addf(out, "0x%llx", (unsigned long long)t->id);
+	else
+		strbuf_adduint(out, t->id);
 }
 
 bool look_is_boxed(const struct look *l, const struct census_task *t)

@@ -31,55 +31,65 @@ static const struct opt options[] = {
 	{ 0 },
 };
 
+/* There may be millions: it is kept small, and texts that are alike are kept once. */
 struct row {
-	const struct census_task *task;
-	enum task_state state;
-	bool is_shown;
-	struct tree_node boxed; /* the future of a Box<dyn Future>, if it has a type */
-	struct tree_node place; /* where it waits, if it has a variant */
-	char *leaves;		/* what for; NULL: not known */
-};
-
-struct words {
-	size_t width;
-	struct map known; /* -> number of the text */
-	struct intern *texts;
+	const struct layout *boxed; /* the future of a Box<dyn Future>; NULL: it is no such task */
+	const struct layout *waits; /* whose await point it is */
+	const struct layout_variant *place; /* where it waits; NULL: not known */
+	uint32_t leaves;		    /* what for: number of the text */
+	uint8_t state;			    /* enum task_state */
+	uint8_t walker;			    /* whose text it is */
+	bool is_shown, has_leaves;
 };
 
 struct list {
 	const struct look *look;
-	struct words types, places;
+	struct say say; /* all but the tree */
+	struct intern *leaves[WALK_MAX_THREADS];
+	struct strbuf scratch[WALK_MAX_THREADS];
 	const char *filter;
 	struct row *rows; /* one for each task */
-	uint64_t now_ns;
 };
+
+static void add_leaves(struct list *l, struct row *row, const struct walk_result *r)
+{
+	struct strbuf *text = &l->scratch[r->walker];
+	struct say say = l->say;
+
+	say.tree = r->tree;
+	strbuf_reset(text);
+	say_leaves(&say, MAX_LEAVES, text);
+	if (!text->len)
+		return;
+	row->leaves = intern_put(l->leaves[r->walker], text->s, text->len);
+	row->walker = r->walker;
+	row->has_leaves = true;
+}
 
 static void on_task(void *arg, size_t index, const struct walk_result *r)
 {
 	struct list *l = arg;
 	struct row *row = &l->rows[index];
-	struct say say = { r->tree, l->now_ns };
-	struct strbuf leaves = STRBUF_INIT;
-	uint32_t place = tree_main_place(r->tree);
+	const struct census_task *task = &l->look->census.tasks.v[index];
+	uint32_t place;
 
-	row->task = &l->look->census.tasks.v[index];
 	row->state = r->state;
-	row->is_shown = r->status != WALK_GONE && look_fits(l->look, l->filter, row->task, r->tree);
+	row->is_shown = r->status != WALK_GONE && look_fits(l->look, l->filter, task, r->tree);
 	if (!row->is_shown || r->status != WALK_OK)
 		return;
-	if (r->tree->nodes.nr && look_is_boxed(l->look, row->task))
-		row->boxed = r->tree->nodes.v[0];
-	if (place != TREE_NO_NODE)
-		row->place = r->tree->nodes.v[place];
-	say_leaves(&say, MAX_LEAVES, &leaves);
-	if (leaves.len)
-		row->leaves = strbuf_take(&leaves);
-	strbuf_release(&leaves);
+	if (r->tree->nodes.nr && look_is_boxed(l->look, task))
+		row->boxed = r->tree->nodes.v[0].type;
+	place = tree_main_place(r->tree);
+	if (place != TREE_NO_NODE) {
+		row->waits = r->tree->nodes.v[place].type;
+		row->place = r->tree->nodes.v[place].variant;
+	}
+	add_leaves(l, row, r);
 }
 
-static struct list *list_of(const struct table *t)
+static const struct list *list_of(const struct table *t)
 {
-	return (struct list *)t->arg;
+	return t->arg;
 }
 
 static const struct look *look_of(const struct table *t)
@@ -87,25 +97,35 @@ static const struct look *look_of(const struct table *t)
 	return list_of(t)->look;
 }
 
-static const struct census_task *task_of(const void *row)
+static const struct census_task *task_of(const struct table *t, const void *row)
 {
-	return ((const struct row *)row)->task;
+	return &look_of(t)->census.tasks.v[(const struct row *)row - list_of(t)->rows];
 }
 
 static const char *id(const struct table *t, const void *row, struct strbuf *scratch)
 {
-	look_add_id(task_of(row), scratch);
+	look_add_id(task_of(t, row), scratch);
 	return scratch->s;
+}
+
+static uint64_t table_number(const struct table *t, const void *row)
+{
+	return task_of(t, row)->table;
 }
 
 static const char *runtime(const struct table *t, const void *row, struct strbuf *scratch)
 {
-	return look_runtime(look_of(t), task_of(row))->name;
+	return look_runtime(look_of(t), task_of(t, row))->name;
 }
 
 static const char *kind(const struct table *t, const void *row, struct strbuf *scratch)
 {
-	return model_kind_name(look_table(look_of(t), task_of(row))->kind);
+	return model_kind_name(look_table(look_of(t), task_of(t, row))->kind);
+}
+
+static uint64_t state_number(const struct table *t, const void *row)
+{
+	return ((const struct row *)row)->state;
 }
 
 static const char *state(const struct table *t, const void *row, struct strbuf *scratch)
@@ -113,76 +133,54 @@ static const char *state(const struct table *t, const void *row, struct strbuf *
 	return look_state_name(((const struct row *)row)->state);
 }
 
-/* What many rows share is put into words once, and again when the width changes. */
-static const char *words_of(struct words *w, size_t width, uint64_t key, bool *was_there)
+static uint64_t type_number(const struct table *t, const void *row)
 {
-	uint64_t *at;
+	const struct layout *boxed = ((const struct row *)row)->boxed;
 
-	if (w->width != width) {
-		map_clear(&w->known);
-		intern_free(w->texts);
-		w->texts = intern_new();
-		w->width = width;
-	}
-	at = map_put(&w->known, key, was_there);
-	return *was_there ? intern_get(w->texts, *at) : NULL;
-}
-
-static const char *keep_words(struct words *w, uint64_t key, const struct strbuf *text)
-{
-	uint32_t id = intern_puts(w->texts, text->s);
-
-	*map_put(&w->known, key, NULL) = id;
-	return intern_get(w->texts, id);
+	return boxed ? (uintptr_t)boxed : task_of(t, row)->table;
 }
 
 static void draw_type(const struct table *t, const void *row, size_t width, struct strbuf *out)
 {
-	const struct tree_node *boxed = &((const struct row *)row)->boxed;
-	uint64_t key = boxed->type ? (uintptr_t)boxed->type : task_of(row)->table;
-	struct words *w = &list_of(t)->types;
-	struct strbuf name = STRBUF_INIT, text = STRBUF_INIT;
-	bool was_there;
-	const char *words = words_of(w, width, key, &was_there);
+	const struct tree_node boxed = { .type = ((const struct row *)row)->boxed };
+	struct strbuf name = STRBUF_INIT;
 
-	if (!was_there) {
-		look_add_type(look_of(t), task_of(row), &name);
-		if (boxed->type)
-			say_name(boxed, width, &text);
-		else
-			shorten_type(&text, name.s, width);
-		words = keep_words(w, key, &text);
-	}
-	strbuf_addstr(out, words);
+	if (boxed.type)
+		return say_name(&boxed, width, out);
+	look_add_type(look_of(t), task_of(t, row), &name);
+	shorten_type(out, name.s, width);
 	strbuf_release(&name);
-	strbuf_release(&text);
+}
+
+static uint64_t place_number(const struct table *t, const void *row)
+{
+	return (uintptr_t)((const struct row *)row)->place;
 }
 
 static void draw_place(const struct table *t, const void *row, size_t width, struct strbuf *out)
 {
 	const struct row *r = row;
-	struct words *w = &list_of(t)->places;
-	struct strbuf text = STRBUF_INIT;
-	bool was_there;
-	const char *words = words_of(w, width, (uintptr_t)r->place.variant, &was_there);
+	const struct tree_node n = { .type = r->waits, .variant = r->place };
 
-	if (!was_there) {
-		if (r->place.variant)
-			say_place(&r->place, width, &text);
-		else
-			strbuf_addch(&text, '-');
-		words = keep_words(w, (uintptr_t)r->place.variant, &text);
-	}
-	strbuf_addstr(out, words);
-	strbuf_release(&text);
+	if (r->place)
+		say_place(&n, width, out);
+	else
+		strbuf_addch(out, '-');
+}
+
+static uint64_t leaves_number(const struct table *t, const void *row)
+{
+	const struct row *r = row;
+
+	return r->has_leaves ? (uint64_t)r->walker << 32 | r->leaves : UINT64_MAX;
 }
 
 static void draw_leaves(const struct table *t, const void *row, size_t width, struct strbuf *out)
 {
-	const char *leaves = ((const struct row *)row)->leaves;
+	const struct row *r = row;
+	const char *leaves =
+		r->has_leaves ? intern_get(list_of(t)->leaves[r->walker], r->leaves) : "-";
 
-	if (!leaves)
-		leaves = "-";
 	if (strlen(leaves) <= width || t->is_open)
 		strbuf_addstr(out, leaves);
 	else
@@ -191,19 +189,13 @@ static void draw_leaves(const struct table *t, const void *row, size_t width, st
 
 static const struct column columns[] = {
 	{ .head = "ID", .text = id },
-	{ .head = "RUNTIME", .text = runtime, .rank = 2 },
-	{ .head = "KIND", .text = kind, .rank = 1 },
-	{ .head = "STATE", .text = state },
-	{ .head = "TYPE", .draw = draw_type },
-	{ .head = "WAITS AT", .draw = draw_place },
-	{ .head = "FOR", .draw = draw_leaves },
+	{ .head = "RUNTIME", .text = runtime, .share = table_number, .rank = 2 },
+	{ .head = "KIND", .text = kind, .share = table_number, .rank = 1 },
+	{ .head = "STATE", .text = state, .share = state_number },
+	{ .head = "TYPE", .draw = draw_type, .share = type_number },
+	{ .head = "WAITS AT", .draw = draw_place, .share = place_number },
+	{ .head = "FOR", .draw = draw_leaves, .share = leaves_number },
 };
-
-static void words_release(struct words *w)
-{
-	map_release(&w->known);
-	intern_free(w->texts);
-}
 
 static int print(const struct list *l, const struct styles *styles)
 {
@@ -232,24 +224,27 @@ static int print(const struct list *l, const struct styles *styles)
 
 static int show(struct look *look, const struct ps_opts *o, const struct styles *styles)
 {
-	size_t nr = look->census.tasks.nr;
 	struct list l = {
 		.look = look,
+		.say = { .now_ns = look_now(look), .peers = &look->peers },
 		.filter = o->filter,
-		.rows = xcalloc(nr + 1, sizeof(*l.rows)),
-		.now_ns = look_now(look),
+		.rows = xcalloc(look->census.tasks.nr + 1, sizeof(*l.rows)),
 	};
 	int rc;
 
+	for (size_t i = 0; i < WALK_MAX_THREADS; i++) {
+		l.leaves[i] = intern_new();
+		strbuf_init(&l.scratch[i]);
+	}
 	walk_tasks(&look->census, &(struct walk_opts){ 0 }, on_task, &l);
 	rc = look_check(look);
 	if (!rc)
 		rc = print(&l, styles);
-	for (size_t i = 0; i < nr; i++)
-		free(l.rows[i].leaves);
+	for (size_t i = 0; i < WALK_MAX_THREADS; i++) {
+		intern_free(l.leaves[i]);
+		strbuf_release(&l.scratch[i]);
+	}
 	free(l.rows);
-	words_release(&l.types);
-	words_release(&l.places);
 	return rc;
 }
 

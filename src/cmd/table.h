@@ -50,6 +50,9 @@ struct column {
 	size_t at;
 	/* Flexible: at most `width` columns, safe for a terminal. */
 	void (*draw)(const struct table *t, const void *row, size_t width, struct strbuf *out);
+	/* Rows that give the same number have the same text, which is then made once for all of
+	 * them; NULL: each has its own. */
+	uint64_t (*share)(const struct table *t, const void *row);
 };
 
 struct table {

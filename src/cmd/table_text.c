@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * A table for people. Every cell is made twice, once to measure and once to print: rows may be
- * many, and nothing is kept of them. Widths are columns of the terminal, not bytes.
+ * many, and nothing is kept of them but what columns say that many rows share. Widths are columns
+ * of the terminal, not bytes.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/format.h"
+#include "base/intern.h"
+#include "base/map.h"
 #include "base/utf8.h"
 #include "cmd/table.h"
 
@@ -19,9 +22,21 @@ struct fit {
 	bool is_shown;
 };
 
+/* Cells of a column that many rows share, as they are printed. */
+struct shared {
+	struct map ids; /* of what rows have in common */
+	struct intern *texts;
+	/* the latest: neighbours are often alike */
+	uint64_t key;
+	const char *text; /* NULL: there was none yet */
+	size_t len;
+};
+
 struct layout {
 	const struct table *t;
-	struct fit *fits; /* by column */
+	struct fit *fits;      /* by column */
+	struct shared *shared; /* by column */
+	struct strbuf cell, marked;
 };
 
 void table_draw_bars(const struct histogram *h, unsigned nr, unsigned per_decade, bool is_ascii,
@@ -145,26 +160,43 @@ static bool is_left(const struct column *c)
 	return c->text || c->draw || (c->values && !c->percent);
 }
 
-static void measure(struct layout *l, size_t c)
+static void measure_cell(struct layout *l, size_t c, const void *row)
 {
 	const struct column *col = &l->t->columns[c];
 	struct fit *fit = &l->fits[c];
-	struct strbuf cell = STRBUF_INIT;
+
+	strbuf_reset(&l->cell);
+	if (col->draw)
+		col->draw(l->t, row, SIZE_MAX, &l->cell);
+	else
+		add_cell(l->t, col, row, &l->cell);
+	fit->width = MAX(fit->width, utf8_columns(l->cell.s, l->cell.len));
+	fit->is_shown = fit->is_shown || strcmp(l->cell.s, "-") != 0;
+}
+
+static void measure(struct layout *l, size_t c)
+{
+	const struct column *col = &l->t->columns[c];
+	struct map seen = MAP_INIT;
+	uint64_t key, latest = 0;
+	bool was_there = false;
 
 	if (!col->head)
 		return;
-	fit->width = strlen(col->head);
-	fit->is_shown = !col->rank;
-	for (size_t i = 0; i < l->t->rows.nr; i++) {
-		strbuf_reset(&cell);
-		if (col->draw)
-			col->draw(l->t, l->t->rows.v[i], SIZE_MAX, &cell);
-		else
-			add_cell(l->t, col, l->t->rows.v[i], &cell);
-		fit->width = MAX(fit->width, utf8_columns(cell.s, cell.len));
-		fit->is_shown = fit->is_shown || strcmp(cell.s, "-") != 0;
+	l->fits[c].width = strlen(col->head);
+	l->fits[c].is_shown = !col->rank;
+	vec_each (row, &l->t->rows) {
+		if (col->share) {
+			key = col->share(l->t, *row);
+			if (seen.nr && key == latest)
+				continue;
+			latest = key;
+			map_put(&seen, key, &was_there);
+		}
+		if (!was_there)
+			measure_cell(l, c, *row);
 	}
-	strbuf_release(&cell);
+	map_release(&seen);
 }
 
 /* What columns shown take, a flexible one no more than `flexible`. */
@@ -244,7 +276,13 @@ static void layout_init(struct layout *l, const struct table *t, size_t width)
 {
 	size_t flexible = MAX(MIN_FLEXIBLE, width / 4);
 
-	*l = (struct layout){ .t = t, .fits = xcalloc(t->nr_columns, sizeof(*l->fits)) };
+	*l = (struct layout){
+		.t = t,
+		.fits = xcalloc(t->nr_columns, sizeof(*l->fits)),
+		.shared = xcalloc(t->nr_columns, sizeof(*l->shared)),
+		.cell = STRBUF_INIT,
+		.marked = STRBUF_INIT,
+	};
 	for (size_t c = 0; c < t->nr_columns; c++)
 		measure(l, c);
 	do
@@ -254,10 +292,24 @@ static void layout_init(struct layout *l, const struct table *t, size_t width)
 		share(l, width);
 }
 
+static void layout_release(struct layout *l)
+{
+	for (size_t c = 0; c < l->t->nr_columns; c++) {
+		map_release(&l->shared[c].ids);
+		intern_free(l->shared[c].texts);
+	}
+	free(l->shared);
+	free(l->fits);
+	strbuf_release(&l->cell);
+	strbuf_release(&l->marked);
+}
+
 static void pad(struct strbuf *line, size_t nr, char c)
 {
-	while (nr--)
-		strbuf_addch(line, c);
+	strbuf_grow(line, nr);
+	memset(line->s + line->len, c, nr);
+	line->len += nr;
+	line->s[line->len] = '\0';
 }
 
 static void end_line(struct strbuf *line, const char *on, const char *off, struct out *out)
@@ -266,7 +318,8 @@ static void end_line(struct strbuf *line, const char *on, const char *off, struc
 		line->len--;
 	strbuf_addstr(&out->buf, on);
 	strbuf_add(&out->buf, line->s, line->len);
-	strbuf_addf(&out->buf, "%s\n", off);
+	strbuf_addstr(&out->buf, off);
+	strbuf_addch(&out->buf, '\n');
 	strbuf_reset(line);
 	out_spill(out);
 }
@@ -322,35 +375,59 @@ static void print_heads(const struct layout *l, struct strbuf *line, struct out 
 	end_line(line, style_on(l->t->styles, STYLE_HEAD), style_off(l->t->styles), out);
 }
 
-static void print_row(const struct layout *l, const void *row, struct strbuf *line, struct out *out)
+static void print_cell(struct layout *l, size_t c, const void *row, struct strbuf *line)
 {
+	const struct column *col = &l->t->columns[c];
 	const struct styles *styles = l->t->styles;
-	struct strbuf cell = STRBUF_INIT, marked = STRBUF_INIT;
+	enum style style = STYLE_NAME;
 
-	for (size_t c = 0; c < l->t->nr_columns; c++) {
-		const struct column *col = &l->t->columns[c];
-		enum style style = STYLE_NAME;
-
-		if (!l->fits[c].is_shown)
-			continue;
-		strbuf_reset(&cell);
-		strbuf_reset(&marked);
-		if (col->draw) {
-			col->draw(l->t, row, l->fits[c].width, &cell);
-			if (!l->t->is_open || c + 1 < l->t->nr_columns)
-				cut(&cell, 0, l->fits[c].width);
-		} else {
-			style = add_cell(l->t, col, row, &cell);
-		}
-		if (style != STYLE_NAME)
-			strbuf_addf(&marked, "%s%s%s", style_on(styles, style), cell.s,
-				    style_off(styles));
-		place(&l->fits[c], col, style != STYLE_NAME ? marked.s : cell.s,
-		      utf8_columns(cell.s, cell.len), line);
+	strbuf_reset(&l->cell);
+	strbuf_reset(&l->marked);
+	if (col->draw) {
+		col->draw(l->t, row, l->fits[c].width, &l->cell);
+		if (!l->t->is_open || c + 1 < l->t->nr_columns)
+			cut(&l->cell, 0, l->fits[c].width);
+	} else {
+		style = add_cell(l->t, col, row, &l->cell);
 	}
+	if (style != STYLE_NAME)
+		strbuf_addf(&l->marked, "%s%s%s", style_on(styles, style), l->cell.s,
+			    style_off(styles));
+	place(&l->fits[c], col, style != STYLE_NAME ? l->marked.s : l->cell.s,
+	      utf8_columns(l->cell.s, l->cell.len), line);
+}
+
+static void print_shared(struct layout *l, size_t c, const void *row, struct strbuf *line)
+{
+	struct shared *s = &l->shared[c];
+	uint64_t key = l->t->columns[c].share(l->t, row), *id;
+	size_t start = line->len;
+	bool was_there;
+
+	if (s->text && key == s->key)
+		return strbuf_add(line, s->text, s->len);
+	id = map_put(&s->ids, key, &was_there);
+	if (!s->texts)
+		s->texts = intern_new();
+	if (!was_there) {
+		print_cell(l, c, row, line);
+		*id = intern_put(s->texts, line->s + start, line->len - start);
+	}
+	s->key = key;
+	s->text = intern_get(s->texts, *id);
+	s->len = strlen(s->text);
+	if (was_there)
+		strbuf_add(line, s->text, s->len);
+}
+
+static void print_row(struct layout *l, const void *row, struct strbuf *line, struct out *out)
+{
+	for (size_t c = 0; c < l->t->nr_columns; c++)
+		if (l->fits[c].is_shown && l->t->columns[c].share)
+			print_shared(l, c, row, line);
+		else if (l->fits[c].is_shown)
+			print_cell(l, c, row, line);
 	end_line(line, "", "", out);
-	strbuf_release(&cell);
-	strbuf_release(&marked);
 }
 
 void table_more(const struct table *t, struct out *out)
@@ -376,5 +453,5 @@ void table_text(const struct table *t, size_t width, struct out *out)
 		if (l.fits[c].is_shown && t->columns[c].note)
 			strbuf_addf(&out->buf, "\n%s\n", t->columns[c].note);
 	strbuf_release(&line);
-	free(l.fits);
+	layout_release(&l);
 }

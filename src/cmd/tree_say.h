@@ -13,7 +13,7 @@ struct say {
 	uint64_t now_ns; /* of CLOCK_MONOTONIC, 0: the memory is a core file's, and it is not known
 			  */
 	const struct ties *ties; /* NULL: nobody knows who holds a lock */
-	struct peers *peers;	 /* NULL: nobody wants to know; not for several threads */
+	struct peers *peers;	 /* NULL: nobody wants to know */
 };
 
 /* "shop::checkout", "tokio::time::timeout::Timeout<…>", in at most width columns. */

@@ -13,7 +13,7 @@
 
 void peers_init(struct peers *p, uint32_t pid)
 {
-	*p = (struct peers){ .pid = pid };
+	*p = (struct peers){ .pid = pid, .lock = PTHREAD_MUTEX_INITIALIZER };
 }
 
 void peers_release(struct peers *p)
@@ -76,8 +76,10 @@ const char *peers_get(struct peers *p, uint64_t fd, char text[PEER_SIZE])
 	target[MAX(len, 0)] = 0;
 	if (sscanf(target, "socket:[%llu]", &inode) != 1)
 		return NULL;
+	pthread_mutex_lock(&p->lock);
 	if (!p->are_read)
 		read_tables(p);
+	pthread_mutex_unlock(&p->lock);
 	at = map_get(&p->by_inode, inode);
 	peer = at ? &p->list.v[*at] : NULL;
 	if (!peer ||

@@ -14,7 +14,6 @@
 
 #define BATCH	       256
 #define MAX_TRIES      20
-#define MAX_THREADS    16
 #define MAX_TASK_BYTES (UINT64_C(64) << 20)
 
 /* Where the futures of a table's tasks lie; task_bytes 0: not known. */
@@ -41,6 +40,7 @@ struct subject {
 
 struct walker {
 	struct crew *crew;
+	unsigned number;
 	pthread_t thread;
 	struct types *types; /* by object */
 	struct subject subjects[BATCH];
@@ -207,7 +207,7 @@ static void begin(struct walker *w, struct subject *s, size_t index)
 {
 	s->index = index;
 	s->is_settled = false;
-	s->result = (struct walk_result){ .state = task_of(w, s)->state };
+	s->result = (struct walk_result){ .walker = w->number, .state = task_of(w, s)->state };
 }
 
 /* It was tried once. */
@@ -273,12 +273,13 @@ static void *work(void *arg)
 	}
 }
 
-static struct walker *walker_new(struct crew *crew)
+static struct walker *walker_new(struct crew *crew, unsigned number)
 {
 	const struct objects *o = crew->census->objects;
 	struct walker *w = xcalloc(1, sizeof(*w));
 
 	w->crew = crew;
+	w->number = number;
 	w->types = xcalloc(o->list.nr, sizeof(*w->types));
 	for (size_t i = 0; i < o->list.nr; i++)
 		types_init(&w->types[i], &o->list.v[i], &crew->lock);
@@ -328,14 +329,14 @@ void walk_tasks(const struct census *c, const struct walk_opts *opts, walk_fn *f
 	struct crew crew = {
 		.census = c, .opts = opts, .fn = fn, .arg = arg, .lock = PTHREAD_MUTEX_INITIALIZER
 	};
-	struct walker *walkers[MAX_THREADS];
-	bool has_thread[MAX_THREADS] = { false };
-	size_t nr = MIN(MAX(sysconf(_SC_NPROCESSORS_ONLN), 1), MAX_THREADS);
+	struct walker *walkers[WALK_MAX_THREADS];
+	bool has_thread[WALK_MAX_THREADS] = { false };
+	size_t nr = MIN(MAX(sysconf(_SC_NPROCESSORS_ONLN), 1), WALK_MAX_THREADS);
 
 	nr = MIN(nr, c->tasks.nr / (2 * BATCH) + 1);
 	find_places(&crew);
 	for (size_t i = 0; i < nr; i++) {
-		walkers[i] = walker_new(&crew);
+		walkers[i] = walker_new(&crew, i);
 		has_thread[i] = i && !pthread_create(&walkers[i]->thread, NULL, work, walkers[i]);
 	}
 	work(walkers[0]);

@@ -17,7 +17,10 @@ enum walk_status {
 	WALK_BROKEN,  /* debug info and memory do not fit together */
 };
 
+#define WALK_MAX_THREADS 16
+
 struct walk_result {
+	unsigned walker; /* which of the threads tells it, below WALK_MAX_THREADS */
 	enum walk_status status;
 	enum task_state state;	 /* when the tree was read */
 	const struct tree *tree; /* empty unless WALK_OK */
