@@ -3,40 +3,30 @@
  * Who can wake a task: a waker is two words beside each other, the runtime's table of wakers and
  * the task. None anywhere is proof that nobody can; one somewhere is no proof that somebody will.
  */
-#include <string.h>
-
+#include "walk/scan.h"
 #include "walk/ties.h"
 
-#define CHUNK_BYTES (1 << 20)
-
 struct search {
-	struct memory *memory;
+	const struct ties *ties;
 	struct map tables; /* of wakers, by address */
-	struct map tasks;  /* that nobody was found to wake, by address */
-	uint64_t *words;
+	uint8_t *may_wake; /* by task of the census: somebody may wake it */
 };
 
-/* A waker may lie across two chunks, so each begins with the last word of the one before. */
-static void scan_chunk(struct search *s, uint64_t addr, uint64_t end_addr)
+static void on_table(void *arg, unsigned worker, const struct scan_piece *piece, uint64_t addr,
+		     uint64_t value)
 {
-	size_t nr = (end_addr - addr) / 8;
+	struct search *s = arg;
+	const uint64_t beside[] = { addr - 8, addr + 8 };
+	uint64_t word;
 
-	if (!memory_read(s->memory, addr, s->words, nr * 8))
-		return;
-	for (size_t i = 0; i < nr; i++) {
-		if (!map_get(&s->tables, s->words[i]))
-			continue;
-		if (i)
-			map_del(&s->tasks, s->words[i - 1], NULL);
-		if (i + 1 < nr)
-			map_del(&s->tasks, s->words[i + 1], NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(beside); i++) {
+		const uint64_t *task = NULL;
+
+		if (scan_read(piece, s->ties->census->memory, beside[i], &word, sizeof(word)))
+			task = map_get(&s->ties->tasks, word);
+		if (task)
+			__atomic_store_n(&s->may_wake[*task], true, __ATOMIC_RELAXED);
 	}
-}
-
-static void scan_range(void *arg, uint64_t addr, uint64_t end_addr)
-{
-	for (; addr + 8 < end_addr; addr += CHUNK_BYTES - 8)
-		scan_chunk(arg, addr, MIN(end_addr, addr + CHUNK_BYTES));
 }
 
 static bool is_waker(const struct discovery *d, const struct found_table *t)
@@ -82,27 +72,19 @@ void ties_find_without_waker(const struct ties *t, struct stuck_list *found)
 	const struct objects *objects = t->census->objects;
 	bool *has_tables = xcalloc(objects->list.nr + 1, sizeof(*has_tables));
 	struct stuck stuck = { .rule = "no-waker" };
-	struct search s = { .memory = t->census->memory, .words = xmalloc(CHUNK_BYTES) };
+	struct search s = { .ties = t, .may_wake = xcalloc(t->census->tasks.nr + 1, 1) };
 
 	for (size_t i = 0; i < objects->list.nr; i++)
 		has_tables[i] = add_tables(&s, &objects->list.v[i]);
+	if (t->idle.nr)
+		scan_memory(t->census->memory, &s.tables, on_table, &s);
 	vec_each (tie, &t->idle)
-		if (is_asked(t, tie->task, has_tables))
-			map_put(&s.tasks, t->census->tasks.v[tie->task].addr, NULL);
-	if (s.tasks.nr)
-		vec_each (a, &s.memory->areas)
-			if (a->may_read && a->may_write && a->is_private)
-				memory_each_present(s.memory, a, scan_range, &s);
-	vec_each (tie, &t->idle) {
-		if (!map_get(&s.tasks, t->census->tasks.v[tie->task].addr) ||
-		    !is_still_idle(t, tie->task))
-			continue;
-		vec_push(&stuck.tasks, (struct stuck_task){ .wants = tie });
-	}
+		if (is_asked(t, tie->task, has_tables) && !s.may_wake[tie->task] &&
+		    is_still_idle(t, tie->task))
+			vec_push(&stuck.tasks, (struct stuck_task){ .wants = tie });
 	if (stuck.tasks.nr)
 		vec_push(&found->all, stuck);
 	map_release(&s.tables);
-	map_release(&s.tasks);
-	free(s.words);
+	free(s.may_wake);
 	free(has_tables);
 }
