@@ -2,8 +2,10 @@
 #include "capture/paths.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "capture/process.h"
+#include "symbol/demangle.h"
 
 #define MAX_TYPES (1u << 24) /* as many as fit into a key */
 
@@ -106,9 +108,13 @@ static uint32_t step_number(struct process *p, const struct recipe_steps *all,
 		return TRACE_NO_STEP;
 	number = map_put(&p->paths.steps, key, &was_there);
 	if (!was_there) {
+		char *future;
+
 		text = recipe_step_text(&p->paths.recipes, all, s);
+		text.future = future = readable_type(text.future, strlen(text.future), false);
 		text.outer = outer;
 		*number = trace_writer_step(p->writer, &text);
+		free(future);
 	}
 	return *number;
 }

@@ -102,6 +102,27 @@ static char *symbol_name(struct futures_search *s, uint64_t va)
 	return sym ? closure_type(sym->name) : NULL;
 }
 
+/*
+ * Symbols of what is written by hand have no type arguments, "app::Retry<F>"; debug info has, of a
+ * function that is no other's, too. A box is called as what it holds, which has a name of its own.
+ */
+static void name_by_type(struct futures_search *s, struct candidate *c, uint64_t off)
+{
+	const char *args = strchr(c->name, '<');
+	char *type = NULL, *name = NULL;
+	size_t nr;
+
+	symtab_at(finding_symbols(s->f), c->va, &nr);
+	if (nr == 1 && args)
+		type = dwarf_read_polled(s->dwarf, off);
+	if (type)
+		name = readable_type(type, strlen(type), false);
+	if (name && strncmp(name, c->name, args + 1 - c->name) == 0)
+		c->name = finding_string(s->f, name);
+	free(name);
+	free(type);
+}
+
 static void add_by_dwarf(struct futures_search *s, const struct dwarf_poll *p)
 {
 	struct candidate *c = futures_at(s, p->va);
@@ -114,6 +135,8 @@ static void add_by_dwarf(struct futures_search *s, const struct dwarf_poll *p)
 	if (p->is_coroutine) {
 		c->is_generated = s->has_coroutines = true;
 		add_name(s, c, p->env_path ? coroutine_name(p) : symbol_name(s, p->va));
+	} else {
+		name_by_type(s, c, p->off);
 	}
 	c->seen = p->is_inlined	    ? TRACE_FUTURE_SOME
 		  : p->linkage_name ? TRACE_FUTURE_ALL

@@ -147,11 +147,11 @@ static void add_tables(const struct futures_search *s, const struct candidate *c
 	}
 }
 
-/* A future that is wanted, on its way into the plan. */
+/* A future on its way into the plan. */
 struct choice {
 	struct candidate *c;
 	struct found_future to;
-	bool is_refused, needs_tables;
+	bool is_wanted, is_refused, is_beyond, needs_tables;
 };
 
 /* Its instructions are moved, or, if that cannot be done, its tables are hooked. */
@@ -217,36 +217,57 @@ static int compare_choices(const void *a, const void *b)
 	return order ? order : (x->va > y->va) - (x->va < y->va);
 }
 
+static bool is_kept(const struct choice *x)
+{
+	return x->is_wanted && !x->is_refused && !x->is_beyond;
+}
+
+/* A future may have several functions: all of its polls are seen if all of these are. */
+static void settle_seen(struct choice *v, size_t nr)
+{
+	for (size_t from = 0, to; from < nr; from = to) {
+		bool is_whole = true;
+
+		for (to = from; to < nr && strcmp(v[to].c->name, v[from].c->name) == 0; to++)
+			is_whole &= is_kept(&v[to]);
+		for (size_t i = from; i < to && !is_whole; i++)
+			if (v[i].to.seen == TRACE_FUTURE_ALL)
+				v[i].to.seen = TRACE_FUTURE_SOME;
+	}
+}
+
 static void keep(const struct futures_search *s, const struct choice *x)
 {
 	struct found_futures *found = &s->f->futures;
 
-	if (x->is_refused) {
-		found->nr_refused++;
-	} else if (found->nr == WIRE_MAX_FUTURES) {
-		found->nr_beyond++;
-	} else {
-		if (x->needs_tables)
-			add_tables(s, x->c, found->nr);
-		found->v[found->nr++] = x->to;
-	}
+	found->nr_refused += x->is_wanted && x->is_refused;
+	found->nr_beyond += x->is_beyond;
+	if (!is_kept(x))
+		return;
+	if (x->needs_tables)
+		add_tables(s, x->c, found->nr);
+	found->v[found->nr++] = x->to;
 }
 
 void futures_plan(struct futures_search *s, const struct futures_wanted *wanted)
 {
 	struct code_frames *frames = code_frames_new(s->f->img);
 	VEC(struct choice) choices = { 0 };
+	size_t nr = 0;
 
 	vec_each (c, &s->candidates)
-		if (is_wanted(wanted, c))
-			vec_push(&choices, (struct choice){ .c = c });
+		vec_push(&choices, (struct choice){ .c = c, .is_wanted = is_wanted(wanted, c) });
 	if (choices.nr)
 		qsort(choices.v, choices.nr, sizeof(*choices.v), compare_choices);
 	vec_each (x, &choices)
-		plan(s, frames, x);
+		if (x->is_wanted)
+			plan(s, frames, x);
 	refuse_called(s->f->img, choices.v, choices.nr);
-	s->f->futures.v =
-		xcalloc(MIN(choices.nr, (size_t)WIRE_MAX_FUTURES) + 1, sizeof(*s->f->futures.v));
+	vec_each (x, &choices)
+		if (is_kept(x))
+			x->is_beyond = nr++ >= WIRE_MAX_FUTURES;
+	settle_seen(choices.v, choices.nr);
+	s->f->futures.v = xcalloc(MIN(nr, (size_t)WIRE_MAX_FUTURES) + 1, sizeof(*s->f->futures.v));
 	vec_each (x, &choices)
 		keep(s, x);
 	vec_release(&choices);

@@ -60,6 +60,7 @@ struct dwarf_poll {
 	const char *file; /* where it is written, or NULL */
 	uint32_t line;
 	uint64_t type_off; /* of what it returns, 0: not known */
+	uint64_t off;	   /* of its entry in debug info */
 };
 
 /*
@@ -67,6 +68,12 @@ struct dwarf_poll {
  * address; the caller frees them. A dwarf that was asked nothing before.
  */
 size_t dwarf_find_polls(struct dwarf *d, struct dwarf_poll **polls);
+
+/*
+ * The type that a function called "poll" polls, with its type arguments, as debug info names it. A
+ * string to be freed; NULL: it has no argument that is a Pin<&mut T>.
+ */
+char *dwarf_read_polled(struct dwarf *d, uint64_t off);
 
 /* How a Poll<T> says that it is Pending: by a number of nr_bytes at off, in size_bytes. */
 struct dwarf_poll_type {

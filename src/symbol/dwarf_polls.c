@@ -67,6 +67,7 @@ static bool describe(struct dwarf *d, const struct index *index, const struct po
 		.linkage_name = linkage,
 		.is_inlined = named != p || (linkage && map_get(&index->inlined, hash_of(linkage))),
 		.line = named->decl_line,
+		.off = p->off,
 		.type_off = p->has_type	      ? p->type_off
 			    : named->has_type ? named->type_off
 					      : 0,
@@ -112,6 +113,46 @@ size_t dwarf_find_polls(struct dwarf *d, struct dwarf_poll **polls)
 	map_release(&index.inlined);
 	*polls = found.v;
 	return found.nr;
+}
+
+static bool open_die(struct dwarf *d, uint64_t off, Dwarf_Die *die)
+{
+	if (!d->libdw)
+		d->libdw = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
+	return d->libdw && dwarf_offdie(d->libdw, off, die);
+}
+
+/* ---- Pin<&mut T> ---- */
+
+static char *pinned_type(Dwarf_Die *parameter)
+{
+	static const char head[] = "Pin<&mut ";
+	Dwarf_Die type;
+	Dwarf_Attribute attr;
+	const char *name;
+	size_t len;
+
+	if (!dwarf_attr_integrate(parameter, DW_AT_type, &attr) ||
+	    !dwarf_formref_die(&attr, &type) || !(name = dwarf_diename(&type)))
+		return NULL;
+	len = strlen(name);
+	if (!str_has_prefix(name, head) || len <= sizeof(head) || name[len - 1] != '>')
+		return NULL;
+	return xasprintf("%.*s", (int)(len - sizeof(head)), name + sizeof(head) - 1);
+}
+
+char *dwarf_read_polled(struct dwarf *d, uint64_t off)
+{
+	Dwarf_Die die, child;
+	char *type = NULL;
+
+	if (!open_die(d, off, &die) || dwarf_child(&die, &child) != 0)
+		return NULL;
+	do {
+		if (dwarf_tag(&child) == DW_TAG_formal_parameter)
+			type = pinned_type(&child);
+	} while (!type && dwarf_siblingof(&child, &child) == 0);
+	return type;
 }
 
 /* ---- Poll<T> ---- */
@@ -165,9 +206,7 @@ bool dwarf_read_poll_type(struct dwarf *d, uint64_t type_off, struct dwarf_poll_
 	const char *name;
 
 	*type = (struct dwarf_poll_type){ 0 };
-	if (!d->libdw)
-		d->libdw = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
-	if (!d->libdw || !dwarf_offdie(d->libdw, type_off, &die) || !(name = dwarf_diename(&die)) ||
+	if (!open_die(d, type_off, &die) || !(name = dwarf_diename(&die)) ||
 	    !str_has_prefix(name, "Poll<") || dwarf_bytesize(&die) <= 0 ||
 	    dwarf_child(&die, &child) != 0)
 		return false;
