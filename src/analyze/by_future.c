@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analyze/by_future_exact.h"
+
 enum fate { FINISHED, DROPPED, UNSURE, UNKNOWN };
 
 /* What is known of a step on the path that a task left. Good where mark is that of the change. */
@@ -348,17 +350,13 @@ static void fold_release(struct fold *f)
 	free(f);
 }
 
-void by_future_init(struct by_future *b, const struct recording *rec, const struct by_path *paths)
+static void add_paths(struct by_future *b, const struct recording *rec, const struct by_path *paths)
 {
 	const struct by_path_row *rows = by_path_get_rows(paths);
 	const struct by_path_change *changes;
 	struct fold *f = xcalloc(1, sizeof(*f));
 	size_t nr;
 
-	b->nr = rec->awaits.nr_futures;
-	b->v = xcalloc((size_t)b->nr + 1, sizeof(*b->v));
-	for (uint32_t i = 0; i < b->nr; i++)
-		b->v[i].step = &rec->steps[rec->awaits.futures[i]];
 	f->out = b;
 	fold_init(f, rec);
 	for (uint32_t i = 0; i < rec->nr_paths; i++)
@@ -372,6 +370,23 @@ void by_future_init(struct by_future *b, const struct recording *rec, const stru
 			qsort(b->v[i].drops.v, b->v[i].drops.nr, sizeof(*b->v[i].drops.v),
 			      more_first);
 	fold_release(f);
+}
+
+void by_future_init(struct by_future *b, const struct recording *rec, const struct by_path *paths,
+		    const struct inner_polls *polls, bool is_lossy)
+{
+	struct future_kinds kinds;
+
+	future_kinds_init(&kinds, rec);
+	b->nr = kinds.nr;
+	b->v = xcalloc((size_t)b->nr + 1, sizeof(*b->v));
+	for (uint32_t i = 0; i < rec->awaits.nr_futures; i++)
+		b->v[i].step = &rec->steps[rec->awaits.futures[i]];
+	if (paths)
+		add_paths(b, rec, paths);
+	if (polls)
+		by_future_add_exact(b, rec, &kinds, polls, is_lossy);
+	future_kinds_release(&kinds);
 }
 
 void by_future_release(struct by_future *b)

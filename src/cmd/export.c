@@ -149,7 +149,7 @@ static bool *choose_futures(const struct futures_opts *o, const struct recording
 		return NULL;
 	shown = xcalloc((size_t)rec->awaits.nr_futures + 1, sizeof(*shown));
 	for (uint32_t i = 0; i < rec->awaits.nr_futures; i++)
-		shown[i] = futures_wants(o, &rec->steps[rec->awaits.futures[i]]);
+		shown[i] = futures_want_step(o, &rec->steps[rec->awaits.futures[i]]);
 	return shown;
 }
 

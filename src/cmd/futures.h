@@ -27,7 +27,8 @@ struct futures_opts {
 	    "show these nevertheless; both may be repeated")
 /* clang-format on */
 
-bool futures_wants(const struct futures_opts *o, const struct trace_step *s);
+bool futures_want_step(const struct futures_opts *o, const struct trace_step *s);
+bool futures_want(const struct futures_opts *o, const struct trace_future *f);
 bool futures_is_set(const struct futures_opts *o);
 
 #endif

@@ -56,7 +56,7 @@ static const char *waits_for_short(const struct table *t, const void *r, struct 
 
 	if (!what)
 		return NULL;
-	draw_future_type(what, FOR_WIDTH, scratch);
+	shorten_type(scratch, what, FOR_WIDTH);
 	return scratch->s;
 }
 

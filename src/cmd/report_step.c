@@ -2,7 +2,6 @@
 #include "cmd/report_step.h"
 
 #include "base/utf8.h"
-#include "symbol/demangle.h"
 
 #define MIN_NAME 12 /* less of a name tells nothing */
 
@@ -10,14 +9,6 @@ const char *say_step_place(const struct trace_step *s, struct strbuf *scratch)
 {
 	step_add_place(scratch, s);
 	return scratch->len ? scratch->s : NULL;
-}
-
-void draw_future_type(const char *type, size_t width, struct strbuf *out)
-{
-	char *name = readable_type(type, strlen(type), false);
-
-	shorten_type(out, name, width);
-	free(name);
 }
 
 void draw_step(const struct trace_step *s, size_t width, struct strbuf *out)
@@ -40,5 +31,5 @@ void draw_step(const struct trace_step *s, size_t width, struct strbuf *out)
 
 bool step_is_wanted(const struct report_table *t, const struct trace_step *s)
 {
-	return futures_wants(t->opts->futures, s);
+	return futures_want_step(t->opts->futures, s);
 }

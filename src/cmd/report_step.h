@@ -11,8 +11,6 @@
 const char *say_step_place(const struct trace_step *s, struct strbuf *scratch); /* NULL: unknown */
 /* "shop::checkout src/cart.rs:31": the place is what may not be missing. */
 void draw_step(const struct trace_step *s, size_t width, struct strbuf *out);
-/* As debug info names it: "{closure_env#0}" is told as the closure. */
-void draw_future_type(const char *type, size_t width, struct strbuf *out);
 /* By the options that show and hide futures. */
 bool step_is_wanted(const struct report_table *t, const struct trace_step *s);
 

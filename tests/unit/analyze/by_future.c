@@ -30,7 +30,7 @@ static struct by_path *fold(struct by_future *b, const struct event *evs, size_t
 {
 	struct by_path *p = play_paths(evs, nr, 1000);
 
-	by_future_init(b, &path_rec, p);
+	by_future_init(b, &path_rec, p, NULL, false);
 	return p;
 }
 
