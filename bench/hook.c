@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * What the agent's hooks cost by themselves, on tasks and a table of our own, in CPU time: a run, a
- * wake, both; a run of a task whose await path is read, five futures deep; beside two bare stamps
- * with a store each. Back to back, so the stamps themselves
- * (rdtsc) are the floor: in a program they overlap with the runtime's own work. `hook ROUNDS`
- * prints the cheapest of ROUNDS, one line each.
+ * wake, both; a run and a wake with the look whether somebody is attached to a probe; a run of a
+ * task whose await path is read, five futures deep; beside two bare stamps with a store each. Back
+ * to back, so the stamps themselves (rdtsc) are the floor: in a program they overlap with the
+ * runtime's own work. `hook ROUNDS` prints the cheapest of ROUNDS, one line each.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 
 #include "agent/fast.h"
 #include "agent/hooks_futures.h"
+#include "agent/probes.h"
 
 #define RING_WORDS (UINT64_C(1) << 21)
 #define NR_TASKS   100
@@ -40,6 +41,8 @@ static struct fake_task path_tasks[NR_TASKS];
 static struct wire_thread *mine;
 __thread struct wire_thread *hook_slot;
 uint64_t stack_through;
+/* those of the agent stand for perf's: nobody is attached to either */
+const uint64_t *probes_perf_semaphores = probes_semaphores;
 
 static void claimed(struct wire_thread *t)
 {
@@ -173,6 +176,14 @@ static void run(struct fake_task *task)
 	core_leave(&r, entry, mine);
 }
 
+/* As the agent's hooks do while nobody is attached. */
+static void run_with_probes(struct fake_task *task)
+{
+	if (probes_wanted(PROBES_TOKIO))
+		abort();
+	run(task);
+}
+
 static void run_with_path(struct fake_task *task)
 {
 	run(&path_tasks[task - tasks]);
@@ -181,6 +192,13 @@ static void run_with_path(struct fake_task *task)
 static void wake(struct fake_task *task)
 {
 	core_schedule((uint64_t)task, mine);
+}
+
+static void wake_with_probes(struct fake_task *task)
+{
+	if (probes_wanted(PROBES_TOKIO))
+		abort();
+	wake(task);
 }
 
 static void run_and_wake(struct fake_task *task)
@@ -247,6 +265,8 @@ int main(int argc, char **argv)
 	printf("two stamps, two stores  %.1f ns\n", measure(bare, rounds));
 	printf("run                     %.1f ns\n", measure(run, rounds));
 	printf("wake                    %.1f ns\n", measure(wake, rounds));
+	printf("run, with probes        %.1f ns\n", measure(run_with_probes, rounds));
+	printf("wake, with probes       %.1f ns\n", measure(wake_with_probes, rounds));
 	printf("run and wake            %.1f ns\n", measure(run_and_wake, rounds));
 	printf("run, Tokio before 1.23  %.1f ns\n", measure(old_run, rounds));
 	for (unsigned nr_places = 1; nr_places <= 1 << DEPTH; nr_places = nr_places * 8 - 4) {

@@ -11,7 +11,7 @@
 #include <link.h>
 #include <stddef.h>
 
-#include "agent/core.h"
+#include "agent/probes.h"
 
 /* What a libc function was before us; looked up once, before main. */
 #define REAL(ret, name, ...) extern ret (*real_##name)(__VA_ARGS__) HIDDEN
@@ -25,6 +25,9 @@ struct env_entry {
 				      be given on */
 };
 extern struct env_entry agent_env HIDDEN;
+/* How much of a list of preloads that begins with ours is ours: the agent, and the probes for perf
+ * if they are there. */
+size_t agent_preload_len(const char *list) HIDDEN;
 extern int agent_pid HIDDEN;	  /* of the process that is traced, 0: none */
 extern bool agent_follows HIDDEN; /* children are traced too */
 /* Does the exec that is to come end a forked child that was counted as not recorded? It no longer
@@ -69,6 +72,7 @@ void patch_tables_again(uint64_t base, const struct wire_table *tables, uint64_t
 /* hooks.c */
 void futrace_hook_poll(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_poll_placed(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+void futrace_hook_poll_worker(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_schedule(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_shutdown(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 /* hooks_tokio_old.c */
@@ -93,6 +97,9 @@ extern const hook_fn hook_wake[CORE_MAX_WAKERS] HIDDEN, hook_wake_by_ref[CORE_MA
 
 /* hooks_roots.c: in a forked child, root futures of the parent */
 void roots_forget(void) HIDDEN;
+/* Does the thread drive a current_thread runtime just now? Only known if it is seen at all. */
+bool roots_is_driving(void) HIDDEN;
+bool roots_are_seen(void) HIDDEN;
 
 /* unwind.c: will nothing in the run catch the exception but the runtime? */
 struct _Unwind_Exception;
@@ -105,7 +112,11 @@ uint32_t stack_take(const uint64_t *frame) HIDDEN;
 /* Memory with this alignment was taken; frame: as above. */
 static inline void agent_spawned(void *task, size_t size, const uint64_t *frame)
 {
-	if (core_is_task_size(size))
+	if (!core_is_task_size(size))
+		return;
+	if (probes_wanted(PROBES_TOKIO))
+		probes_spawned((uint64_t)task, size);
+	if (core_page.threads)
 		core_spawn((uint64_t)task, size, stack_take(frame));
 }
 /* The same of a place that the program knows itself: the address of a core::panic::Location. */

@@ -42,7 +42,7 @@ void core_bar_zero(void)
  * Where a header has the pointer to its table depends on the release. Elsewhere in it are addresses
  * of other tasks and a small number: none is the address of a table.
  */
-static const struct core_table *table_of(uint64_t header)
+const struct core_table *core_table_of(uint64_t header)
 {
 	static const uint8_t old_offs[] = { 16, 32, 40 }; /* 1.21, 1.9, 1.0 */
 	uint64_t usual = load(header + TOKIO_VTABLE);	  /* before 1.21 another task, or none */
@@ -85,7 +85,7 @@ static void tell_instance(struct wire_thread *t, uint64_t header, const struct c
 struct core_entry core_enter_slowly(struct core_run *run, uint64_t header, enum core_run_kind kind)
 {
 	const unsigned words = EVENT_WORDS_INSTANCE + EVENT_WORDS_RUN_START;
-	const struct core_table *table = table_of(header);
+	const struct core_table *table = core_table_of(header);
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_RUN_START);
 	uint64_t limit, now, path = 0;
@@ -199,7 +199,7 @@ static bool is_innermost(const struct core_page *p, const struct wire_thread *t,
 
 uint64_t core_schedule_slowly(uint64_t header)
 {
-	const struct core_table *table = table_of(header);
+	const struct core_table *table = core_table_of(header);
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_WAKE);
 
@@ -213,7 +213,7 @@ void core_wake_running(uint64_t header)
 {
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_WAKE);
-	const struct core_table *table = table_of(header);
+	const struct core_table *table = core_table_of(header);
 
 	if (!t || !table || is_innermost(p, t, header))
 		return;
@@ -223,7 +223,7 @@ void core_wake_running(uint64_t header)
 void core_wake_tried(uint64_t header)
 {
 	struct core_page *p = &core_page;
-	const struct core_table *table = p->threads ? table_of(header) : 0;
+	const struct core_table *table = p->threads ? core_table_of(header) : 0;
 	uint64_t state = load(header + TOKIO_STATE);
 	struct wire_thread *t;
 	unsigned flags = EF_WAKE_TRIED;
@@ -244,7 +244,7 @@ void core_wake_tried(uint64_t header)
 uint64_t core_abort_tried(uint64_t header)
 {
 	struct core_page *p = &core_page;
-	const struct core_table *table = table_of(header);
+	const struct core_table *table = core_table_of(header);
 	struct wire_thread *t;
 
 	if (p->threads && !(load(header + TOKIO_STATE) & TOKIO_LIFE)) {
@@ -260,7 +260,7 @@ bool core_is_task_size(uint64_t size)
 	const struct core_page *p = &core_page;
 	uint64_t unit = size / 128 % 1024;
 
-	return p->threads && p->cell_sizes[unit / 64] & UINT64_C(1) << unit % 64;
+	return p->cell_sizes[unit / 64] & UINT64_C(1) << unit % 64;
 }
 
 /* Both events or none, and no signal handler's between them: whoever reads need not guess which

@@ -137,6 +137,8 @@ enum core_run_kind { CORE_POLL, CORE_SHUTDOWN };
 
 /* The entry of a table, NULL: absent, or (make) no room for it. */
 struct core_table *core_table_find(uint64_t addr, bool make) HIDDEN;
+/* That of a task of Tokio's. */
+const struct core_table *core_table_of(uint64_t header) HIDDEN;
 
 /*
  * A header before 1.21 may have 0 where later ones have the pointer to their table. The usual case
@@ -173,7 +175,7 @@ void core_wake_running(uint64_t header) CORE_SLOW;
 void core_wake_tried(uint64_t header) HIDDEN;
 uint64_t core_abort_tried(uint64_t header) HIDDEN;
 
-/* May an allocation of this size be a task? False also when nothing is recorded. */
+/* May an allocation of this size be a task? False also in a process that is not traced. */
 bool core_is_task_size(uint64_t size) HIDDEN;
 /* A task was allocated; stack: a number of wire_region.stacks, or WIRE_NO_STACK. */
 void core_spawn(uint64_t addr, uint64_t size, uint32_t stack) HIDDEN;

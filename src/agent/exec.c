@@ -105,15 +105,15 @@ static bool has_name(const char *entry, const char *name)
 static bool is_with_agent(const char *list)
 {
 	const char *ours = agent_env.preload + strlen("LD_PRELOAD=");
-	size_t len = strcspn(ours, ":");
+	size_t len = agent_preload_len(ours);
 
 	return strncmp(list, ours, len) == 0 && (list[len] == ':' || !list[len]);
 }
 
-/* "LD_PRELOAD=" our path [":" what the program itself wants]. */
+/* "LD_PRELOAD=" our paths [":" what the program itself wants]. */
 static void write_preload(char *to, const char *theirs)
 {
-	size_t len = strcspn(agent_env.preload, ":");
+	size_t len = 11 + agent_preload_len(agent_env.preload + 11);
 
 	memcpy(to, agent_env.preload, len);
 	to += len;
@@ -161,8 +161,10 @@ static void make_env(struct new_env *n, char *const envp[], const char *file, bo
 	entries[k++] = (char *)agent_env.ctl;
 	entries[k++] = (char *)(entries + nr + 3);
 	entries[k] = NULL;
-	if (theirs && is_with_agent(theirs))
-		theirs = strchr(theirs, ':') ? strchr(theirs, ':') + 1 : NULL;
+	if (theirs && is_with_agent(theirs)) {
+		theirs += agent_preload_len(theirs);
+		theirs += *theirs == ':';
+	}
 	write_preload((char *)(entries + nr + 3), theirs);
 }
 

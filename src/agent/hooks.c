@@ -36,13 +36,58 @@ static inline __attribute__((always_inline)) void leave(struct frame *f)
 		((void (*)(uint64_t))f->entry.table->dealloc)(f->run->header);
 }
 
-void futrace_hook_poll(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
+/*
+ * Somebody is attached to the probes: these are told around all that is done otherwise. Hooks go on
+ * here by a jump, as the first thing that they do, so that it costs them no register.
+ */
+static void leave_probes(struct probes_run *r)
+{
+	if (probes_leave(r))
+		((void (*)(uint64_t))r->table->dealloc)(r->header);
+}
+
+#define PROBED __attribute__((noinline, cold))
+
+static inline __attribute__((always_inline)) void poll(uint64_t header, uint64_t b, uint64_t c,
+						       uint64_t d, uint64_t e, uint64_t f)
 {
 	struct core_run run;
 	struct frame frame __attribute__((
 		cleanup(leave))) = { &run, core_enter(&run, header, CORE_POLL, hook_slot) };
 
 	((hook_fn)frame.entry.table->poll)(header, b, c, d, e, f);
+}
+
+static PROBED void poll_probed(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+			       uint64_t f)
+{
+	struct probes_run run __attribute__((cleanup(leave_probes)));
+
+	probes_enter(&run, header, CORE_POLL);
+	poll(header, b, c, d, e, f);
+}
+
+void futrace_hook_poll(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
+{
+	if (probes_wanted(PROBES_TOKIO))
+		poll_probed(header, b, c, d, e, f);
+	else
+		poll(header, b, c, d, e, f);
+}
+
+/* The loop of a worker is a task, too, which runs as long as the worker does. */
+static void worker_stops(const int *unused)
+{
+	probes_worker_stops();
+}
+
+void futrace_hook_poll_worker(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+			      uint64_t f)
+{
+	int stops __attribute__((cleanup(worker_stops))) = 0;
+
+	probes_worker_starts();
+	futrace_hook_poll(header, b, c, d, e, f);
 }
 
 /*
@@ -109,8 +154,8 @@ static void unclose_path(const uint64_t *closed)
 		path_unclose(*closed);
 }
 
-void futrace_hook_shutdown(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
-			   uint64_t f)
+static inline __attribute__((always_inline)) void shut_down(uint64_t header, uint64_t b, uint64_t c,
+							    uint64_t d, uint64_t e, uint64_t f)
 {
 	uint64_t closed __attribute__((cleanup(unclose_path))) = close_path(header);
 	struct core_run run;
@@ -120,29 +165,62 @@ void futrace_hook_shutdown(uint64_t header, uint64_t b, uint64_t c, uint64_t d, 
 	((hook_fn)frame.entry.table->shutdown)(header, b, c, d, e, f);
 }
 
+static PROBED void shutdown_probed(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+				   uint64_t f)
+{
+	struct probes_run run __attribute__((cleanup(leave_probes)));
+
+	probes_enter(&run, header, CORE_SHUTDOWN);
+	shut_down(header, b, c, d, e, f);
+}
+
+void futrace_hook_shutdown(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+			   uint64_t f)
+{
+	if (probes_wanted(PROBES_TOKIO))
+		shutdown_probed(header, b, c, d, e, f);
+	else
+		shut_down(header, b, c, d, e, f);
+}
+
+static PROBED void schedule_probed(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+				   uint64_t f)
+{
+	probes_wake(header);
+	((hook_fn)core_schedule(header, hook_slot))(header, b, c, d, e, f);
+}
+
 void futrace_hook_schedule(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 			   uint64_t f)
 {
-	hook_fn schedule = (hook_fn)core_schedule(header, hook_slot);
-
-	schedule(header, b, c, d, e, f);
+	if (probes_wanted(PROBES_TOKIO))
+		schedule_probed(header, b, c, d, e, f);
+	else
+		((hook_fn)core_schedule(header, hook_slot))(header, b, c, d, e, f);
 }
 
 /* A waker's data pointer is the task, but the task's table says nothing of the waker's: one hook a
  * table. */
+static PROBED void woken_while_running(uint64_t header)
+{
+	core_wake_running(header);
+	if (probes_wanted(PROBES_TOKIO))
+		probes_wake_running(header);
+}
+
 #define WAKER(i)                                                                              \
 	static void wake_##i(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, \
 			     uint64_t f)                                                      \
 	{                                                                                     \
 		if (core_is_running(header))                                                  \
-			core_wake_running(header);                                            \
+			woken_while_running(header);                                          \
 		((hook_fn)core_wakers[i].wake)(header, b, c, d, e, f);                        \
 	}                                                                                     \
 	static void wake_by_ref_##i(uint64_t header, uint64_t b, uint64_t c, uint64_t d,      \
 				    uint64_t e, uint64_t f)                                   \
 	{                                                                                     \
 		if (core_is_running(header))                                                  \
-			core_wake_running(header);                                            \
+			woken_while_running(header);                                          \
 		((hook_fn)core_wakers[i].wake_by_ref)(header, b, c, d, e, f);                 \
 	}
 

@@ -370,6 +370,19 @@ bool root_waker_is_hook(uint64_t word)
 	return false;
 }
 
+bool roots_is_driving(void)
+{
+	return mine.nr_drives;
+}
+
+bool roots_are_seen(void)
+{
+	for (unsigned i = 0; i < WIRE_MAX_REDIRECTS; i++)
+		if (redirects[i].addr && redirects[i].kind == WIRE_ROOT_DRIVE)
+			return true;
+	return false;
+}
+
 void roots_forget(void)
 {
 	mine.nr = mine.nr_drives = mine.nr_builds = 0;

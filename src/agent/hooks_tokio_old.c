@@ -33,10 +33,14 @@ void futrace_hook_type_waker(uint64_t header, uint32_t number)
 	const struct core_waker *w = &core_type_wakers[number / 2];
 
 	core_wake_tried(header);
+	if (probes_wanted(PROBES_TOKIO))
+		probes_wake_tried(header);
 	((void (*)(uint64_t))(number % 2 ? w->wake_by_ref : w->wake))(header);
 }
 
 void futrace_hook_abort(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
+	if (probes_wanted(PROBES_TOKIO))
+		probes_wake_tried(header);
 	((hook_fn)core_abort_tried(header))(header, b, c, d, e, f);
 }

@@ -126,12 +126,15 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 /* ---- asleep in the kernel ---- */
 
 /* errno is the real call's: recording touches none. */
-#define WHILE_ASLEEP(flags, call)                              \
-	({                                                     \
-		struct wire_thread *slot_ = core_sleep(flags); \
-		typeof(call) rc_ = (call);                     \
-		core_awake(slot_);                             \
-		rc_;                                           \
+#define WHILE_ASLEEP(flags, call)                                                \
+	({                                                                       \
+		bool parks_ = probes_wanted(PROBES_TOKIO) && probes_park(flags); \
+		struct wire_thread *slot_ = core_sleep(flags);                   \
+		typeof(call) rc_ = (call);                                       \
+		core_awake(slot_);                                               \
+		if (parks_)                                                      \
+			probes_unpark();                                         \
+		rc_;                                                             \
 	})
 
 static bool is_futex_wait(long nr, long op)

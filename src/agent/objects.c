@@ -368,8 +368,9 @@ static void go_live(struct wire_region *r)
 {
 	if (core_page.threads || core_page.is_stopped)
 		return;
-	__atomic_store_n(&core_page.threads, r->threads, __ATOMIC_RELEASE);
-	if (core_page.clock == WIRE_CLOCK_TSC)
+	if (!lobby->only_probes)
+		__atomic_store_n(&core_page.threads, r->threads, __ATOMIC_RELEASE);
+	if (!lobby->only_probes && core_page.clock == WIRE_CLOCK_TSC)
 		__atomic_store_n(&core_page.fast_threads, r->threads, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->state, WIRE_REGION_LIVE, __ATOMIC_RELEASE);
 }

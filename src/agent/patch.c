@@ -124,6 +124,7 @@ struct core_table *patch_entry(const struct wire_table *t, uint64_t base)
 	entry->trailer_off = t->trailer_off;
 	entry->type_word = EVENT_WORD1(0, t->type);
 	entry->recipe = path_add(core_page.region, t->recipe, 0);
+	probes_set_type(entry, t);
 	return entry;
 }
 
@@ -141,6 +142,7 @@ static bool update_type(const struct wire_table *t, uint64_t base)
 		return false;
 	entry->type_word = EVENT_WORD1(0, t->type);
 	entry->recipe = path_add(core_page.region, t->recipe, entry->recipe);
+	probes_set_type(entry, t);
 	return true;
 }
 

@@ -18,7 +18,7 @@ struct table_kind {
 	/* Are our hooks in it? NULL: that does not show. Not of task tables, which have: */
 	bool (*is_hooked)(const struct wire_table *t, const uint64_t *words);
 
-	const void *run_hooks[2];		      /* that may stand in slot_poll */
+	const void *run_hooks[3];		      /* that may stand in slot_poll */
 	uint64_t (*mark)(const struct wire_table *t); /* as CORE_OLD; NULL: none */
 	void (*hooked)(const struct wire_table *t);   /* it is; may be NULL */
 	void (*refused)(const struct wire_table *t, uint64_t base); /* it is not; may be NULL */

@@ -33,6 +33,13 @@ static bool has_place(const struct wire_table *t)
 	return !is_old(t) && t->stage_off == t->id_off + 16;
 }
 
+static const void *run_hook(const struct wire_table *t)
+{
+	if (t->task_kind == WIRE_TASK_WORKER)
+		return futrace_hook_poll_worker;
+	return has_place(t) ? futrace_hook_poll_placed : futrace_hook_poll;
+}
+
 static bool hook(const struct wire_table *t, uint64_t *words, uint64_t base)
 {
 	unsigned wakes = is_old(t) ? t->slot_abort : t->slot_schedule;
@@ -46,8 +53,7 @@ static bool hook(const struct wire_table *t, uint64_t *words, uint64_t base)
 		entry->schedule = patch_planned(t, wakes, base);
 	entry->scheduler_off = t->scheduler_off;
 	patch_publish(entry, t, base);
-	patch_write(words + t->slot_poll,
-		    has_place(t) ? futrace_hook_poll_placed : futrace_hook_poll);
+	patch_write(words + t->slot_poll, run_hook(t));
 	if (wakes != WIRE_NO_SLOT)
 		patch_write(words + wakes, is_old(t) ? futrace_hook_abort : futrace_hook_schedule);
 	patch_write(words + t->slot_shutdown, futrace_hook_shutdown);
@@ -70,7 +76,7 @@ static void note_cell_size(const struct wire_table *t)
 const struct table_kind table_tokio = {
 	.is_sane = is_sane,
 	.hook = hook,
-	.run_hooks = { futrace_hook_poll, futrace_hook_poll_placed },
+	.run_hooks = { futrace_hook_poll, futrace_hook_poll_placed, futrace_hook_poll_worker },
 	.mark = mark,
 	.hooked = note_cell_size,
 };

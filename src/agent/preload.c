@@ -258,6 +258,15 @@ static char ctl_copy[128], preload_copy[4096];
 
 char agent_path[4096];
 
+size_t agent_preload_len(const char *list)
+{
+	size_t len = strcspn(list, ":");
+
+	if (&futrace_probes && list[len])
+		len += 1 + strcspn(list + len + 1, ":");
+	return len;
+}
+
 static const char *keep(char *to, size_t size, const char *entry)
 {
 	size_t len = strlen(entry);
@@ -284,7 +293,8 @@ static void clean_env(void)
 			agent_env.ctl = keep(ctl_copy, sizeof(ctl_copy), entry);
 		} else if (strncmp(entry, "LD_PRELOAD=", 11) == 0) {
 			agent_env.preload = keep(preload_copy, sizeof(preload_copy), entry);
-			colon = strchr(entry, ':');
+			colon = entry + 11 + agent_preload_len(entry + 11);
+			colon = *colon ? colon : NULL;
 			memcpy(agent_path, preload_copy + 11,
 			       agent_env.preload ? strcspn(preload_copy + 11, ":") : 0);
 		} else {
@@ -309,6 +319,7 @@ __attribute__((constructor)) static void preload(void)
 
 	interpose_init();
 	exec_init();
+	probes_init();
 	stack_init(environ); /* the kernel put it above the stack of the first thread */
 	if (ctl && *ctl == '/') {
 		has_slot_key = pthread_key_create(&slot_key, thread_gone) == 0;

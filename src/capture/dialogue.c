@@ -117,6 +117,7 @@ static uint32_t plan(struct process *p, struct process_object *o, uint32_t first
 
 		*t = o->d->tables[i].plan;
 		t->type = define_type(p, &o->d->tables[i], o->first_runtime);
+		labels_plan(&p->labels, p->region, &o->d->tables[i], t);
 		if (t->kind == WIRE_TABLE_FUTURE)
 			t->id_off += p->nr_futures;
 	}

@@ -81,6 +81,7 @@ int lobby_open(struct lobby *l, const struct lobby_opts *o, struct err *e)
 		.tool_pid = getpid(),
 		.follow = o->follow,
 		.spawn_stacks = o->spawn_stacks,
+		.only_probes = o->only_probes,
 		.region_off = WIRE_PAGE,
 		.nr_doors = WIRE_MAX_DOORS,
 		.clock = clock == CLOCK_KIND_TSC ? WIRE_CLOCK_TSC : WIRE_CLOCK_MONOTONIC,

@@ -36,6 +36,7 @@ struct lobby_opts {
 	bool no_roots;	   /* no function is redirected */
 	bool no_await;	   /* agents do not look where tasks stand */
 	bool spawn_stacks; /* agents look where tasks are spawned */
+	bool only_probes;  /* agents record nothing */
 };
 
 /* What a wish of so many bytes is rounded to: a power of two within the limits above. */

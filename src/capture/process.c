@@ -146,6 +146,7 @@ void process_free(struct process *p)
 	vec_release(&p->active);
 	instances_release(&p->instances);
 	paths_release(&p->paths);
+	labels_release(&p->labels);
 	free(p->rings);
 	free(p->out_path);
 	free(p->exe);

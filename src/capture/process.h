@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "capture/catalog.h"
 #include "capture/drain.h"
+#include "capture/labels.h"
 #include "capture/output.h"
 #include "capture/paths.h"
 
@@ -49,6 +50,7 @@ struct process {
 	VEC(struct process_object) objects;
 	struct instances instances;
 	struct paths paths;
+	struct labels labels;
 	struct drain **rings; /* by slot, NULL: not in use */
 	VEC(uint32_t) active; /* slots with a ring */
 	uint32_t nr_types;

@@ -13,10 +13,12 @@
 
 #include "capture/signals.h"
 
-#define MS_NS	     UINT64_C(1000000)
-#define SECOND_NS    (1000 * MS_NS)
-#define WAIT_MIN_NS  (MS_NS / 5)
-#define WAIT_MAX_NS  (10 * MS_NS)
+#define MS_NS	    UINT64_C(1000000)
+#define SECOND_NS   (1000 * MS_NS)
+#define WAIT_MIN_NS (MS_NS / 5)
+#define WAIT_MAX_NS (10 * MS_NS)
+#define WAIT_IDLE_NS \
+	(200 * MS_NS) /* when there are no rings to be read: the bell rings for all else */
 #define FLUSH_NS     (150 * MS_NS)
 #define DOORS_NS     (20 * MS_NS) /* doors, threads and deaths, when no bell rang */
 #define ANSWER_MS    10000
@@ -217,6 +219,8 @@ static uint64_t next_wait(const struct session *s, uint64_t wait_ns, uint64_t fu
 {
 	uint64_t wanted = MIN(WORDS_WANTED, s->lobby.ring_words / 16);
 
+	if (s->o->only_probes)
+		return WAIT_IDLE_NS;
 	if (fullest >= s->lobby.ring_words / 4)
 		return 0;
 	wait_ns = MAX(wait_ns, WAIT_MIN_NS);
@@ -311,6 +315,7 @@ static int start(struct session *s, int *status, struct err *e)
 					 .follow = o->follow,
 					 .no_roots = o->no_roots,
 					 .no_await = o->no_await,
+					 .only_probes = o->only_probes,
 					 .spawn_stacks = !o->no_spawn_places };
 	struct target_start ts = { .path = s->look.path,
 				   .argv = o->argv,
@@ -351,10 +356,18 @@ static int exit_status(const struct session *s)
 /* A recording of nothing does not take the place of an earlier one. */
 static void end_empty(struct session *s)
 {
+	static const char nothing[] = "nothing was recorded";
 	bool kept = s->out.old_path && output_undo(&s->out) == 0;
 	struct err why = ERR_INIT;
 
 	why_empty(s, &why);
+	if (s->o->only_probes) {
+		if (!s->seen.nr_hooked)
+			session_note(s, why.tag, "no probe could fire%s",
+				     str_has_prefix(why.msg, nothing) ? why.msg + strlen(nothing)
+								      : "");
+		return;
+	}
 	session_note(s, why.tag, "%s%s%s%s", why.msg, kept ? "; " : "", kept ? s->o->output : "",
 		     kept ? " keeps the earlier recording" : "");
 }

@@ -46,8 +46,9 @@ struct session_opts {
 	uint64_t max_bytes;	/* 0: unlimited */
 	uint64_t duration_ns;	/* 0: unlimited */
 	bool follow;
-	bool no_roots; /* leaves the program's code as it is */
-	bool no_await; /* does not look where tasks stand when they are polled */
+	bool only_probes; /* records nothing: for whoever looks at the probes; output is not used */
+	bool no_roots;	  /* leaves the program's code as it is */
+	bool no_await;	  /* does not look where tasks stand when they are polled */
 	const struct futures_wanted *futures; /* inner futures to be recorded; NULL: none */
 	bool no_spawn_places; /* spares the program the walk of a stack for each spawn */
 	const struct session_ops *ops;

@@ -57,5 +57,9 @@ char *agent_find_probes(const char *agent)
 	char *real = try_file(dir, PROBES_NAME);
 
 	free(dir);
+	if (real && access(real, R_OK)) {
+		free(real);
+		real = NULL;
+	}
 	return real;
 }

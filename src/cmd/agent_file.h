@@ -10,7 +10,8 @@
  * kernel names it; the caller frees it. ERR_NO_AGENT.
  */
 char *agent_find(struct err *e);
-/* The probes once more, in names that perf takes: beside the agent. NULL: not there. */
+/* The probes once more, in names that perf takes: beside the agent. NULL: it is not
+ * there, or not readable. */
 char *agent_find_probes(const char *agent);
 
 #endif

@@ -8,6 +8,7 @@
 /* clang-format off */
 #define COMMANDS \
 	COMMAND(record) \
+	COMMAND(run) \
 	COMMAND(report) \
 	COMMAND(export) \
 	COMMAND(open) \

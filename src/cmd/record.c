@@ -10,12 +10,9 @@
 #include <unistd.h>
 
 #include "base/vec.h"
-#include "capture/session.h"
-#include "cmd/agent_file.h"
 #include "cmd/command.h"
+#include "cmd/launch.h"
 #include "cmd/report.h"
-
-extern char **environ;
 
 struct record_opts {
 	const char *output, *attach;
@@ -57,39 +54,6 @@ static const struct opt options[] = {
 	OPT('q', "quiet", OPT_FLAG, struct record_opts, quiet, NULL, "say nothing but errors"),
 	{ 0 },
 };
-
-/* ---- the agent's file ---- */
-
-struct agent {
-	char *real; /* its path as the kernel names it */
-	char *name; /* as LD_PRELOAD may name it */
-	int fd;	    /* kept open for name, or -1 */
-};
-
-/* A list of preloads is cut at spaces and colons; a path with any is named by our own descriptor
- * instead. */
-static int agent_open(struct agent *a, struct err *e)
-{
-	*a = (struct agent){ .fd = -1, .real = agent_find(e) };
-	if (!a->real)
-		return -1;
-	a->fd = open(a->real, O_RDONLY | O_CLOEXEC);
-	if (a->fd < 0)
-		return err_sys(e, "cannot read the agent %s", a->real);
-	if (strpbrk(a->real, " :\t\n$"))
-		a->name = xasprintf("/proc/%d/fd/%d", getpid(), a->fd);
-	else
-		a->name = xstrdup(a->real);
-	return 0;
-}
-
-static void agent_close(struct agent *a)
-{
-	if (a->fd >= 0)
-		close(a->fd);
-	free(a->real);
-	free(a->name);
-}
 
 /* ---- what is said meanwhile ---- */
 
@@ -315,8 +279,6 @@ static int run(const void *opts, int nr, char **argv)
 					  .only_generated = o->generated_future };
 	struct session_opts so = {
 		.argv = argv,
-		.envp = environ,
-		.path_env = getenv("PATH"),
 		.output = o->output ? o->output : CMD_DEFAULT_FILE,
 		.follow = o->follow,
 		.no_spawn_places = o->no_spawn_places,
@@ -326,10 +288,7 @@ static int run(const void *opts, int nr, char **argv)
 		.ops = &ops,
 		.arg = &talk,
 	};
-	struct err e = ERR_INIT;
-	struct agent agent;
-	int status = EXIT_FAILED;
-	char *cache;
+	int status;
 
 	if (o->attach)
 		return cmd_usage(
@@ -339,20 +298,9 @@ static int run(const void *opts, int nr, char **argv)
 		return cmd_usage("no command to record; give it after '--'");
 	if (take_limits(o, &so))
 		return EXIT_USAGE;
-	cache = o->no_cache ? NULL : cmd_cache_dir();
-	if (agent_open(&agent, &e) == 0) {
-		so.agent = agent.name;
-		so.agent_real = agent.real;
-		so.cache_dir = cache;
-		if (session_run(&so, &status, &e))
-			cmd_note("%s", e.msg);
-		clear_line(&talk);
-		show_reports(&talk);
-	} else {
-		cmd_fail(&e);
-	}
-	agent_close(&agent);
-	free(cache);
+	status = launch(&so, o->no_cache);
+	clear_line(&talk);
+	show_reports(&talk);
 	return status;
 }
 

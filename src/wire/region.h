@@ -7,16 +7,16 @@
  *
  *	lobby		one page: versions, who is the target, the doorbell, one door per process
  *	region 0..n	one per traced process, at lobby.region_off + i * lobby.region_size:
- *			header, objects (the dialogue), tables and recipes (the plan), stacks,
- *			paths, threads, rings
+ *			header, objects (the dialogue), tables, recipes and strings (the plan),
+ *			stacks, paths, threads, rings
  *
  * Everything is sparse: a page that nobody touched takes no memory. The tool fills in all sizes
  * before the first process starts; they do not change.
  *
  * Who writes what. *agent*: door.pid (by compare-and-swap), region.state up to WIRE_REGION_LIVE,
  * objects when EMPTY, stacks, paths, threads except tail. *tool*: everything in the lobby but doors
- * and doorbell, an object when ANNOUNCED, all tables and recipes, thread.tail, and recycling a slot
- * or door whose owner is gone.
+ * and doorbell, an object when ANNOUNCED, all tables, recipes and strings, thread.tail, and
+ *recycling a slot or door whose owner is gone.
  *
  * Dialogue: the agent fills objects[i], stores state = ANNOUNCED (release), rings the doorbell
  * and waits a bounded time for ANSWERED. The tool then has filled in first_table and nr_tables. The
@@ -56,6 +56,8 @@
 #define WIRE_MAX_CHOICES   64	 /* of a path: what lies deeper is left out */
 #define WIRE_MOVED_BYTES   16
 #define WIRE_MAX_FUTURES   4096
+#define WIRE_STRING_BYTES  (4 << 20)
+#define WIRE_STRING_MAX	   1024 /* bytes of one, with its NUL */
 
 enum wire_clock { WIRE_CLOCK_TSC = 1, WIRE_CLOCK_MONOTONIC = 2 };
 
@@ -92,7 +94,7 @@ struct wire_lobby {
 	uint64_t stale_ticks; /* a heartbeat older than this means that the tool is gone; signed, so
 				 that the tool can say that any is */
 	uint32_t spawn_stacks; /* walk the stack at each spawn */
-	uint32_t pad;
+	uint32_t only_probes;  /* no event goes into a ring */
 	struct wire_door doors[WIRE_MAX_DOORS];
 };
 
@@ -140,6 +142,12 @@ enum wire_table_kind {
 
 #define WIRE_NO_SLOT 0xff
 
+enum wire_task_kind {
+	WIRE_TASK_POLLED,   /* a future, or not known to be another */
+	WIRE_TASK_BLOCKING, /* a closure of the pool for blocking calls */
+	WIRE_TASK_WORKER,   /* the loop of a worker of the runtime's */
+};
+
 static inline int wire_is_task_table(unsigned kind)
 {
 	return kind == WIRE_TABLE_TOKIO || kind == WIRE_TABLE_ASYNC_TASK;
@@ -182,6 +190,11 @@ struct wire_table {
 	/* how to follow its future down to what it waits for: an edge that leads from the task to
 	 * the first node, 0: it is not known */
 	uint32_t recipe;
+	/* of task tables, for probes: where in wire_region.strings the names of the type and of the
+	 * file are in which the future is defined; 0: not known */
+	uint32_t name, file;
+	uint32_t line;
+	uint32_t task_kind; /* enum wire_task_kind */
 	uint32_t pad;
 };
 
@@ -428,6 +441,7 @@ struct wire_region {
 	struct wire_dyn dyns[WIRE_MAX_DYNS];
 	uint64_t paths_used[WIRE_PATH_WORDS]; /* a bit for each path that is filled in */
 	struct wire_path paths[WIRE_MAX_PATHS];
+	char strings[WIRE_STRING_BYTES]; /* each ends with NUL; the first is "" */
 	struct wire_thread threads[WIRE_MAX_THREADS] __attribute__((aligned(WIRE_PAGE)));
 	/* rings follow at WIRE_RINGS_OFF: the large ones, then the small one of each slot */
 };
@@ -469,7 +483,7 @@ static inline uint64_t wire_region_size(const struct wire_lobby *l)
 
 _Static_assert(sizeof(struct wire_door) == 8, "wire_door");
 _Static_assert(sizeof(struct wire_lobby) <= WIRE_PAGE, "the lobby is one page");
-_Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16 + 16 + 8,
+_Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16 + 16 + 24,
 	       "wire_table has no hidden padding");
 _Static_assert(sizeof(struct wire_redirect) == 32, "wire_redirect");
 _Static_assert(sizeof(struct wire_future) == 48, "wire_future");

@@ -32,7 +32,8 @@ def stage_all(args, matrix):
     os.makedirs(bin_dir)
     shutil.copy(args.futrace, os.path.join(bin_dir, "futrace"))
     agent_dir = args.agent_dir or os.path.dirname(os.path.abspath(args.futrace))
-    shutil.copy(os.path.join(agent_dir, "libfutrace-agent.so"), bin_dir)
+    for name in ("libfutrace-agent.so", "libfutrace-probes.so"):
+        shutil.copy(os.path.join(agent_dir, name), bin_dir)
     builds.stage_programs(args.target_dir, stage, matrix)
     subprocess.run(["chmod", "-R", "u+rwX,go+rX,go-w", stage], check=True)
     return stage

@@ -23,6 +23,7 @@
 	}
 HOOK(futrace_hook_poll)
 HOOK(futrace_hook_poll_placed)
+HOOK(futrace_hook_poll_worker)
 HOOK(futrace_hook_schedule)
 HOOK(futrace_hook_shutdown)
 HOOK(futrace_hook_abort)
@@ -54,6 +55,13 @@ struct root_waker *root_waker_take(uint64_t addr)
 bool root_waker_is_hook(uint64_t word)
 {
 	return word == (uint64_t)&root_hook;
+}
+
+static const struct wire_table *labelled;
+
+void probes_set_type(const struct core_table *table, const struct wire_table *plan)
+{
+	labelled = plan;
 }
 
 static const char stubs[4];

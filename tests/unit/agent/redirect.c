@@ -43,6 +43,15 @@ static struct {
 	unsigned nr;
 } spawned;
 
+/* Recording, and nobody is attached to a probe. */
+struct core_page core_page = { .threads = (struct wire_thread *)&spawned };
+const uint64_t probes_semaphores[PROBE_WORDS];
+const uint64_t *probes_perf_semaphores = probes_semaphores;
+
+void probes_spawned(uint64_t addr, uint64_t size)
+{
+}
+
 bool core_is_task_size(uint64_t size)
 {
 	return size == TASK_SIZE || size > UINT64_MAX / 2;

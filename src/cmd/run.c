@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* futrace run: runs a command with the probes in it, and records nothing. */
+#include "cmd/command.h"
+#include "cmd/launch.h"
+
+struct run_opts {
+	bool follow, no_cache, no_roots, quiet;
+	const char *attach;
+};
+
+static const struct opt options[] = {
+	OPT(0, "follow", OPT_FLAG, struct run_opts, follow, NULL,
+	    "child processes have the probes, too"),
+	OPT(0, "no-cache", OPT_FLAG, struct run_opts, no_cache, NULL,
+	    "do not use or fill the cache of looked-at programs"),
+	OPT(0, "no-roots", OPT_FLAG, struct run_opts, no_roots, NULL,
+	    "leave the program's code as it is in memory"),
+	OPT('p', "pid", OPT_STR, struct run_opts, attach, "PID",
+	    "put the probes into a running process (not yet possible)"),
+	OPT('q', "quiet", OPT_FLAG, struct run_opts, quiet, NULL, "say nothing but errors"),
+	{ 0 },
+};
+
+static void on_note(void *arg, const struct err *note)
+{
+	const struct run_opts *o = arg;
+
+	if (!o->quiet || note->tag == ERR_SYS || note->tag == ERR_PERMISSION)
+		cmd_note("%s", note->msg);
+}
+
+static const struct session_ops ops = { .note = on_note };
+
+static int run(const void *opts, int nr, char **argv)
+{
+	const struct run_opts *o = opts;
+	struct session_opts so = {
+		.argv = argv,
+		.output = "/dev/null",
+		.ring_bytes = LOBBY_RING_MIN,
+		.only_probes = true,
+		.follow = o->follow,
+		.no_spawn_places = true,
+		.no_roots = o->no_roots,
+		.no_await = true,
+		.ops = &ops,
+		.arg = (void *)o,
+	};
+
+	if (o->attach)
+		return cmd_usage(
+			"-p comes later: a running process cannot be given probes yet; start "
+			"it with 'futrace run -- CMD'");
+	if (!nr)
+		return cmd_usage("no command to run");
+	return launch(&so, o->no_cache);
+}
+
+const struct command cmd_run = {
+	.name = "run",
+	.summary = "run a command with the probes in it, and record nothing",
+	.synopsis = "[options] [--] CMD [ARGS...]",
+	.options = options,
+	.options_size = sizeof(struct run_opts),
+	.stop_at_operand = true,
+	.operands = OPERANDS_PROGRAM,
+	.run = run,
+};

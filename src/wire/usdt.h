@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * A USDT probe as a function of its own: a no-op that tracers may put a breakpoint on, `ret`, and a
+ * note of the kind "stapsdt" that says where it is, where its arguments are, and which counter (the
+ * *semaphore*) the kernel raises while somebody is attached. perf, bpftrace, bcc, SystemTap, libbpf
+ * and DTrace read such notes. One asm statement holds all probes of an object:
+ *
+ *	__asm__(USDT_BEGIN(semaphores)
+ *		USDT_PROBE(symbol, "provider", "name", USDT_OPERAND_1_u64 USDT_OPERAND_2_str)
+ *		USDT_END);
+ *
+ * `semaphores` then is an array of uint16_t, one for each probe in this order, and a probe fires by
+ * a call of `symbol`, whose arguments are those of the note. Nothing here needs another header, so
+ * that this file can be compiled into other programs as it is.
+ *
+ * Why not <sys/sdt.h>: it makes a symbol of the probe's name, which cannot have a hyphen then, and
+ * it puts its no-op into the middle of whatever function it is used in. Where kernels have cheap
+ * uprobes (x86, from 6.18 on) these take the place of a no-op of five bytes, which sdt.h's is not;
+ * and they push a word below the stack pointer, where a function that calls nothing keeps its
+ * variables (the *red zone*). Here nobody has: whoever calls a function keeps nothing there.
+ */
+#ifndef WIRE_USDT_H
+#define WIRE_USDT_H
+
+#if defined(__x86_64__)
+#define USDT_NOP	   ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00" /* one instruction, in one page */
+#define USDT_OPERAND_1_u64 "8@%rdi"
+#define USDT_OPERAND_2_u64 " 8@%rsi"
+#define USDT_OPERAND_3_u64 " 8@%rdx"
+#define USDT_OPERAND_4_u64 " 8@%rcx"
+#define USDT_OPERAND_5_u64 " 8@%r8"
+#define USDT_OPERAND_6_u64 " 8@%r9"
+#define USDT_OPERAND_1_u32 "4@%edi"
+#define USDT_OPERAND_2_u32 " 4@%esi"
+#define USDT_OPERAND_3_u32 " 4@%edx"
+#define USDT_OPERAND_4_u32 " 4@%ecx"
+#define USDT_OPERAND_5_u32 " 4@%r8d"
+#define USDT_OPERAND_6_u32 " 4@%r9d"
+#elif defined(__aarch64__)
+#define USDT_NOP	   "nop"
+#define USDT_OPERAND_1_u64 "8@x0"
+#define USDT_OPERAND_2_u64 " 8@x1"
+#define USDT_OPERAND_3_u64 " 8@x2"
+#define USDT_OPERAND_4_u64 " 8@x3"
+#define USDT_OPERAND_5_u64 " 8@x4"
+#define USDT_OPERAND_6_u64 " 8@x5"
+#define USDT_OPERAND_1_u32 "4@x0"
+#define USDT_OPERAND_2_u32 " 4@x1"
+#define USDT_OPERAND_3_u32 " 4@x2"
+#define USDT_OPERAND_4_u32 " 4@x3"
+#define USDT_OPERAND_5_u32 " 4@x4"
+#define USDT_OPERAND_6_u32 " 4@x5"
+#else
+#error "no USDT probes for this processor"
+#endif
+
+/* a pointer to a string that ends with NUL */
+#define USDT_OPERAND_1_str USDT_OPERAND_1_u64
+#define USDT_OPERAND_2_str USDT_OPERAND_2_u64
+#define USDT_OPERAND_3_str USDT_OPERAND_3_u64
+#define USDT_OPERAND_4_str USDT_OPERAND_4_u64
+#define USDT_OPERAND_5_str USDT_OPERAND_5_u64
+#define USDT_OPERAND_6_str USDT_OPERAND_6_u64
+
+/* For prototypes: a comma before all parameters but the first, and C's name of a type. */
+#define USDT_COMMA_1
+#define USDT_COMMA_2 ,
+#define USDT_COMMA_3 ,
+#define USDT_COMMA_4 ,
+#define USDT_COMMA_5 ,
+#define USDT_COMMA_6 ,
+#define USDT_C_u64   uint64_t
+#define USDT_C_u32   uint32_t
+#define USDT_C_str   const char *
+
+/* Behind the array there is room enough to read it by whole words. */
+#define USDT_BEGIN(semaphores)                                                   \
+	".pushsection .stapsdt.base, \"aG\", %progbits, .stapsdt.base, comdat\n" \
+	".weak _.stapsdt.base\n"                                                 \
+	".hidden _.stapsdt.base\n"                                               \
+	"_.stapsdt.base: .space 1\n"                                             \
+	".size _.stapsdt.base, 1\n"                                              \
+	".popsection\n"                                                          \
+	".pushsection .probes, \"aw\", %progbits\n"                              \
+	".balign 8\n"                                                            \
+	".globl " #semaphores "\n"                                               \
+	".hidden " #semaphores "\n" #semaphores ":\n"                            \
+	".popsection\n"
+
+#define USDT_END                                    \
+	".pushsection .probes, \"aw\", %progbits\n" \
+	".space 8\n"                                \
+	".popsection\n"
+
+#define USDT_SEMAPHORE                              \
+	".pushsection .probes, \"aw\", %progbits\n" \
+	"990: .2byte 0\n"                           \
+	".popsection\n"
+
+/* A semaphore that no note speaks of: keeps the numbers of those behind it. */
+#define USDT_NO_PROBE USDT_SEMAPHORE
+
+#define USDT_PROBE(symbol, provider, name, operands)                \
+	USDT_SEMAPHORE                                              \
+	".pushsection .text\n"                                      \
+	".p2align 4\n"                                              \
+	".globl " #symbol "\n"                                      \
+	".hidden " #symbol "\n"                                     \
+	".type " #symbol ", %function\n" #symbol ":\n"              \
+	".cfi_startproc\n" USDT_NOP "\n"                            \
+	"ret\n"                                                     \
+	".cfi_endproc\n"                                            \
+	".size " #symbol ", . - " #symbol "\n"                      \
+	".popsection\n"                                             \
+	".pushsection .note.stapsdt, \"\", %note\n"                 \
+	".balign 4\n"                                               \
+	".4byte 992f - 991f, 994f - 993f, 3\n"                      \
+	"991: .asciz \"stapsdt\"\n"                                 \
+	"992: .balign 4\n"                                          \
+	"993: .8byte " #symbol ", _.stapsdt.base, 990b\n"           \
+	".asciz \"" provider "\", \"" name "\", \"" operands "\"\n" \
+	"994: .balign 4\n"                                          \
+	".popsection\n"
+
+#endif
