@@ -98,3 +98,11 @@ bool type_is_future(const struct layout *t)
 
 	return t->is_future && !has_prefix_of(t->name, passing);
 }
+
+bool type_is_counted(const struct layout *t)
+{
+	static const char *const boxes[] = { "alloc::sync::ArcInner<", "alloc::rc::RcInner<",
+					     "alloc::rc::RcBox<", NULL };
+
+	return has_prefix_of(t->name, boxes);
+}

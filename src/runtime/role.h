@@ -31,5 +31,7 @@ bool type_is_closure(const struct layout *t);
 bool type_is_poll_fn(const struct layout *t);
 /* A future that does more than to pass on to another what it is asked. */
 bool type_is_future(const struct layout *t);
+/* What Arc and Rc point to: counters, and the value. */
+bool type_is_counted(const struct layout *t);
 
 #endif

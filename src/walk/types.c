@@ -29,8 +29,6 @@ void types_release(struct types *t)
 
 static struct type *type_new(const struct layout *l)
 {
-	static const char *const counted[] = { "alloc::sync::ArcInner<", "alloc::rc::RcInner<",
-					       "alloc::rc::RcBox<", NULL };
 	struct type *t = xcalloc(1, sizeof(*t));
 
 	t->layout = l;
@@ -42,7 +40,7 @@ static struct type *type_new(const struct layout *l)
 	t->is_closure = type_is_closure(l);
 	t->polls_closure = type_is_poll_fn(l);
 	t->is_tuple = l->name[0] == '(';
-	t->is_counted = has_prefix_of(l->name, counted);
+	t->is_counted = type_is_counted(l);
 	if (l->kind == LAYOUT_COROUTINE)
 		t->owner = source_owner(l->file);
 	t->holds = t->role != TYPE_NOTHING && (l->is_future || t->leaf || t->role == TYPE_DYN ||
