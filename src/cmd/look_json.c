@@ -77,6 +77,7 @@ static void print_task(struct look *l, const struct findings *f, const struct ce
 		strbuf_addf(&text, "%s:%u", table->file, table->line);
 	json_str(j, "location", *table->file ? text.s : NULL);
 	json_uint(j, "addr", t->addr);
+	json_null(j, "age_ns"); /* no runtime keeps when a task was spawned */
 	json_bool(j, "guess", look_is_guess(l, t));
 	json_str(j, "no_tree", no_tree[r->status]);
 	say_json(&say, j);

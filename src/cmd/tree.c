@@ -224,27 +224,62 @@ static void print_type(const struct forest *f, const struct group *g, struct str
 	strbuf_release(&name);
 }
 
-/* A wrapper is left out, and what it holds takes its place. */
-static bool is_shown(const struct forest *f, const struct tree_node *n)
-{
-	return f->opts->wrappers || tree_is_generated(n) || n->leaf || n->state != TREE_WAITS ||
-	       !n->nr_children;
-}
-
-static uint32_t shown_parent(const struct forest *f, const struct tree *t, uint32_t node)
-{
-	do
-		node = t->nodes.v[node].parent;
-	while (node != TREE_NO_NODE && !is_shown(f, &t->nodes.v[node]));
-	return node;
-}
-
 /* For each node that is shown: its depth among those, and whether a brother follows. */
 struct drawing {
 	uint32_t depth;
 	uint32_t nr_equal; /* brothers that are equal to it, down to their leaves, and not shown */
 	bool is_shown, has_next;
+	bool leads_on; /* to async code that is not the runtime's own */
 };
+
+static uint32_t shown_parent(const struct tree *t, const struct drawing *d, uint32_t node)
+{
+	do
+		node = t->nodes.v[node].parent;
+	while (node != TREE_NO_NODE && !d[node].is_shown);
+	return node;
+}
+
+static uint32_t caller_of(const struct tree *t, uint32_t node)
+{
+	do
+		node = t->nodes.v[node].parent;
+	while (node != TREE_NO_NODE && !tree_is_generated(&t->nodes.v[node]));
+	return node;
+}
+
+/*
+ * A wrapper is left out, and what it holds takes its place. So are async functions of a runtime
+ * that lead to others' code, and those that it calls itself: what they wait for says it all.
+ */
+static bool is_wanted(const struct tree *t, const struct drawing *d, uint32_t node)
+{
+	const struct tree_node *n = &t->nodes.v[node];
+	uint32_t caller = caller_of(t, node);
+
+	if (n->state != TREE_WAITS)
+		return true;
+	if (tree_is_generated(n))
+		return n->owner != SOURCE_OF_RUNTIME ||
+		       (!d[node].leads_on &&
+			(caller == TREE_NO_NODE || t->nodes.v[caller].owner != SOURCE_OF_RUNTIME));
+	if (n->leaf && !n->is_never)
+		return true;
+	return !n->nr_children && (caller == TREE_NO_NODE || d[caller].is_shown);
+}
+
+static void choose(const struct forest *f, const struct tree *t, struct drawing *d)
+{
+	for (uint32_t i = t->nodes.nr; i-- > 0;) {
+		const struct tree_node *n = &t->nodes.v[i];
+		bool is_other = tree_is_generated(n) && n->owner != SOURCE_OF_RUNTIME;
+
+		if (n->parent != TREE_NO_NODE && (is_other || d[i].leads_on))
+			d[n->parent].leads_on = true;
+	}
+	for (uint32_t i = 0; i < t->nodes.nr; i++)
+		d[i].is_shown = f->opts->wrappers || is_wanted(t, d, i);
+}
 
 /* The node behind all that is below this one. */
 static uint32_t end_of(const struct tree *t, uint32_t node)
@@ -277,20 +312,22 @@ static struct drawing *draw(const struct forest *f, struct tree *t)
 	struct drawing *d = xcalloc(t->nodes.nr + 1, sizeof(*d));
 	uint32_t *last = xcalloc(t->nodes.nr + 1, sizeof(*last)); /* child of a node, + 1 */
 
+	choose(f, t, d);
 	for (uint32_t i = 0; i < t->nodes.nr; i++) {
 		uint32_t parent, slot;
 
-		if (!is_shown(f, &t->nodes.v[i]))
+		if (!d[i].is_shown)
 			continue;
-		parent = shown_parent(f, t, i);
+		parent = shown_parent(t, d, i);
 		slot = parent == TREE_NO_NODE ? t->nodes.nr : parent;
 		if (last[slot] && !f->opts->all && are_equal(t, last[slot] - 1, i)) {
 			d[last[slot] - 1].nr_equal++;
 			fold_values(t, last[slot] - 1, t, i, end_of(t, i) - i);
-			i = end_of(t, i) - 1;
+			for (uint32_t end = end_of(t, i); i + 1 < end; i++)
+				d[i].is_shown = false;
+			d[i].is_shown = false;
 			continue;
 		}
-		d[i].is_shown = true;
 		d[i].depth = parent == TREE_NO_NODE ? 1 : d[parent].depth + 1;
 		if (last[slot])
 			d[last[slot] - 1].has_next = true;
@@ -323,7 +360,7 @@ static void add_branches(const struct forest *f, const struct tree *t, const str
 	uint32_t depth = d[node].depth;
 	uint8_t *has_next = xcalloc(depth + 1, 1);
 
-	for (uint32_t at = node; at != TREE_NO_NODE; at = shown_parent(f, t, at))
+	for (uint32_t at = node; at != TREE_NO_NODE; at = shown_parent(t, d, at))
 		has_next[d[at].depth] = d[at].has_next;
 	strbuf_addstr(out, "  ");
 	for (uint32_t i = root == TREE_NO_NODE ? 1 : 2; i <= depth; i++)
@@ -368,6 +405,8 @@ static void print_node(const struct forest *f, const struct say *s, const struct
 	}
 	if (*state)
 		strbuf_addf(out, "  (%s)", state);
+	else if (n->is_never)
+		strbuf_addstr(out, "  (for ever)");
 	print_locals(f, s->tree, n, out);
 	strbuf_addch(out, '\n');
 }
@@ -490,10 +529,11 @@ static int run(const void *opts, int nr, char **argv)
 		return rc;
 	rc = look_open(&l, o->core, !o->no_cache, nr, argv);
 	if (!rc) {
-		findings_init(&f.findings, &l);
+		findings_init(&f.findings, &l, o->filter);
 		if (o->interval_ns)
 			findings_compare(&f.findings, &before);
 		rc = o->json ? print_json(&f, &l) : show(&f, &l);
+		findings_notes(&f.findings);
 		look_notes(&l);
 	}
 	forest_release(&f);

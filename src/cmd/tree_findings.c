@@ -31,9 +31,14 @@ static const struct rule rules[] = {
 	  "a future that returns Pending must keep the waker it was given, and somebody must call it" },
 };
 
-void findings_init(struct findings *f, const struct look *l)
+void findings_init(struct findings *f, const struct look *l, const char *filter)
 {
-	*f = (struct findings){ .look = l, .lock = PTHREAD_MUTEX_INITIALIZER };
+	*f = (struct findings){
+		.look = l,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.filter = filter,
+		.are_wanted = xcalloc(l->census.tasks.nr + 1, sizeof(*f->are_wanted)),
+	};
 	ties_init(&f->ties, &l->census);
 }
 
@@ -42,6 +47,7 @@ void findings_release(struct findings *f)
 	ties_release(&f->ties);
 	stuck_release(&f->found);
 	vec_release(&f->growth);
+	free(f->are_wanted);
 }
 
 void findings_add(void *findings, size_t index, const struct walk_result *r)
@@ -50,16 +56,58 @@ void findings_add(void *findings, size_t index, const struct walk_result *r)
 
 	if (r->status != WALK_OK)
 		return;
+	f->are_wanted[index] =
+		look_fits(f->look, f->filter, &f->look->census.tasks.v[index], r->tree);
 	pthread_mutex_lock(&f->lock);
 	ties_add(&f->ties, index, r->tree);
 	pthread_mutex_unlock(&f->lock);
 }
 
+static bool has_wanted(const struct findings *f, const struct stuck *s)
+{
+	vec_each (t, &s->tasks)
+		if (f->are_wanted[t->wants->task])
+			return true;
+	return false;
+}
+
+/* Of many tasks that have the same fault, each by itself, those that fit. */
+static void keep_wanted(const struct findings *f, struct stuck *s)
+{
+	size_t kept = 0;
+
+	vec_each (t, &s->tasks)
+		if (f->are_wanted[t->wants->task])
+			s->tasks.v[kept++] = *t;
+	s->tasks.nr = kept;
+}
+
 void findings_conclude(struct findings *f)
 {
+	struct stuck_list *found = &f->found;
+	size_t kept = 0;
+
 	ties_settle(&f->ties);
-	ties_find_cycles(&f->ties, &f->found);
-	ties_find_without_waker(&f->ties, &f->found);
+	ties_find_cycles(&f->ties, found);
+	ties_find_without_waker(&f->ties, found);
+	vec_each (s, &found->all) {
+		if (!has_wanted(f, s)) {
+			vec_release(&s->tasks);
+			f->nr_left_out++;
+			continue;
+		}
+		if (!ties_is_cycle(s))
+			keep_wanted(f, s);
+		found->all.v[kept++] = *s;
+	}
+	found->all.nr = kept;
+}
+
+void findings_notes(const struct findings *f)
+{
+	if (f->nr_left_out)
+		cmd_note("%u finding%s of tasks that do not fit '%s' %s left out", f->nr_left_out,
+			 plural(f->nr_left_out), f->filter, f->nr_left_out == 1 ? "is" : "are");
 }
 
 void findings_count(const struct look *l, struct map *counts)
@@ -79,6 +127,7 @@ static int by_growth(const void *a, const void *b)
 void findings_compare(struct findings *f, const struct map *before)
 {
 	const struct census *c = &f->look->census;
+	const struct tree none = { 0 };
 	struct map now = MAP_INIT;
 
 	findings_count(f->look, &now);
@@ -91,6 +140,10 @@ void findings_compare(struct findings *f, const struct map *before)
 
 		if (g.after < g.before + MAX((uint64_t)MIN_GROWTH, g.before / 10))
 			continue;
+		if (!look_fits(f->look, f->filter, &(struct census_task){ .table = i }, &none)) {
+			f->nr_left_out++;
+			continue;
+		}
 		if (layouts && t->shape && t->shape->locate(layouts, t->found, &place))
 			g.task_bytes = place.task_bytes;
 		vec_push(&f->growth, g);

@@ -24,9 +24,13 @@ struct findings {
 	struct ties ties;
 	struct stuck_list found;
 	VEC(struct growth) growth; /* the worst first */
+	const char *filter;
+	bool *are_wanted;     /* by task of the census: it fits the filter */
+	uint32_t nr_left_out; /* findings without such a task */
 };
 
-void findings_init(struct findings *f, const struct look *l);
+/* filter: only what is wrong with tasks that fit is told; NULL: everything. */
+void findings_init(struct findings *f, const struct look *l, const char *filter);
 void findings_release(struct findings *f);
 /* Of each task that is walked; a walk_fn. */
 void findings_add(void *findings, size_t index, const struct walk_result *r);
@@ -39,6 +43,8 @@ void findings_count(const struct look *l, struct map *counts);
 void findings_compare(struct findings *f, const struct map *before);
 
 void findings_text(const struct findings *f, const struct styles *styles, struct strbuf *out);
+/* Says what was left out. */
+void findings_notes(const struct findings *f);
 /* The array "findings"; f may be NULL: there are none. */
 void findings_json(const struct findings *f, struct json *j);
 

@@ -7,6 +7,8 @@
 #include "model/shorten.h"
 #include "symbol/demangle.h"
 
+#define OTHER_WIDTH 40
+
 static char *name_of(const struct tree_node *n)
 {
 	if (tree_is_generated(n) && *n->type->function)
@@ -150,36 +152,56 @@ static const struct census_task *holder_of(const struct say *s, const struct tre
 	return holder ? &s->ties->census->tasks.v[holder->task] : NULL;
 }
 
-void say_leaf(const struct say *s, const struct tree_node *n, struct strbuf *out)
+static bool is_lock(const struct tree_node *n)
+{
+	return strcmp(n->leaf, "mutex") == 0 || strcmp(n->leaf, "rwlock") == 0;
+}
+
+/* Guards are found among variables of futures only, and may have been moved away by now. */
+static void add_holder(const struct say *s, const struct tree_node *n, struct strbuf *out)
 {
 	const struct census_task *holder = holder_of(s, n);
 
-	strbuf_addstr(out, n->leaf);
-	for (uint32_t i = 0; i < n->nr_values; i++) {
-		strbuf_addstr(out, i ? ", " : " ");
-		add_value(s, &s->tree->values.v[n->first_value + i], out);
-	}
 	if (holder)
 		strbuf_addf(out,
 			    holder->id == holder->addr ? ", held? by task 0x%llx"
 						       : ", held? by task %llu",
 			    (unsigned long long)holder->id);
+	else if (s->ties && is_lock(n))
+		strbuf_addstr(out, ", held?");
+}
+
+void say_leaf(const struct say *s, const struct tree_node *n, struct strbuf *out)
+{
+	if (strcmp(n->leaf, "other") == 0) {
+		say_name(n, OTHER_WIDTH, out);
+		return strbuf_addstr(out, n->is_never ? " for ever" : "");
+	}
+	strbuf_addstr(out, n->leaf);
+	for (uint32_t i = 0; i < n->nr_values; i++) {
+		strbuf_addstr(out, i ? ", " : " ");
+		add_value(s, &s->tree->values.v[n->first_value + i], out);
+	}
+	add_holder(s, n, out);
 }
 
 void say_leaves(const struct say *s, uint32_t max, struct strbuf *out)
 {
+	bool is_for_ever = tree_waits_for_ever(s->tree);
 	uint32_t nr = 0, at;
 
-	for (; nr < max && (at = tree_leaf(s->tree, nr)) != TREE_NO_NODE; nr++) {
+	for (uint32_t nth = 0; (at = tree_leaf(s->tree, nth)) != TREE_NO_NODE && nr <= max; nth++) {
 		const struct tree_node *n = &s->tree->nodes.v[at];
 
-		strbuf_addstr(out, nr ? " | " : "");
-		if (strcmp(n->leaf, "other") == 0)
-			say_name(n, 40, out);
-		else
+		if (n->is_never && !is_for_ever)
+			continue; /* something else will happen */
+		if (nr < max) {
+			strbuf_addstr(out, nr ? " | " : "");
 			say_leaf(s, n, out);
+		}
+		nr++;
 	}
-	if (nr == max && tree_leaf(s->tree, nr) != TREE_NO_NODE)
+	if (nr > max)
 		strbuf_addstr(out, " | ..");
 }
 
@@ -277,6 +299,10 @@ static void json_leaf(const struct say *s, const struct tree_node *n, struct jso
 		json_value(s, &s->tree->values.v[n->first_value + i], j);
 	if (holder)
 		json_uint(j, "holder", holder->id);
+	else if (is_lock(n))
+		json_null(j, "holder");
+	if (n->is_never)
+		json_bool(j, "for_ever", true);
 	json_close_object(j);
 }
 

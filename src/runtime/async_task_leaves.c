@@ -140,8 +140,11 @@ static const char *const shared[] = { "alloc::sync::Arc<async_io::Async<", NULL 
 /* An executor beside the future that it was given waits for tasks to run: that is no news. */
 static const char *const ready[] = { "futures_lite::future::PollFn<async_executor::", NULL };
 
+static const char *const never[] = { "async_std::future::pending::Pending<", NULL };
+
 const struct leaf_rules async_task_leaves = {
 	.ready = ready,
+	.never = never,
 	.leaves = leaves,
 	.nr_leaves = ARRAY_SIZE(leaves),
 	.guards = guards,

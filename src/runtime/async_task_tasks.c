@@ -48,6 +48,18 @@ static uint32_t id_off(const struct found_table *t)
 	return 0;
 }
 
+/*
+ * References are wakers, as long as it is neither scheduled nor running. async-executor keeps one
+ * of each task, to be able to drop it, and wraps the future in what takes that away again; its
+ * StaticExecutor does neither.
+ */
+static uint64_t nr_wakers(const uint64_t *header, unsigned table_word, const char *future)
+{
+	uint64_t refs = header[state_word(table_word)] / REFERENCE;
+
+	return refs && str_has_prefix(future, "async_executor::") ? refs - 1 : refs;
+}
+
 /* run<F, T, S, M>, and the table's layout says where F is. */
 static bool locate(struct layouts *l, const struct found_table *t, struct task_place *place)
 {
@@ -76,6 +88,7 @@ const struct task_shape async_task_shape = {
 	.state_word = state_word,
 	.look = look,
 	.id_off = id_off,
+	.nr_wakers = nr_wakers,
 	.locate = locate,
 	.roots = roots,
 };

@@ -34,9 +34,16 @@ static const char *const passing[] = {
 	NULL,
 };
 
+static const char *const never[] = {
+	"core::future::pending::Pending<",
+	"futures_util::future::pending::Pending<",
+	NULL,
+};
+
 static const struct leaf_rules libraries = {
 	.ready = ready,
 	.passing = passing,
+	.never = never,
 	.lists = lists,
 	.nr_lists = ARRAY_SIZE(lists),
 };
@@ -115,6 +122,14 @@ bool leaf_is_passing(const char *type)
 {
 	each_rules (r)
 		if (is_listed(r->passing, type))
+			return true;
+	return false;
+}
+
+bool leaf_is_never(const char *type)
+{
+	each_rules (r)
+		if (is_listed(r->never, type))
 			return true;
 	return false;
 }

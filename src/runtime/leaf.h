@@ -97,6 +97,8 @@ struct leaf_rules {
 	const char *const *ready;
 	/* What is over when there is nothing left in it, the same way. */
 	const char *const *passing;
+	/* Futures that are made to wait for ever, the same way. */
+	const char *const *never;
 };
 
 /* By the name of a type; NULL: there is none. */
@@ -106,5 +108,6 @@ const struct guard_rule *leaf_find_guard(const char *type);
 bool leaf_is_shared(const char *type); /* an Arc that is to be followed */
 bool leaf_is_ready(const char *type);  /* nothing to be told of */
 bool leaf_is_passing(const char *type);
+bool leaf_is_never(const char *type); /* nobody will ever wake it, and on purpose */
 
 #endif

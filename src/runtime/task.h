@@ -57,6 +57,9 @@ struct task_shape {
 	uint32_t (*id_off)(const struct found_table *t); /* in the task, 0: there is none */
 	/* Is it a table that wakers of its tasks have? NULL: not all such tables are known. */
 	bool (*is_waker)(const struct found_table *t);
+	/* Where tasks count their wakers: how many an idle one has, without that by which an
+	 * executor ends it. future: its type, as debug info has it. NULL: they are not counted. */
+	uint64_t (*nr_wakers)(const uint64_t *header, unsigned table_word, const char *future);
 	/* False: debug info does not tell. */
 	bool (*locate)(struct layouts *l, const struct found_table *t, struct task_place *place);
 	const struct root_shape *roots; /* to symbol NULL; NULL: none is known */

@@ -43,6 +43,7 @@ static uint32_t add_node(struct descent *d, const struct value *v, const struct 
 		.depth = parent ? parent->depth + 1 : 0,
 		.addr = v->addr,
 		.owner = type_of(v)->owner,
+		.is_never = type_of(v)->is_never,
 		.object = v->types - d->types,
 		.type_id = v->type,
 		.first_value = t->values.nr,

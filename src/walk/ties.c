@@ -97,7 +97,7 @@ void ties_add(struct ties *t, size_t task, const struct tree *tree)
 {
 	if (!tree->nodes.nr)
 		return;
-	if (t->census->tasks.v[task].state == TASK_IDLE)
+	if (t->census->tasks.v[task].state == TASK_IDLE && !tree_waits_for_ever(tree))
 		vec_push(&t->idle, tie_of(task, TIE_WAITS, 0, tree, tree_main_place(tree)));
 	if (tree_leaf(tree, 0) != TREE_NO_NODE && tree_leaf(tree, 1) == TREE_NO_NODE)
 		add_wait(t, task, tree);

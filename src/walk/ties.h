@@ -63,6 +63,12 @@ void ties_settle(struct ties *t);
 /* Who has the lock that leaves call by this address, as far as is known; NULL: nobody knows. */
 const struct tie *ties_holder(const struct ties *t, uint64_t lock_addr);
 
+/* Or else each of its tasks is stuck by itself. */
+static inline bool ties_is_cycle(const struct stuck *s)
+{
+	return s->tasks.v[0].wants->kind != TIE_WAITS;
+}
+
 struct stuck_list {
 	VEC(struct stuck) all;
 };

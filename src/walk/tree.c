@@ -75,6 +75,18 @@ uint32_t tree_leaf(const struct tree *t, uint32_t nth)
 	return TREE_NO_NODE;
 }
 
+bool tree_waits_for_ever(const struct tree *t)
+{
+	bool has_any = false;
+
+	vec_each (n, &t->nodes) {
+		if (n->leaf && !n->is_never)
+			return false;
+		has_any = has_any || n->leaf;
+	}
+	return has_any;
+}
+
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
 	return map_hash(hash * 31 + value);

@@ -33,6 +33,7 @@ struct tree_node {
 	uint64_t addr;
 	uint32_t object, type_id; /* whose type it is, and its number there */
 	const char *leaf;	  /* its kind; NULL: it is none */
+	bool is_never;		  /* a leaf that is made to wait for ever */
 	uint32_t first_value, nr_values;
 	uint32_t first_local, nr_locals;
 };
@@ -94,6 +95,8 @@ static inline bool tree_has_place(const struct tree_node *n)
 uint32_t tree_main_place(const struct tree *t);
 /* The leaf that the nth way ends in; TREE_NO_NODE: there are not so many. */
 uint32_t tree_leaf(const struct tree *t, uint32_t nth);
+/* Does all that it waits for never happen, and on purpose? */
+bool tree_waits_for_ever(const struct tree *t);
 /* Apart from where it stands in the tree, and from values. */
 bool tree_node_is_equal(const struct tree_node *a, const struct tree_node *b);
 /* Equal trees wait for the same things at the same places; values may differ. */

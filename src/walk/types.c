@@ -36,15 +36,18 @@ static struct type *type_new(const struct layout *l)
 	t->list = t->leaf ? NULL : leaf_find_list(l->name);
 	t->guard = leaf_find_guard(l->name);
 	t->role = type_role(l);
-	t->is_node = type_is_future(l);
+	/* its poll may be gone from debug info: it is nothing */
+	t->is_never = leaf_is_never(l->name);
+	t->is_node = type_is_future(l) || t->is_never;
 	t->is_closure = type_is_closure(l);
 	t->polls_closure = type_is_poll_fn(l);
 	t->is_tuple = l->name[0] == '(';
 	t->is_counted = type_is_counted(l);
 	if (l->kind == LAYOUT_COROUTINE)
 		t->owner = source_owner(l->file);
-	t->holds = t->role != TYPE_NOTHING && (l->is_future || t->leaf || t->role == TYPE_DYN ||
-					       t->role == TYPE_ARC || (t->list && !t->list->param));
+	t->holds = t->role != TYPE_NOTHING &&
+		   (t->is_never || l->is_future || t->leaf || t->role == TYPE_DYN ||
+		    t->role == TYPE_ARC || (t->list && !t->list->param));
 	return t;
 }
 

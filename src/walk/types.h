@@ -28,8 +28,9 @@ struct type_part {
 struct type {
 	const struct layout *layout;
 	enum type_role role;
-	bool holds;   /* a future, in itself or behind what it owns */
-	bool is_node; /* a future that a tree shows */
+	bool holds;    /* a future, in itself or behind what it owns */
+	bool is_node;  /* a future that a tree shows */
+	bool is_never; /* one that is made to wait for ever */
 	bool is_closure;
 	bool polls_closure; /* PollFn: what its closure borrows is what it polls */
 	bool is_tuple;

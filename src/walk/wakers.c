@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Who can wake a task: a waker is two words beside each other, the runtime's table of wakers and
- * the task. None anywhere is proof that nobody can; one somewhere is no proof that somebody will.
+ * Who can wake a task. Some runtimes count the wakers of a task. Else all memory is searched: a
+ * waker is two words beside each other, the runtime's table of wakers and the task. None anywhere
+ * is proof that nobody can; one somewhere is no proof that somebody will.
  */
 #include "walk/scan.h"
 #include "walk/ties.h"
@@ -49,22 +50,48 @@ static bool add_tables(struct search *s, const struct object *o)
 	return has_any;
 }
 
-static bool is_asked(const struct ties *t, uint32_t task, const bool *has_tables)
+static const struct census_table *table_of(const struct census *c, uint32_t task)
 {
-	const struct census_table *table = &t->census->tables.v[t->census->tasks.v[task].table];
-
-	return has_tables[table->object] && table->shape && table->shape->is_waker &&
-	       table->found->kind != TRACE_BLOCKING;
+	return &c->tables.v[c->tasks.v[task].table];
 }
 
 /* It may have been woken or polled since it was looked at. */
-static bool is_still_idle(const struct ties *t, uint32_t task)
+static bool is_still_idle(const struct census *c, uint32_t task)
 {
-	const struct census_task *was = &t->census->tasks.v[task];
+	const struct census_task *was = &c->tasks.v[task];
 	struct census_task now;
 
-	return census_find(t->census, was->addr, &now) && now.id == was->id &&
-	       now.state == TASK_IDLE;
+	return census_find(c, was->addr, &now) && now.id == was->id && now.state == TASK_IDLE;
+}
+
+/* By the task's own count. Who is idle and has none at one moment stays so. */
+static bool counts_none(const struct census *c, uint32_t task)
+{
+	const struct census_task *t = &c->tasks.v[task];
+	const struct census_table *table = table_of(c, task);
+	struct layouts *layouts = c->objects->list.v[table->object].layouts;
+	uint64_t header[TASK_HEADER_BYTES / 8];
+	struct task_place place;
+
+	return layouts && table->shape->locate(layouts, table->found, &place) &&
+	       memory_read(c->memory, t->addr, header, sizeof(header)) &&
+	       header[t->table_word] == table->addr &&
+	       table->shape->look(table->found, header, t->table_word).state == TASK_IDLE &&
+	       !table->shape->nr_wakers(header, t->table_word,
+					layouts_get(layouts, place.type)->name);
+}
+
+static bool is_without(const struct search *s, uint32_t task, const bool *has_tables)
+{
+	const struct census *c = s->ties->census;
+	const struct census_table *table = table_of(c, task);
+
+	if (!table->shape || table->found->kind == TRACE_BLOCKING)
+		return false;
+	if (table->shape->nr_wakers)
+		return counts_none(c, task);
+	return has_tables[table->object] && table->shape->is_waker && !s->may_wake[task] &&
+	       is_still_idle(c, task);
 }
 
 void ties_find_without_waker(const struct ties *t, struct stuck_list *found)
@@ -79,8 +106,7 @@ void ties_find_without_waker(const struct ties *t, struct stuck_list *found)
 	if (t->idle.nr)
 		scan_memory(t->census->memory, &s.tables, on_table, &s);
 	vec_each (tie, &t->idle)
-		if (is_asked(t, tie->task, has_tables) && !s.may_wake[tie->task] &&
-		    is_still_idle(t, tie->task))
+		if (is_without(&s, tie->task, has_tables))
 			vec_push(&stuck.tasks, (struct stuck_task){ .wants = tie });
 	if (stuck.tasks.nr)
 		vec_push(&found->all, stuck);

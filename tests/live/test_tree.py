@@ -177,14 +177,39 @@ def fault_of_smol(t, build):
     same("findings of the healthy one", trees.look(t, "tree", str(p.pid))["findings"], [])
 
 
-@test()
-def nobody_else(t):
-    """Of all shapes only the tasks that wait for what never happens are said to have no waker."""
-    p, truth = trees.start(t, "shapes", "await")
+@test(cases=[(b,) for b in BUILDS])
+def lost_waker_of_smol(t, build):
+    """A task of async-task counts its wakers; the one that its executor keeps does not help it."""
+    p, truth = trees.start(t, "stuck-smol", build, "lost-waker")
     found = trees.look(t, "tree", str(p.pid))["findings"]
-    never = [x["id"] for x in truth if all(w["leaf"].get("type", "").startswith("core::future::pending::")
-                                           for w in x["waits"])]
-    same("findings", [(f["rule"], sorted(x["id"] for x in f["tasks"])) for f in found], [("no-waker", sorted(never))])
+    same("rules", [(f["rule"], len(f["tasks"])) for f in found], [("no-waker", 1)])
+    step = [x for x in truth if x["name"] == "stuck"][0]["waits"][0]["path"][-1]
+    check(is_place(found[0]["tasks"][0]["location"], step), f"{found[0]['tasks'][0]}, should be at {step}")
+
+
+@test(cases=[(p,) for p in PROGRAMS])
+def nobody_is_stuck(t, program):
+    """No shape is a fault: who waits for what never happens, and was made to, is not said to have no waker."""
+    p, truth = trees.start(t, program, "await")
+    found = trees.look(t, "tree", str(p.pid))
+    same("findings", found["findings"], [])
+    never = [w["leaf"] for x in found["tasks"] for w in trees.waits_of(x) if "::pending::Pending" in w["leaf"]["type"]]
+    check((never or program == "shapes-smol") and all(leaf["for_ever"] for leaf in never), f"what never happens: {never}")
+
+
+@test()
+def filtered_findings(t):
+    """A filter chooses findings by their tasks, and says that others were left out."""
+    p, truth = trees.start(t, "stuck", "await", "lock-cycle")
+    time.sleep(0.2)
+    rules = lambda *opts: [f["rule"] for f in trees.look(t, "tree", str(p.pid), *opts)["findings"]]
+    same("of all", rules(), ["lock-cycle"])
+    place = truth[0]["waits"][0]["path"][-1]["file"]
+    same("of its file", rules(f"--filter=*{place}"), ["lock-cycle"])
+    same("of others", rules("--filter=nobody"), [])
+    text = t.run(t.futrace, "tree", str(p.pid), "--filter=nobody").ok()
+    check("1 finding of tasks that do not fit 'nobody' is left out" in text.err, f"no word of it: {text.err}")
+    check("lock-cycle" not in text.out, f"it is told all the same:\n{text.out}")
 
 
 @test()
