@@ -62,7 +62,10 @@ static void print_task(struct look *l, const struct findings *f, const struct ce
 	};
 	const struct found_table *table = look_table(l, t);
 	struct strbuf text = STRBUF_INIT;
-	struct say say = { r->tree, look_now(l), f ? &f->ties : NULL, &l->peers };
+	struct say say = { .tree = r->tree,
+			   .now_ns = look_now(l),
+			   .ties = f ? &f->ties : NULL,
+			   .peers = &l->peers };
 
 	json_open_object(j, NULL);
 	json_uint(j, "id", t->id);

@@ -419,7 +419,10 @@ static void print_group(const struct forest *f, const struct group *g, struct st
 		[WALK_BROKEN] = "what is in memory does not fit its debug info",
 		[WALK_GONE] = "",
 	};
-	struct say s = { g->tree, f->now_ns, &f->findings.ties, &f->look->peers };
+	struct say s = { .tree = g->tree,
+			 .now_ns = f->now_ns,
+			 .ties = &f->findings.ties,
+			 .peers = &f->look->peers };
 	struct drawing *d = draw(f, g->tree);
 	uint32_t root = root_of(g->tree, d);
 

@@ -46,11 +46,24 @@ const char *say_state(const struct tree_node *n)
 	return names[n->state];
 }
 
+static const struct tree_value *value_of(const struct tree *t, const struct tree_node *n,
+					 enum leaf_unit unit)
+{
+	for (uint32_t i = 0; i < n->nr_values; i++)
+		if (t->values.v[n->first_value + i].field->unit == unit)
+			return &t->values.v[n->first_value + i];
+	return NULL;
+}
+
 static void add_remaining(const struct say *s, uint64_t ns, struct strbuf *out)
 {
 	char span[FORMAT_SIZE];
 
-	if (!s->now_ns)
+	if (!s->now_ns && s->clock_ns)
+		/* the runtime may not have looked for a while */
+		strbuf_addf(out, "at most %s left",
+			    format_span(ns > s->clock_ns ? ns - s->clock_ns : 0, span));
+	else if (!s->now_ns)
 		strbuf_addf(out, "until %llu.%09llu", (unsigned long long)(ns / 1000000000),
 			    (unsigned long long)(ns % 1000000000));
 	else if (ns > s->now_ns)
@@ -171,16 +184,34 @@ static void add_holder(const struct say *s, const struct tree_node *n, struct st
 		strbuf_addstr(out, ", held?");
 }
 
+/* The runtime's clock is no value of its own: it tells how others are to be said. */
+static struct say say_of(const struct say *s, const struct tree_node *n)
+{
+	const struct tree_value *clock = value_of(s->tree, n, LEAF_CLOCK);
+	struct say of_leaf = *s;
+
+	of_leaf.clock_ns = clock ? clock->number : 0;
+	return of_leaf;
+}
+
 void say_leaf(const struct say *s, const struct tree_node *n, struct strbuf *out)
 {
+	const struct say of_leaf = say_of(s, n);
+	const char *separator = " ";
+
 	if (strcmp(n->leaf, "other") == 0) {
 		say_name(n, OTHER_WIDTH, out);
 		return strbuf_addstr(out, n->is_never ? " for ever" : "");
 	}
 	strbuf_addstr(out, n->leaf);
 	for (uint32_t i = 0; i < n->nr_values; i++) {
-		strbuf_addstr(out, i ? ", " : " ");
-		add_value(s, &s->tree->values.v[n->first_value + i], out);
+		const struct tree_value *v = &s->tree->values.v[n->first_value + i];
+
+		if (v->field->unit == LEAF_CLOCK)
+			continue;
+		strbuf_addstr(out, separator);
+		add_value(&of_leaf, v, out);
+		separator = ", ";
 	}
 	add_holder(s, n, out);
 }
@@ -278,6 +309,8 @@ static void json_value(const struct say *s, const struct tree_value *v, struct j
 		json_uint(j, key, v->number);
 	else if (s->now_ns)
 		json_int(j, key, (int64_t)(v->number - s->now_ns));
+	else if (s->clock_ns)
+		json_int(j, "remaining_at_most_ns", (int64_t)(v->number - s->clock_ns));
 	if (v->field->unit == LEAF_INSTANT)
 		json_uint(j, "deadline_ns", v->number);
 	if (s->peers && (v->field->unit == LEAF_FD || v->field->unit == LEAF_EPOLL) &&
@@ -290,13 +323,14 @@ static void json_value(const struct say *s, const struct tree_value *v, struct j
 static void json_leaf(const struct say *s, const struct tree_node *n, struct json *j)
 {
 	const struct census_task *holder = holder_of(s, n);
+	const struct say of_leaf = say_of(s, n);
 
 	if (!n->leaf)
 		return json_null(j, "leaf");
 	json_open_object(j, "leaf");
 	json_str(j, "kind", n->leaf);
 	for (uint32_t i = 0; i < n->nr_values; i++)
-		json_value(s, &s->tree->values.v[n->first_value + i], j);
+		json_value(&of_leaf, &s->tree->values.v[n->first_value + i], j);
 	if (holder)
 		json_uint(j, "holder", holder->id);
 	else if (is_lock(n))

@@ -14,6 +14,9 @@ struct say {
 			  */
 	const struct ties *ties; /* NULL: nobody knows who holds a lock */
 	struct peers *peers;	 /* NULL: nobody wants to know */
+	/* for tree_say.c only: the clock of a leaf's runtime, when that looked last; 0: not known
+	 */
+	uint64_t clock_ns;
 };
 
 /* "shop::checkout", "tokio::time::timeout::Timeout<…>", in at most width columns. */

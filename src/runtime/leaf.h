@@ -31,7 +31,10 @@ enum leaf_unit {
 	LEAF_CONSTANT, /* the number in `mask`, if there is anything at the path */
 	LEAF_TEXT,     /* `text`, if there is anything at the path */
 	LEAF_WAKER,    /* `text`, if the data of a waker at the path is this very task */
-	LEAF_QUEUE,    /* a pointer to the first in a queue: told as our place in it, from 1 */
+	/* An instant; at `next`, milliseconds that had passed since when the runtime looked at the
+	 * clock the last time. A core file has no other clock. */
+	LEAF_CLOCK,
+	LEAF_QUEUE, /* a pointer to the first in a queue: told as our place in it, from 1 */
 };
 
 struct leaf_field {
@@ -43,7 +46,7 @@ struct leaf_field {
 	const char *const *words;
 	uint8_t nr_words;
 	const char *text;
-	/* LEAF_QUEUE: from one to the next; and, from the leaf, to our own */
+	/* LEAF_QUEUE: from one to the next; and, from the leaf, to our own. LEAF_CLOCK: a path */
 	const char *next, *own;
 };
 

@@ -56,12 +56,17 @@ static const struct leaf_above of_readiness[] = {
 
 static const char *const interests[] = { NULL, "read", "write", "read or write" };
 
+/* What the timers' driver knows of time. */
+#define OF_DRIVER(name) "driver.*.driver.time." name
+
 static const struct leaf_rule leaves[] = {
 	{
 		.type = "tokio::time::sleep::Sleep",
 		.kind = "sleep",
 		.above = of_sleep,
-		.fields = { { "remaining_ns", "deadline", LEAF_INSTANT } },
+		.fields = { { "clock_ns", OF_DRIVER("start_time"), LEAF_CLOCK,
+			      .next = OF_DRIVER("inner.state.wheel.elapsed") },
+			    { "remaining_ns", "deadline", LEAF_INSTANT } },
 	},
 	{
 		.type = "tokio::runtime::task::join::JoinHandle<",

@@ -6,6 +6,7 @@
 #include "walk/descend.h"
 
 #define NS	  UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
 #define MAX_QUEUE 10000
 
 static bool read_instant(const struct descent *d, struct value v, uint64_t *ns)
@@ -18,6 +19,19 @@ static bool read_instant(const struct descent *d, struct value v, uint64_t *ns)
 	    nsec >= NS || *ns > UINT64_MAX / NS - 1)
 		return false;
 	*ns = *ns * NS + nsec;
+	return true;
+}
+
+static bool read_clock(const struct descent *d, const struct leaf_field *f, struct value leaf,
+		       struct value start, uint64_t *ns)
+{
+	uint64_t ms;
+
+	if (!d->snapshot->memory->is_core || !read_instant(d, start, ns) ||
+	    !path_follow(d->snapshot, &leaf, f->next) || !path_number(d->snapshot, leaf, &ms) ||
+	    ms > (UINT64_MAX - *ns) / NS_PER_MS)
+		return false;
+	*ns += ms * NS_PER_MS;
 	return true;
 }
 
@@ -97,6 +111,8 @@ static bool read_field(const struct descent *d, const struct leaf_field *f, stru
 		return read_epoll(d, v, &out->number);
 	case LEAF_QUEUE:
 		return read_place(d, f, leaf, v, &out->number);
+	case LEAF_CLOCK:
+		return read_clock(d, f, leaf, v, &out->number);
 	case LEAF_INSTANT:
 		return read_instant(d, v, &out->number);
 	case LEAF_TASK:

@@ -44,14 +44,21 @@ def every_shape(t, program, build):
 @test(cases=[(p, b) for b in BUILDS for p in PROGRAMS])
 def every_shape_in_a_core(t, program, build):
     """A core file has the same trees as the process had; only what the kernel knew is not in it."""
+    before = time.monotonic_ns()
     p, truth = start(t, program, build)
     core = trees.core_of(t, p)
+    after = time.monotonic_ns()
     p.close_stdin()
     same("the program's end", p.wait(), 0)
     found = trees.look(t, "tree", f"--core={core}")
     trees.compare(truth, found["tasks"], ignore=ONLY_LIVE)
-    for x in found["tasks"]:
-        check(all("remaining_ns" not in w["leaf"] for w in trees.waits_of(x)), "a core does not know what time it is")
+    leaves = [w["leaf"] for x in found["tasks"] for w in trees.waits_of(x)]
+    check(all("remaining_ns" not in leaf for leaf in leaves), "a core does not know what time it is")
+    clocks = [leaf for leaf in leaves if "clock_ns" in leaf]
+    same("leaves of a runtime that keeps a clock", bool(clocks), program == "shapes")
+    for leaf in clocks:
+        check(before <= leaf["clock_ns"] <= after, f"{leaf}: it ran from {before} to {after}")
+        same("time left at most", leaf["remaining_at_most_ns"], leaf["deadline_ns"] - leaf["clock_ns"])
 
 
 @test()
