@@ -89,19 +89,23 @@ struct core_entry core_enter_slowly(struct core_run *run, uint64_t header, enum 
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_RUN_START);
 	uint64_t limit, now, path = 0;
-	bool reads_path = kind == CORE_POLL && table->recipe;
+	bool announces = kind == CORE_POLL && table->recipe;
 
 	if (!t)
 		return (struct core_entry){ table, 0 };
 	tell_hole(p, t);
 	if (reserve(p, t, EV_RUN_START, words, EVENT_WORDS_RUN_END, &limit)) {
-		if (reads_path)
+		if (announces)
 			announce(t, header);
 		join_run(t, run, header, CORE_RECORDED);
-		if (reads_path)
+		if (announces)
 			path = announced_path(t, header, run->state, table);
+		else if (kind == CORE_SHUTDOWN)
+			path = path_of_closed(header, table);
 		now = ticks_now(p);
 		tell_instance(t, header, table, now);
+		if (announces)
+			end_reading(t, header);
 		write_start(t, header, name_of(header, table), EVENT_WORD2(header, path), kind, now,
 			    limit);
 	} else {

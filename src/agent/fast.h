@@ -156,15 +156,17 @@ ALWAYS_INLINE void announce(struct wire_thread *t, uint64_t header)
 ALWAYS_INLINE uint64_t announced_path(struct wire_thread *t, uint64_t header, uint64_t state,
 				      const struct core_table *table)
 {
-	uint64_t path = 0;
-
 	barrier();
-	if (likely(!(state & (TOKIO_RUNNING | TOKIO_COMPLETE)) &&
-		   !(__atomic_load_n(&core_page.nr_closed, __ATOMIC_RELAXED) &&
-		     path_is_closed(header))))
-		path = path_of(header, table);
-	__atomic_store_n(&t->reading, 0, __ATOMIC_RELEASE);
-	return path;
+	if (unlikely(__atomic_load_n(&core_page.nr_closed, __ATOMIC_RELAXED) &&
+		     path_is_closed(header, t)))
+		return 0;
+	return likely(!(state & (TOKIO_RUNNING | TOKIO_COMPLETE))) ? path_of(header, table) : 0;
+}
+
+/* Late: next, the runtime takes the task. */
+ALWAYS_INLINE void end_reading(struct wire_thread *t, uint64_t header)
+{
+	__atomic_store_n(&t->reading, header + PATH_WAS_READ, __ATOMIC_RELEASE);
 }
 
 ALWAYS_INLINE void join_run(struct wire_thread *t, struct core_run *run, uint64_t header,
@@ -183,24 +185,27 @@ ALWAYS_INLINE struct core_entry core_enter(struct core_run *run, uint64_t header
 {
 	const unsigned words = EVENT_WORDS_RUN_START + EVENT_WORDS_RUN_END;
 	const struct core_table *table = fast_table(header);
-	uint64_t limit, path = 0;
-	bool reads_path;
+	uint64_t limit, path = 0, now;
 
-	if (unlikely(!t || !core_page.fast_threads || !table))
+	if (unlikely(kind != CORE_POLL || !t || !core_page.fast_threads || !table))
 		return core_enter_slowly(run, header, kind);
-	reads_path = kind == CORE_POLL && table->recipe;
 	limit = mark(t);
 	if (unlikely(t->head + words > limit || t->instance != instance_key(header, table))) {
 		unmark(t, limit);
 		return core_enter_slowly(run, header, kind);
 	}
-	if (reads_path)
+	if (table->recipe) {
 		announce(t, header);
-	join_run(t, run, header, CORE_RECORDED);
-	if (reads_path)
+		join_run(t, run, header, CORE_RECORDED);
 		path = announced_path(t, header, run->state, table);
-	write_start(t, header, task_word(header, table), EVENT_WORD2(header, path), kind,
-		    fast_ticks(), limit);
+		now = fast_ticks();
+		end_reading(t, header);
+	} else {
+		join_run(t, run, header, CORE_RECORDED);
+		now = fast_ticks();
+	}
+	write_start(t, header, task_word(header, table), EVENT_WORD2(header, path), kind, now,
+		    limit);
 	return (struct core_entry){ table, t };
 }
 

@@ -14,7 +14,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#define SPINS 10000 /* of some tens of nanoseconds, before a thread sleeps */
+#define SPINS	    10000 /* of some tens of nanoseconds, before a thread sleeps */
+#define FEWER_SPINS 100
 
 __thread struct wire_thread *hook_slot;
 
@@ -134,7 +135,8 @@ static void nap(void)
 /*
  * A shutdown may drop the future while another thread, which is about to poll the task, looks where
  * it stands. That takes some nanoseconds, or, if that thread is off its CPU just then, until it is
- * back. 0: it was not needed.
+ * back. Who has looked gets the task some nanoseconds later; but whether it has had it long ago
+ * nobody says, so for that we wait in moderation. 0: it was not needed.
  */
 static uint64_t close_path(uint64_t header)
 {
@@ -145,6 +147,8 @@ static uint64_t close_path(uint64_t header)
 			__builtin_ia32_pause();
 		else
 			nap();
+	for (unsigned i = 0; i < FEWER_SPINS && path_was_read(header, hook_slot); i++)
+		__builtin_ia32_pause();
 	return header;
 }
 
@@ -162,6 +166,8 @@ static inline __attribute__((always_inline)) void shut_down(uint64_t header, uin
 	struct frame frame __attribute__((
 		cleanup(leave))) = { &run, core_enter(&run, header, CORE_SHUTDOWN, hook_slot) };
 
+	if (closed)
+		path_leave_closed(header);
 	((hook_fn)frame.entry.table->shutdown)(header, b, c, d, e, f);
 }
 

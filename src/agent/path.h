@@ -11,6 +11,12 @@
  * be seen), and then looks whether the task is closed. A shutdown closes, by a locked instruction
  * as well, and then waits for those who have announced it. At least one of them sees the other.
  *
+ * A shutdown wants to know as well where the task stands whose future it drops. It *takes* the task
+ * as the runtime's own shutdown does, which may be done by whoever finds it idle: from then on
+ * nobody polls it. Before the runtime's own is called it lets go again, as that must find the task
+ * idle. Who is about to poll a closed task waits until the runtime's own has taken it: or he would
+ * get it in between, and drop the future where nobody expects it.
+ *
  * Tasks mostly stand where tasks of their type stood before. So each type has some *hints*, numbers
  * of paths; a path has *checks*, which tell by a few loads that do not wait for each other whether
  * a task stands there. Only if none fits the recipe is followed.
@@ -32,6 +38,10 @@ struct path_start {
 	uint64_t pad[2];
 };
 
+/* In wire_thread.reading, beside a task: the path is known, and the runtime is about to take the
+ * task. It stays there until the thread reads another one. */
+#define PATH_WAS_READ 1
+
 extern struct path_start path_starts[WIRE_MAX_TABLES + 1] HIDDEN; /* [0]: no recipe */
 
 /*
@@ -50,8 +60,8 @@ void path_forget(struct wire_region *r, uint64_t from, uint64_t to) HIDDEN;
 uint64_t path_follow(uint64_t task, struct path_start *start) CORE_SLOW;
 /* The checks of a path that need pointers, when the others are so. */
 bool path_holds_far(const struct wire_path *p, uint64_t task) CORE_SLOW;
-/* Is the task closed, of which some are? */
-bool path_is_closed(uint64_t task) CORE_SLOW;
+/* Is the task closed, of which some are? If so, returns when the runtime's own shutdown has it. */
+bool path_is_closed(uint64_t task, struct wire_thread *mine) CORE_SLOW;
 
 /*
  * Before a shutdown. False: nobody follows recipes. Then, until path_is_read says that nobody reads
@@ -59,6 +69,12 @@ bool path_is_closed(uint64_t task) CORE_SLOW;
  */
 bool path_close(uint64_t task) HIDDEN;
 bool path_is_read(uint64_t task, const struct wire_thread *mine) HIDDEN;
+/* Has a thread read it last, and maybe the runtime does not have it yet? */
+bool path_was_read(uint64_t task, const struct wire_thread *mine) HIDDEN;
+/* Of a closed task that nobody reads: its path; 0: it is not known, or not idle. */
+uint64_t path_of_closed(uint64_t task, const struct core_table *table) HIDDEN;
+/* From here on only the runtime's own shutdown takes it. */
+void path_leave_closed(uint64_t task) HIDDEN;
 void path_unclose(uint64_t task) HIDDEN;
 
 #endif

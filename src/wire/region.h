@@ -358,7 +358,7 @@ struct wire_thread {
 	uint64_t segment_words; /* producer: of its ring */
 	uint32_t has_hole;	/* a run ended elsewhere: the producer shall tell */
 	uint32_t nr_futures;	/* producer: polls of inner futures whose ends will need room */
-	uint64_t reading;	/* producer: the task whose path it is looking at, 0: none */
+	uint64_t reading; /* producer: the task whose path it is looking at, or the last one */
 	uint64_t segment_pad[2];
 	uint8_t order[WIRE_MAX_SEGMENTS];
 
