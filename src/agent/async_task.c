@@ -77,7 +77,7 @@ static uint64_t state_of(const struct core_table *table, uint64_t task)
 	return off == STATE_UNKNOWN || off == STATE_NONE ? 0 : task + off - 1;
 }
 
-static struct core_table *table_of_queued(uint64_t task)
+const struct core_table *async_table_of(uint64_t task)
 {
 	unsigned word;
 	struct core_table *table = find_table(task, &word);
@@ -107,23 +107,30 @@ static unsigned start_flags_of(uint64_t state, bool is_drop)
 	return state & CLOSED ? EF_RUN_DROP : 0;
 }
 
-void async_enter(struct async_run *r, uint64_t task, bool is_drop)
+void async_enter(struct async_run *r, uint64_t task, unsigned how)
 {
+	bool is_drop = how & ASYNC_DROP;
 	struct core_page *p = &core_page;
 	uint64_t state_addr, state, limit, *at;
 	struct wire_thread *t;
 
-	r->table = table_of_queued(task);
+	r->table = async_table_of(task);
 	r->slot = 0;
 	r->is_held = r->has_returned = r->was_woken = false;
+	r->end_flags = 0;
+	r->run.header = task;
 	state_addr = state_of(r->table, task);
+	r->is_watched = state_addr && how & ASYNC_WATCHED;
 	t = state_addr ? self(p, EV_RUN_START) : 0;
-	if (!t)
+	if (!t && !r->is_watched)
 		return;
 	state = hold(r, state_addr, is_drop);
+	r->run = (struct core_run){ 0, task, 0, state };
+	if (!t)
+		return;
 	tell_hole(p, t);
 	r->slot = t;
-	r->run = (struct core_run){ (struct core_run *)t->run, task, 0, state };
+	r->run.outer = (struct core_run *)t->run;
 	at = reserve(p, t, EV_RUN_START, EVENT_WORDS_RUN_START, EVENT_WORDS_RUN_END, &limit);
 	t->run = (uint64_t)&r->run;
 	if (!at)
@@ -225,22 +232,21 @@ enum async_last async_leave(struct async_run *r)
 	struct core_page *p = &core_page;
 	struct wire_thread *t = r->slot;
 	uint64_t state_addr, state = 0;
-	unsigned flags;
 
-	if (!t)
+	if (!t && !r->is_watched)
 		return ASYNC_NOT_LAST;
 	state_addr = state_of(r->table, r->run.header);
 	if (r->is_held)
 		state = __atomic_load_n((uint64_t *)state_addr, __ATOMIC_ACQUIRE);
-	if (is_current(p, t) && !is_mine(p, t, thread_pointer())) {
+	r->end_flags = end_flags_of(r, state);
+	if (t && is_current(p, t) && !is_mine(p, t, thread_pointer())) {
 		run_roamed(p, t, EV_RUN_END);
-	} else if (is_current(p, t)) {
-		flags = end_flags_of(r, state);
+	} else if (t && is_current(p, t)) {
 		/* The stamp after the look: an end that is a later run's must not seem to come
 		 * before that run began. */
-		if (flags & EF_END_COMPLETE)
+		if (r->end_flags & EF_END_COMPLETE)
 			__asm__ volatile("lfence" ::: "memory");
-		end_run(p, t, &r->run, flags);
+		end_run(p, t, &r->run, r->end_flags);
 	}
 	return r->is_held ? release(state_addr, state) : ASYNC_NOT_LAST;
 }
@@ -301,32 +307,75 @@ static bool put_own_name(uint64_t task_word, uint64_t number, const uint8_t *tex
 	return true;
 }
 
+static uint64_t future_of(uint64_t task, const struct wire_own_name *own)
+{
+	return own->box_off ? load(task + own->box_off) : task;
+}
+
+static uint64_t own_number(uint64_t task, const struct wire_own_name *own)
+{
+	return load(future_of(task, own) + own->number_off);
+}
+
+bool async_get_own_name(uint64_t task, const struct core_table *table, struct async_own_name *name)
+{
+	const struct wire_own_name *own = &own_names[table - core_tables];
+	uint64_t text = 0;
+
+	if (!own->has_number)
+		return false;
+	if (own->has_name)
+		text = load(future_of(task, own) + own->name_off);
+	*name = (struct async_own_name){ .number = own_number(task, own),
+					 .text = text ? (const char *)load(text + own->text_off)
+						      : 0,
+					 .len = text ? load(text + own->len_off) : 0 };
+	return true;
+}
+
 void async_tell_own_name(uint64_t task)
 {
-	const struct core_table *table = table_of_queued(task);
+	const struct core_table *table = async_table_of(task);
 	const struct wire_own_name *own = &own_names[table - core_tables];
-	uint64_t future, number, *known, name;
+	struct async_own_name name;
+	uint64_t *known;
 
 	if (!core_page.threads || !state_of(table, task))
 		return;
 	/* it is queued and we are about to run it: the future is there, and nobody else looks */
-	future = own->box_off ? load(task + own->box_off) : task;
-	number = load(future + own->number_off);
-	known = &told[number % NR_TOLD];
-	if (likely(__atomic_load_n(known, __ATOMIC_RELAXED) == (number ^ table->type_word)))
+	name.number = own_number(task, own);
+	known = &told[name.number % NR_TOLD];
+	if (likely(__atomic_load_n(known, __ATOMIC_RELAXED) == (name.number ^ table->type_word)))
 		return;
-	name = own->has_name ? load(future + own->name_off) : 0;
-	if (put_own_name(task | table->type_word, number,
-			 name ? (const uint8_t *)load(name + own->text_off) : 0,
-			 name ? load(name + own->len_off) : 0))
-		__atomic_store_n(known, number ^ table->type_word, __ATOMIC_RELAXED);
+	async_get_own_name(task, table, &name);
+	if (put_own_name(task | table->type_word, name.number, (const uint8_t *)name.text,
+			 name.len))
+		__atomic_store_n(known, name.number ^ table->type_word, __ATOMIC_RELAXED);
 }
 
 /* ---- spawns and wakes ---- */
 
+static bool has_none(uint64_t state_addr, uint64_t bits)
+{
+	return state_addr && !(load(state_addr) & bits);
+}
+
+bool async_is_spawn(uint64_t task)
+{
+	return has_none(state_of(async_table_of(task), task), CLOSED);
+}
+
+bool async_is_idle(uint64_t task)
+{
+	unsigned word;
+
+	return has_none(state_of(find_table(task, &word), task),
+			SCHEDULED | RUNNING | COMPLETED | CLOSED);
+}
+
 const struct core_table *async_schedule(uint64_t task, uint32_t stack)
 {
-	struct core_table *table = table_of_queued(task);
+	const struct core_table *table = async_table_of(task);
 	uint64_t state_addr = state_of(table, task);
 	struct core_page *p = &core_page;
 	struct wire_thread *t;

@@ -9,7 +9,7 @@
 #ifndef AGENT_ASYNC_TASK_H
 #define AGENT_ASYNC_TASK_H
 
-#include "agent/core.h"
+#include "agent/probes.h"
 
 /* What a waker table held, by its first word, which tasks have in their own table as well. */
 struct async_waker {
@@ -28,6 +28,9 @@ struct async_run {
 	bool is_held;		  /* a reference of ours keeps the task's memory */
 	bool has_returned;	  /* otherwise a panic unwinds through the hook */
 	bool was_woken;		  /* while it ran, so that it is queued again */
+	bool is_watched;	  /* by probes: the two below are theirs */
+	unsigned end_flags;	  /* EF_END_…, once it is over and was recorded or watched */
+	struct probes_machine_run probe;
 };
 
 /* What is left to do for whoever gives the last reference back. */
@@ -37,12 +40,28 @@ enum async_last { ASYNC_NOT_LAST, ASYNC_DESTROY, ASYNC_SCHEDULE };
 void async_set_own_name(const struct core_table *table, const struct wire_own_name *own) HIDDEN;
 /* Before the first run of such a task, or before it is dropped: tells them. */
 void async_tell_own_name(uint64_t task) HIDDEN;
-/* A runnable is run, or (is_drop) dropped. Sets run->table. */
-void async_enter(struct async_run *run, uint64_t task, bool is_drop) HIDDEN;
+/* What the runtime itself calls the task, whose future must be there: false: nothing. The text is
+ * the future's own, and has no NUL. */
+struct async_own_name {
+	uint64_t number;
+	const char *text;
+	uint64_t len;
+};
+bool async_get_own_name(uint64_t task, const struct core_table *table,
+			struct async_own_name *name) HIDDEN;
+/* A runnable is run, or dropped. Sets run->table. */
+enum async_enter { ASYNC_DROP = 1, ASYNC_WATCHED = 2 };
+void async_enter(struct async_run *run, uint64_t task, unsigned how) HIDDEN;
 enum async_last async_leave(struct async_run *run) HIDDEN;
 /* The schedule slot is called, on this stack (or WIRE_NO_STACK): a spawn, or an abort. Returns the
  * table. */
 const struct core_table *async_schedule(uint64_t task, uint32_t stack) HIDDEN;
+/* Of a task that is queued. */
+const struct core_table *async_table_of(uint64_t task) HIDDEN;
+/* Is a task that is being scheduled a new one? Is one that is being woken neither queued nor
+ * running nor over? */
+bool async_is_spawn(uint64_t task) HIDDEN;
+bool async_is_idle(uint64_t task) HIDDEN;
 /* A waker is used. Returns what its table held. */
 const struct async_waker *async_wake(uint64_t task) HIDDEN;
 

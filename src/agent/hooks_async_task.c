@@ -11,8 +11,11 @@ typedef uint64_t (*run_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uin
 static void leave(struct async_run *r)
 {
 	uint64_t task = r->run.header;
+	enum async_last last = async_leave(r);
 
-	switch (async_leave(r)) {
+	if (__builtin_expect(r->is_watched, 0))
+		probes_machine_ran(r);
+	switch (last) {
 	case ASYNC_DESTROY:
 		((hook_fn)r->table->dealloc)(task, 0, 0, 0, 0, 0);
 		break;
@@ -24,12 +27,22 @@ static void leave(struct async_run *r)
 	}
 }
 
+static inline __attribute__((always_inline)) void enter(struct async_run *r, uint64_t task,
+							unsigned how)
+{
+	if (__builtin_expect(!probes_is_machine, 0))
+		probes_machine_starts();
+	async_enter(r, task, how | (probes_wanted(PROBES_ASYNC_TASK) ? ASYNC_WATCHED : 0));
+	if (__builtin_expect(r->is_watched, 0))
+		probes_machine_runs(r, how & ASYNC_DROP);
+}
+
 uint64_t futrace_hook_run(uint64_t task, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
 	struct async_run run __attribute__((cleanup(leave)));
 	uint64_t result;
 
-	async_enter(&run, task, false);
+	enter(&run, task, 0);
 	result = ((run_fn)run.table->poll)(task, b, c, d, e, f);
 	run.has_returned = true;
 	run.was_woken = result & 0xff; /* a bool: the rest of the register is not its own */
@@ -41,7 +54,7 @@ void futrace_hook_drop_future(uint64_t task, uint64_t b, uint64_t c, uint64_t d,
 {
 	struct async_run run __attribute__((cleanup(leave)));
 
-	async_enter(&run, task, true);
+	enter(&run, task, ASYNC_DROP);
 	((hook_fn)run.table->shutdown)(task, b, c, d, e, f);
 	run.has_returned = true;
 }
@@ -64,18 +77,28 @@ void futrace_hook_drop_named(uint64_t task, uint64_t b, uint64_t c, uint64_t d, 
 void futrace_hook_schedule_task(uint64_t task, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 				uint64_t f)
 {
-	uint32_t stack = stack_take(__builtin_frame_address(0));
+	uint32_t stack = core_page.threads ? stack_take(__builtin_frame_address(0)) : WIRE_NO_STACK;
 
+	if (probes_wanted(PROBES_ASYNC_TASK) && async_is_spawn(task))
+		probes_task_spawned(task);
 	((hook_fn)async_schedule(task, stack)->schedule)(task, b, c, d, e, f);
+}
+
+static inline __attribute__((always_inline)) void watch_wake(uint64_t task)
+{
+	if (probes_wanted(PROBES_ASYNC_TASK) && async_is_idle(task))
+		probes_task_woken(task);
 }
 
 void futrace_hook_wake(uint64_t task, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
+	watch_wake(task);
 	((hook_fn)async_wake(task)->wake)(task, b, c, d, e, f);
 }
 
 void futrace_hook_wake_by_ref(uint64_t task, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 			      uint64_t f)
 {
+	watch_wake(task);
 	((hook_fn)async_wake(task)->wake_by_ref)(task, b, c, d, e, f);
 }

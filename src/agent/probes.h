@@ -81,6 +81,27 @@ void probes_wake_running(uint64_t header) HIDDEN;
 /* Memory of a task's size was allocated. */
 void probes_spawned(uint64_t addr, uint64_t size) HIDDEN;
 
+/* ---- async-task ---- */
+
+/* Of a run, on the stack of its hook. */
+struct probes_machine_run {
+	uint64_t id, outer;
+	uint64_t start_ns;
+};
+
+struct async_run;
+/* It is about to begin; it is over, and the memory of its task may be gone. */
+void probes_machine_runs(struct async_run *r, bool is_drop) HIDDEN;
+void probes_machine_ran(struct async_run *r) HIDDEN;
+/* A task is made runnable: for the first time, or by a waker that finds it idle. */
+void probes_task_spawned(uint64_t task) HIDDEN;
+void probes_task_woken(uint64_t task) HIDDEN;
+/* Before the first run of a thread, whether anybody is attached or not. */
+void probes_machine_starts(void) HIDDEN;
+extern __thread bool probes_is_machine HIDDEN __attribute__((tls_model("initial-exec")));
+
+/* ---- threads of Tokio ---- */
+
 /* Around the loop of a worker. */
 void probes_worker_starts(void) HIDDEN;
 void probes_worker_stops(void) HIDDEN;
