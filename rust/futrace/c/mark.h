@@ -1,0 +1,1 @@
+../../../src/wire/mark.h

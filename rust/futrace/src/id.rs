@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+use std::cell::Cell;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// An id that no other has, in this process: for what an event belongs to, where neither the thread nor the task tells.
+///
+/// A task runs now on one thread and now on another, and can be in several places at once (`join!`), so a script that
+/// keeps what it knows by thread mixes things up, and one that keeps it by task does, too. Give each request, each
+/// transaction or whatever you follow an id of its own, and hand it to [`mark!`](crate::mark!) and [`span!`](crate::span!):
+///
+/// ```
+/// let id = futrace::UniqueId::new();
+/// futrace::mark!("request-begins", &id);
+/// let theirs = id.clone(); // the same id
+/// std::thread::spawn(move || futrace::mark!("request-on-a-thread", &theirs)).join().unwrap();
+/// ```
+///
+/// It is lazy: a new one is nothing but a zero, and gets its number when somebody wants to know it, which without a tracer
+/// nobody does, or when it is cloned, for a clone has the same. Numbers are never given twice in a process, whichever
+/// thread asks, also not by another copy of this crate in it (a library that was loaded). The id is not 0.
+pub struct UniqueId(AtomicU64);
+
+impl UniqueId {
+	/// Costs nothing.
+	pub const fn new() -> Self {
+		UniqueId(AtomicU64::new(0))
+	}
+
+	/// The id, as probes have it: always the same of this one and its clones.
+	pub fn as_u64(&self) -> u64 {
+		match self.0.load(Ordering::Relaxed) {
+			0 => self.number(),
+			id => id,
+		}
+	}
+
+	#[cold]
+	fn number(&self) -> u64 {
+		let id = next();
+		// Whoever is first has numbered it.
+		match self
+			.0
+			.compare_exchange(0, id, Ordering::Relaxed, Ordering::Relaxed)
+		{
+			Ok(_) => id,
+			Err(theirs) => theirs,
+		}
+	}
+}
+
+impl Default for UniqueId {
+	fn default() -> Self {
+		UniqueId::new()
+	}
+}
+
+impl Clone for UniqueId {
+	fn clone(&self) -> Self {
+		UniqueId(AtomicU64::new(self.as_u64()))
+	}
+}
+
+impl fmt::Debug for UniqueId {
+	fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+		match self.0.load(Ordering::Relaxed) {
+			0 => f.write_str("UniqueId(not numbered)"),
+			id => write!(f, "UniqueId({id})"),
+		}
+	}
+}
+
+/// Threads take so many at once, so that they seldom meet.
+const BLOCK: u64 = 256;
+/// The lower bits tell copies of this crate in one process apart.
+const COPY_BITS: u32 = 10;
+
+static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
+
+thread_local! {
+    /// The next number of this thread; at the end of a block: none.
+    static MINE: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Which copy of this crate it is: a number that the others in the process do not have. 0: not asked yet.
+static COPY: AtomicU64 = AtomicU64::new(0);
+
+#[cold]
+fn copy() -> u64 {
+	// More copies than the C library has numbers for would share the last one: nobody loads a thousand of them.
+	let number = u64::from(crate::probes::copy()).min((1 << COPY_BITS) - 2) + 1;
+	match COPY.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed) {
+		Ok(_) => number,
+		Err(theirs) => theirs,
+	}
+}
+
+pub(crate) fn next() -> u64 {
+	let copy = match COPY.load(Ordering::Relaxed) {
+		0 => copy(),
+		number => number,
+	};
+	let count = MINE
+		.try_with(|mine| {
+			let mut count = mine.get();
+			if count % BLOCK == 0 {
+				count = NEXT_BLOCK.fetch_add(1, Ordering::Relaxed) * BLOCK;
+			}
+			mine.set(count + 1);
+			count
+		})
+		.unwrap_or_else(|_| NEXT_BLOCK.fetch_add(1, Ordering::Relaxed) * BLOCK);
+	count << COPY_BITS | (copy - 1)
+}
+
+/// What can be the id of a mark or span: an unsigned number, a [`UniqueId`], or a `tokio::task::Id`.
+pub trait Id {
+	/// As probes have it.
+	fn id(self) -> u64;
+}
+
+macro_rules! numbers {
+    ($($t:ty)*) => {$(
+        impl Id for $t {
+            fn id(self) -> u64 {
+                self as u64
+            }
+        }
+    )*};
+}
+numbers!(u8 u16 u32 u64 usize);
+
+impl Id for std::num::NonZeroU64 {
+	fn id(self) -> u64 {
+		self.get()
+	}
+}
+
+impl Id for &UniqueId {
+	fn id(self) -> u64 {
+		self.as_u64()
+	}
+}
+
+#[cfg(feature = "tokio")]
+impl Id for tokio::task::Id {
+	fn id(self) -> u64 {
+		crate::hooks::number_of(self)
+	}
+}
