@@ -215,4 +215,8 @@ struct core_future {
 void core_future_enter_slowly(struct core_future *f, uint32_t number) CORE_SLOW;
 void core_future_leave_slowly(struct core_future *f, unsigned flags) CORE_SLOW; /* EF_FUTURE_… */
 
+/* marks.c: a mark, or an end of a span, of the program's own. */
+struct wire_mark;
+void core_mark(const struct wire_mark *m) HIDDEN;
+
 #endif

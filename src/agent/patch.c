@@ -20,6 +20,7 @@ static const struct table_kind *const kinds[] = {
 	[WIRE_TABLE_TOKIO_TYPE_WAKER] = &table_tokio_type_waker,
 	[WIRE_TABLE_TOKIO_ROOT_WAKER] = &table_tokio_root_waker,
 	[WIRE_TABLE_FUTURE] = &table_future,
+	[WIRE_TABLE_MARKS] = &table_marks,
 };
 
 /* NULL: the plan asks for something that we do not know, or cannot be right. */

@@ -26,7 +26,7 @@ struct table_kind {
 
 extern const struct table_kind table_tokio HIDDEN, table_tokio_waker HIDDEN,
 	table_tokio_type_waker HIDDEN, table_tokio_root_waker HIDDEN, table_async_task HIDDEN,
-	table_async_task_waker HIDDEN, table_future HIDDEN;
+	table_async_task_waker HIDDEN, table_future HIDDEN, table_marks HIDDEN;
 
 static inline bool patch_is_slot(const struct wire_table *t, unsigned slot)
 {

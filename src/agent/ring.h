@@ -11,7 +11,7 @@
 
 #include "agent/fast.h"
 
-#define NOINLINE __attribute__((noinline, cold))
+#define NOINLINE __attribute__((noinline, cold, unused))
 
 static inline uint64_t thread_pointer(void)
 {

@@ -54,7 +54,7 @@ static const struct discovery *look(struct process *p, struct catalog *c, struct
 	else
 		path = mapped_path(p, o);
 	d = catalog_get(c, path, o->path, NULL);
-	if (d && d->nr_tables)
+	if (d && (d->nr_tables || d->marks.nr))
 		o->fd = open(path, O_RDONLY | O_CLOEXEC);
 	free(path);
 	/* Replaced on disk since it was mapped: its tables would be at other addresses. */
@@ -218,6 +218,16 @@ static void plan_futures(struct process *p, struct process_object *o, struct wir
 	w->nr_futures = nr;
 }
 
+/* Behind the tables of tasks. */
+static void plan_marks(struct process *p, struct process_object *o, uint32_t first)
+{
+	const struct found_marks *found = &o->d->marks;
+
+	o->nr_marks = MIN(found->nr, WIRE_MAX_TABLES - first);
+	for (uint32_t i = 0; i < o->nr_marks; i++)
+		p->region->tables[first + i] = found->slots[i];
+}
+
 static void answer(struct process *p, struct catalog *c, uint32_t index)
 {
 	struct wire_object *w = &p->region->objects[index];
@@ -229,8 +239,10 @@ static void answer(struct process *p, struct catalog *c, uint32_t index)
 	o.build_id = hex(w->build_id, MIN(w->build_id_len, WIRE_BUILD_ID));
 	if (!p->is_stopped) {
 		o.d = look(p, c, &o);
-		if (o.d && o.d->nr_tables)
+		if (o.d && (o.d->nr_tables || o.d->marks.nr))
 			o.nr_planned = plan(p, &o, first);
+		if (o.d && p->writer)
+			plan_marks(p, &o, first + o.nr_planned);
 		if (o.nr_planned) {
 			plan_redirects(p, &o, w);
 			plan_futures(p, &o, w);
@@ -239,8 +251,8 @@ static void answer(struct process *p, struct catalog *c, uint32_t index)
 			paths_plan(p, &o, first, c->opts.cache_dir);
 	}
 	w->first_table = first;
-	w->nr_tables = o.nr_planned;
-	p->nr_tables += o.nr_planned;
+	w->nr_tables = o.nr_planned + o.nr_marks;
+	p->nr_tables += w->nr_tables;
 	__atomic_store_n(&p->region->nr_tables, p->nr_tables, __ATOMIC_RELEASE);
 	vec_push(&p->objects, o);
 	__atomic_store_n(&w->state, WIRE_OBJECT_ANSWERED, __ATOMIC_RELEASE);

@@ -76,6 +76,19 @@ static void skip_broken(struct drain *d, uint64_t head)
 	__atomic_store_n(&d->slot->tail, head, __ATOMIC_RELEASE);
 }
 
+/* Kinds that have something of the region's, or of the program's, for which a file has numbers. */
+static const uint32_t numbered = UINT32_C(1) << EV_INSTANCE | UINT32_C(1) << EV_MARK |
+				 UINT32_C(1) << EV_SPAN_START | UINT32_C(1) << EV_SPAN_END |
+				 UINT32_C(1) << EV_FIELD;
+
+static void number(struct drain *d, struct event *ev)
+{
+	if (ev->kind == EV_INSTANCE)
+		instances_number(d->instances, d->writer, ev);
+	else
+		texts_number(d->texts, d->writer, ev);
+}
+
 /*
  * Decodes up to head or the end of the segment, whichever comes first. Returns how many words held
  * events, or -1 at something that is none.
@@ -120,8 +133,8 @@ static int64_t drain_piece(struct drain *d, uint64_t head)
 			ev.a = word(at++);
 		if (shape.has & SHAPE_B)
 			ev.b = word(at);
-		if (unlikely(kind == EV_INSTANCE))
-			instances_number(d->instances, d->writer, &ev);
+		if (unlikely(numbered >> kind & 1))
+			number(d, &ev);
 		trace_stream_put(d->stream, &ev);
 		d->nr_events[kind]++;
 		pos += shape.nr_words;

@@ -10,6 +10,7 @@
 
 #include "capture/instances.h"
 #include "capture/lobby.h"
+#include "capture/texts.h"
 #include "trace/writer.h"
 
 struct drain {
@@ -20,6 +21,7 @@ struct drain {
 	struct trace_writer *writer;
 	struct trace_stream *stream;
 	struct instances *instances; /* of the process */
+	struct texts *texts;	     /* the same */
 	uint64_t segment_words;
 	uint64_t pos;		    /* read up to here */
 	uint64_t tail;		    /* what the producer knows of pos */

@@ -51,6 +51,7 @@ static struct process *new_process(struct lobby *l, uint32_t pid, struct wire_re
 	p->lobby = l;
 	p->pid = pid;
 	p->region = region;
+	p->texts.region = region;
 	p->pidfd = -1;
 	p->out = (struct output)OUTPUT_INIT;
 	strbuf_init(&p->cmdline);
@@ -286,6 +287,7 @@ static void add_ring(struct process *p, uint32_t slot)
 	d->writer = p->writer;
 	d->stream = trace_writer_thread(p->writer, t->tid);
 	d->instances = &p->instances;
+	d->texts = &p->texts;
 	p->rings[slot] = d;
 	vec_push(&p->active, slot);
 }
@@ -397,7 +399,8 @@ void process_stop(struct process *p)
 
 static bool is_task_event(int kind)
 {
-	return kind == EV_RUN_START || kind == EV_WAKE || kind == EV_SPAWN;
+	return kind == EV_RUN_START || kind == EV_WAKE || kind == EV_SPAWN || kind == EV_MARK ||
+	       kind == EV_SPAN_START;
 }
 
 /* A child whose parent is gone, and the region another's, may have taken back what it never counted
@@ -461,7 +464,7 @@ void process_sum(const struct process *p, struct process_sum *sum)
 	vec_each (slot, &p->active)
 		sum->nr_broken += p->rings[*slot]->nr_broken;
 	vec_each (o, &p->objects) {
-		sum->nr_tables += o->nr_planned;
+		sum->nr_tables += o->nr_planned + o->nr_marks;
 		sum->nr_unreadable += !o->d;
 		sum->nr_hooked += p->region->objects[o->index].nr_hooked;
 		sum->nr_refused += p->region->objects[o->index].nr_refused;

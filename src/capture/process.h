@@ -25,6 +25,7 @@ struct process_object {
 	uint32_t first_runtime;	   /* of the file's runtimes, if there are tables */
 	uint32_t number;	   /* of its definition, if there are tables */
 	uint32_t nr_futures;	   /* answered */
+	uint32_t nr_marks;	   /* answered, behind the tables */
 	int fd; /* of the file, if it has tables: its path may lead nowhere by the end; else -1 */
 };
 
@@ -51,6 +52,7 @@ struct process {
 	struct instances instances;
 	struct paths paths;
 	struct labels labels;
+	struct texts texts;
 	struct drain **rings; /* by slot, NULL: not in use */
 	VEC(uint32_t) active; /* slots with a ring */
 	uint32_t nr_types;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "wire/mark.h"
 
 #define MAX_MAPS_BYTES (64 << 20)
 
@@ -46,6 +47,16 @@ static bool restore_slot(int mem, const struct range *agent, uint64_t addr, uint
 	       now < agent->to && pwrite(mem, &original, sizeof(original), addr) == sizeof(now);
 }
 
+/* A slot of the crate goes back to what it was, but for its tracers' probes. */
+static bool switch_marks_off(int mem, const struct range *agent, uint64_t addr)
+{
+	const uint16_t off = 0;
+
+	return restore_slot(mem, agent, addr + offsetof(struct wire_mark_slot, record), 0) &&
+	       pwrite(mem, &off, sizeof(off), addr + offsetof(struct wire_mark_slot, recorder)) ==
+		       sizeof(off);
+}
+
 /* The plan itself: what lies in shared memory could have been changed. */
 static unsigned restore_object(int mem, const struct range *agent, const struct process_object *o)
 {
@@ -61,6 +72,8 @@ static unsigned restore_object(int mem, const struct range *agent, const struct 
 				nr += restore_slot(mem, agent, o->base + t->va + slots[k] * 8,
 						   o->base + t->words[slots[k]]);
 	}
+	for (uint32_t i = 0; i < o->nr_marks; i++)
+		nr += switch_marks_off(mem, agent, o->base + o->d->marks.slots[i].va);
 	return nr;
 }
 

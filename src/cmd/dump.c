@@ -40,6 +40,7 @@ struct dump {
 	uint32_t nr_types;
 	const struct trace_future *futures;
 	uint32_t nr_futures;
+	const struct trace *trace;
 	struct runs *runs; /* per thread; only with --task */
 	uint64_t nr_lines;
 };
@@ -64,6 +65,7 @@ static void dump_init(struct dump *d, const struct dump_opts *opts, struct trace
 	struct strbuf label = STRBUF_INIT;
 
 	d->opts = opts;
+	d->trace = t;
 	strbuf_init(&d->line);
 	d->threads = trace_get_threads(t, &d->nr_threads);
 	d->futures = trace_get_futures(t, &d->nr_futures);
@@ -148,20 +150,52 @@ static void add_arg(struct strbuf *b, const char *name, uint64_t value)
 		strbuf_addf(b, " %s=%" PRIu64, name, value);
 }
 
-static void add_args(struct strbuf *b, const struct event *ev)
+/* Both numbers of a piece of text, which is called "name" or "text". */
+static void add_piece(struct strbuf *b, const char *arg, const struct event *ev)
 {
-	const struct event_desc *desc = &event_descs[ev->kind];
 	char text[16];
 
-	if (desc->a && strcmp(desc->a, "name_lo") == 0) {
-		memcpy(text, &ev->a, 8);
-		memcpy(text + 8, &ev->b, 8);
-		strbuf_addstr(b, " name=");
-		add_word(b, text, strnlen(text, sizeof(text)));
+	memcpy(text, &ev->a, 8);
+	memcpy(text + 8, &ev->b, 8);
+	strbuf_addf(b, " %.4s=", arg);
+	add_word(b, text, strnlen(text, sizeof(text)));
+}
+
+static void add_value(struct strbuf *b, const struct event *ev)
+{
+	double fraction;
+
+	memcpy(&fraction, &ev->b, sizeof(fraction));
+	if (ev->flags & EF_FIELD_TEXT)
+		strbuf_addf(b, " bytes=%" PRIu64, ev->b);
+	else if (ev->flags & EF_FIELD_FLOAT)
+		strbuf_addf(b, " value=%.17g", fraction);
+	else if (ev->flags & EF_FIELD_SIGNED)
+		strbuf_addf(b, " value=%" PRId64, (int64_t)ev->b);
+	else
+		strbuf_addf(b, " value=%" PRIu64, ev->b);
+}
+
+static void add_args(const struct dump *d, struct strbuf *b, const struct event *ev)
+{
+	const struct event_desc *desc = &event_descs[ev->kind];
+	const char *name;
+
+	if (desc->a && (strcmp(desc->a, "name_lo") == 0 || strcmp(desc->a, "text_lo") == 0)) {
+		add_piece(b, desc->a, ev);
 		return;
 	}
-	add_arg(b, desc->a, ev->a);
-	add_arg(b, desc->b, ev->b);
+	if (desc->a && strcmp(desc->a, "name") == 0) {
+		name = trace_get_string(d->trace, ev->a);
+		strbuf_addstr(b, " name=");
+		add_word(b, name, strlen(name));
+	} else {
+		add_arg(b, desc->a, ev->a);
+	}
+	if (ev->kind == EV_FIELD)
+		add_value(b, ev);
+	else
+		add_arg(b, desc->b, ev->b);
 }
 
 static void dump_line(struct dump *d, const struct event *ev)
@@ -176,7 +210,7 @@ static void dump_line(struct dump *d, const struct event *ev)
 		strbuf_addf(b, " task=%" PRIu64, ev->task);
 	if (desc->task == EVENT_TASK_ADDR)
 		add_arg(b, "addr", ev->addr);
-	add_args(b, ev);
+	add_args(d, b, ev);
 	if (desc->task && ev->type < d->nr_types)
 		strbuf_addf(b, " type_id=%u type=%s", ev->type, d->type_names[ev->type].s);
 	else if (desc->task)

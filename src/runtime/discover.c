@@ -212,6 +212,7 @@ struct discovery *discover_file(const char *path, const char *shown_path,
 	find_roots(&f);
 	find_futures(&f, &fs, opts->futures);
 	fill(&o->d, &f, &fs, shown_path);
+	marks_find(fs.img, &o->d.marks);
 	o->d.allocator = opts->allocator ? allocator_in(fs.img) : "";
 	judge(&f, &o->d);
 	symtab_free(f.syms);

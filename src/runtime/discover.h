@@ -81,6 +81,12 @@ struct found_futures {
 	const char *note;    /* what would show more of them, or "" */
 };
 
+/* Slots of the crate `futrace` in the file, one for each copy of it. */
+struct found_marks {
+	struct wire_table slots[4];
+	uint32_t nr;
+};
+
 struct discovery {
 	const char *path;
 	const char *build_id;	/* hex, "" when there is none */
@@ -101,6 +107,7 @@ struct discovery {
 	struct found_alloc allocs[2]; /* of jemalloc, of mimalloc */
 	uint32_t nr_allocs;
 	struct found_futures futures; /* their tables are among `tables` */
+	struct found_marks marks;
 };
 
 /* Which inner futures are wanted. */

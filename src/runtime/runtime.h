@@ -69,6 +69,9 @@ void allocator_find_functions(struct finding *f);
 /* Inner futures, of a program that has tasks. dwarf: NULL when there is none. */
 void futures_find(struct finding *f, struct dwarf *dwarf, const struct futures_wanted *wanted);
 
+/* Looks for the program's own marks: the crate `futrace` is in it. */
+void marks_find(const struct image *img, struct found_marks *to);
+
 /* A copy of the string that lives as long as the discovery; control bytes are made harmless. */
 const char *finding_string(struct finding *f, const char *s);
 

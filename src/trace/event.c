@@ -14,6 +14,11 @@
 #define ARG_number   "number"
 #define ARG_path     "path"
 #define ARG_future   "future"
+#define ARG_name     "name"
+#define ARG_id	     "id"
+#define ARG_value    "value"
+#define ARG_text_lo  "text_lo"
+#define ARG_text_hi  "text_hi"
 #define ARG_name_lo  "name_lo"
 #define ARG_name_hi  "name_hi"
 

@@ -306,6 +306,13 @@ GETTER(steps, trace_step)
 GETTER(paths, trace_path)
 GETTER(futures, trace_future)
 
+const char *trace_get_string(const struct trace *t, uint64_t number)
+{
+	const char *s = number < t->load.strings.nr ? t->load.strings.v[number] : NULL;
+
+	return s ? s : "";
+}
+
 uint64_t trace_get_size(const struct trace *t)
 {
 	return t->load.size;

@@ -126,11 +126,10 @@ static void add_record(struct trace_writer *w, enum def_tag tag, const struct st
 }
 
 /* The number of a string in the file; it is defined on first use. */
-static uint64_t string_number(struct trace_writer *w, const char *s)
+static uint64_t bytes_number(struct trace_writer *w, const char *s, size_t len)
 {
 	struct strbuf body = STRBUF_INIT;
 	uint32_t before = intern_count(w->strings), number;
-	size_t len = s ? strnlen(s, STRING_LEN) : 0;
 
 	if (!len || before >= STRINGS_MAX - 1)
 		return 0;
@@ -142,6 +141,11 @@ static uint64_t string_number(struct trace_writer *w, const char *s)
 		strbuf_release(&body);
 	}
 	return (uint64_t)number + 1;
+}
+
+static uint64_t string_number(struct trace_writer *w, const char *s)
+{
+	return bytes_number(w, s, s ? MIN(strlen(s), (size_t)STRING_LEN) : 0);
 }
 
 /* Numbers one after another as a record. Strings among them must have been numbered before. */
@@ -202,6 +206,11 @@ struct trace_writer *trace_writer_new(int fd, const struct trace_meta *meta)
 	add_meta(w, meta);
 	write_defs(w);
 	return w;
+}
+
+uint32_t trace_writer_string(struct trace_writer *w, const char *s, size_t len)
+{
+	return bytes_number(w, s, strnlen(s, MIN(len, (size_t)STRING_LEN)));
 }
 
 uint32_t trace_writer_object(struct trace_writer *w, const struct trace_object *o)

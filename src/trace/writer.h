@@ -30,6 +30,8 @@ void trace_writer_instance(struct trace_writer *w, uint32_t number, const struct
 uint32_t trace_writer_step(struct trace_writer *w, const struct trace_step *s);
 /* number: as run-start events have it, 1 and on. */
 void trace_writer_path(struct trace_writer *w, uint32_t number, const struct trace_path *p);
+/* Returns the number that events have; 0: it is empty, or there are too many. Ends at a zero. */
+uint32_t trace_writer_string(struct trace_writer *w, const char *s, size_t len);
 uint32_t trace_writer_future(struct trace_writer *w, const struct trace_future *f);
 void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a);
 

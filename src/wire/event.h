@@ -49,6 +49,11 @@ enum event_flag {
 #define EVENT_ARG_number   1
 #define EVENT_ARG_path	   0 /* has no word of its own */
 #define EVENT_ARG_future   1
+#define EVENT_ARG_name	   1
+#define EVENT_ARG_id	   1
+#define EVENT_ARG_value	   1
+#define EVENT_ARG_text_lo  1
+#define EVENT_ARG_text_hi  1
 #define EVENT_ARG_name_lo  1
 #define EVENT_ARG_name_hi  1
 

@@ -8,15 +8,15 @@
  *	lobby		one page: versions, who is the target, the doorbell, one door per process
  *	region 0..n	one per traced process, at lobby.region_off + i * lobby.region_size:
  *			header, objects (the dialogue), tables, recipes and strings (the plan),
- *			stacks, paths, threads, rings
+ *			stacks, paths, texts, threads, rings
  *
  * Everything is sparse: a page that nobody touched takes no memory. The tool fills in all sizes
  * before the first process starts; they do not change.
  *
  * Who writes what. *agent*: door.pid (by compare-and-swap), region.state up to WIRE_REGION_LIVE,
- * objects when EMPTY, stacks, paths, threads except tail. *tool*: everything in the lobby but doors
- * and doorbell, an object when ANNOUNCED, all tables, recipes and strings, thread.tail, and
- *recycling a slot or door whose owner is gone.
+ * objects when EMPTY, stacks, paths, texts, threads except tail. *tool*: everything in the lobby
+ * but doors and doorbell, an object when ANNOUNCED, all tables, recipes and strings, thread.tail, and
+ * recycling a slot or door whose owner is gone.
  *
  * Dialogue: the agent fills objects[i], stores state = ANNOUNCED (release), rings the doorbell
  * and waits a bounded time for ANSWERED. The tool then has filled in first_table and nr_tables. The
@@ -58,6 +58,9 @@
 #define WIRE_MAX_FUTURES   4096
 #define WIRE_STRING_BYTES  (4 << 20)
 #define WIRE_STRING_MAX	   1024 /* bytes of one, with its NUL */
+#define WIRE_MAX_TEXTS	   4096 /* a power of two; number 0 is none */
+#define WIRE_TEXT_WORDS	   64	/* a bit for each of them */
+#define WIRE_TEXT_BYTES	   112	/* what is longer is cut */
 
 enum wire_clock { WIRE_CLOCK_TSC = 1, WIRE_CLOCK_MONOTONIC = 2 };
 
@@ -138,6 +141,8 @@ enum wire_table_kind {
 				      */
 	WIRE_TABLE_FUTURE, /* of a `dyn Future`: drop, size, align, poll; id_off is the index of the
 			      future */
+	WIRE_TABLE_MARKS,  /* the slot of a copy of our crate, as far as it is there before us:
+			      wire/mark.h */
 };
 
 #define WIRE_NO_SLOT 0xff
@@ -403,6 +408,14 @@ struct wire_path {
 	uint64_t pad[30];
 };
 
+/* A name of marks, spans and their fields. Taken, and published in texts_used, as stacks are. */
+struct wire_text {
+	uint64_t key; /* where it lies in the program; 0: free */
+	uint32_t len;
+	uint32_t pad;
+	char text[WIRE_TEXT_BYTES];
+};
+
 #define WIRE_FRAME_SHIFT 48
 #define WIRE_FRAME_PLACE (UINT64_C(1) << 63)
 #define WIRE_NO_STACK	 UINT32_MAX
@@ -442,6 +455,8 @@ struct wire_region {
 	uint64_t paths_used[WIRE_PATH_WORDS]; /* a bit for each path that is filled in */
 	struct wire_path paths[WIRE_MAX_PATHS];
 	char strings[WIRE_STRING_BYTES]; /* each ends with NUL; the first is "" */
+	uint64_t texts_used[WIRE_TEXT_WORDS]; /* a bit for each text that is filled in */
+	struct wire_text texts[WIRE_MAX_TEXTS];
 	struct wire_thread threads[WIRE_MAX_THREADS] __attribute__((aligned(WIRE_PAGE)));
 	/* rings follow at WIRE_RINGS_OFF: the large ones, then the small one of each slot */
 };
@@ -495,6 +510,9 @@ _Static_assert(sizeof(struct wire_node) == 16 && sizeof(struct wire_edge) == 16 
 _Static_assert(WIRE_MAX_DYNS == 1 << 13, "wire_dyn_home takes the upper 13 bits");
 _Static_assert(sizeof(struct wire_path) == 2048, "wire_path");
 _Static_assert(WIRE_PATH_WORDS * 64 == WIRE_MAX_PATHS && WIRE_MAX_PATHS <= 1 << 16, "paths_used");
+_Static_assert(sizeof(struct wire_text) == 128 && WIRE_TEXT_WORDS * 64 == WIRE_MAX_TEXTS &&
+		       WIRE_MAX_TEXTS == 1 << 12,
+	       "texts_used; core_mark takes the upper 12 bits of a hash");
 _Static_assert(sizeof(struct wire_thread) == 1024, "wire_thread");
 _Static_assert(offsetof(struct wire_thread, tail) == 64, "producer and consumer share no line");
 _Static_assert(offsetof(struct wire_thread, nr_panics) == 128,
