@@ -146,10 +146,11 @@ struct thread {
 	uint32_t place;	      /* where the task that it runs next was spawned, MODEL_NO_STACK */
 	uint64_t placed_id;   /* … that task */
 	uint16_t placed_type;
-	struct strbuf called; /* the name of the task that it runs next */
-	uint64_t number;      /* … and its id, 0: was not told */
-	uint64_t called_addr; /* … and its address */
-	bool is_called_whole; /* its name has come to its end */
+	struct strbuf called;	    /* the name of the task that it runs next */
+	uint64_t number;	    /* … and its id, 0: was not told */
+	uint64_t called_addr;	    /* … and its address */
+	bool is_called_whole;	    /* its name has come to its end */
+	struct mark_fields *fields; /* of the mark that comes next; NULL: it never had any */
 };
 
 struct type {
@@ -236,6 +237,7 @@ struct model {
 	struct wake_sink wake_sinks[MODEL_MAX_SINKS];
 	unsigned nr_run_sinks, nr_wake_sinks;
 	bool wants_sleeps, wants_futures; /* some sink does, and it is time */
+	struct open_spans *spans;	  /* NULL: there was none */
 	struct model_totals totals;
 };
 
@@ -315,6 +317,15 @@ void future_run_over(struct model *m, struct thread *thr, uint64_t start);
 void future_forget(struct model *m, struct thread *thr); /* the ends of open ones are missing */
 void future_finish(struct model *m, struct thread *thr); /* the recording ends */
 
+/* marks.c: what the program itself tells */
+void mark_field_seen(struct thread *thr, const struct event *ev);
+void mark_text_seen(struct thread *thr, const struct event *ev);
+void mark_seen(struct model *m, struct thread *thr, const struct event *ev);
+void span_start(struct model *m, struct thread *thr, const struct event *ev);
+void span_end(struct model *m, const struct thread *thr, const struct event *ev);
+void span_finish(struct model *m); /* the recording ends */
+void span_release(struct model *m);
+
 /* runtimes.c: which runtime a task and a thread belong to */
 void runtime_told(const struct model *m, struct thread *thr, uint64_t instance);
 /* Of a task that is new, and begins to run. */
@@ -333,6 +344,8 @@ void thread_forget_past(struct model *m);
 void tell_spawn(struct model *m, const struct model_task *task);
 void tell_sleep(struct model *m, const struct model_sleep *sleep);
 void tell_future(struct model *m, const struct model_future *future);
+void tell_mark(struct model *m, const struct model_mark *mark);
+void tell_span(struct model *m, const struct model_span *span);
 void tell_end(struct model *m, const struct model_task *task);
 void tell_task(struct model *m, const struct model_task *task);
 

@@ -46,6 +46,7 @@ void model_free(struct model *m)
 		vec_release(&thr->stack);
 		strbuf_release(&thr->called);
 		vec_release(&thr->futures);
+		free(thr->fields);
 	}
 	vec_release(&m->threads);
 	vec_release(&m->types);
@@ -53,6 +54,7 @@ void model_free(struct model *m)
 	free(m->is_runtime_local);
 	map_release(&m->lives);
 	spawn_release(m);
+	span_release(m);
 	task_table_release(m);
 	free(m);
 }
@@ -162,6 +164,20 @@ void tell_future(struct model *m, const struct model_future *future)
 			m->sinks[i].ops->future(m->sinks[i].sink, future);
 }
 
+void tell_mark(struct model *m, const struct model_mark *mark)
+{
+	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++)
+		if (m->sinks[i].ops->mark)
+			m->sinks[i].ops->mark(m->sinks[i].sink, mark);
+}
+
+void tell_span(struct model *m, const struct model_span *span)
+{
+	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++)
+		if (m->sinks[i].ops->span)
+			m->sinks[i].ops->span(m->sinks[i].sink, span);
+}
+
 void tell_end(struct model *m, const struct model_task *task)
 {
 	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++)
@@ -228,6 +244,11 @@ static void note_loss(struct model *m, uint64_t kind)
 	case EV_INSTANCE:
 	case EV_FUTURE_START:
 	case EV_FUTURE_END:
+	case EV_MARK:
+	case EV_SPAN_START:
+	case EV_SPAN_END:
+	case EV_FIELD:
+	case EV_TEXT:
 	case EV_SLEEP:
 	case EV_AWAKE:
 	case EV_PANIC:
@@ -290,6 +311,21 @@ static void feed_one(struct model *m, struct thread *thr, const struct event *ev
 	case EV_FUTURE_END:
 		future_end(m, thr, ev->flags);
 		break;
+	case EV_MARK:
+		mark_seen(m, thr, ev);
+		break;
+	case EV_SPAN_START:
+		span_start(m, thr, ev);
+		break;
+	case EV_SPAN_END:
+		span_end(m, thr, ev);
+		break;
+	case EV_FIELD:
+		mark_field_seen(thr, ev);
+		break;
+	case EV_TEXT:
+		mark_text_seen(thr, ev);
+		break;
 	case EV_SLEEP:
 		thread_sleep(m, thr, ev->flags);
 		break;
@@ -340,6 +376,7 @@ void model_finish(struct model *m, uint64_t end_ns, const uint64_t *lost)
 			thread_awake(m, thr);
 	vec_each (thr, &m->threads)
 		future_finish(m, thr);
+	span_finish(m);
 	task_finish(m);
 	thread_finish(m);
 	m->totals.nr_spawns_unmatched += m->spawn_by_addr.nr;

@@ -156,6 +156,44 @@ struct model_future {
 	bool is_recursive;	       /* in a poll of the same future, on this thread */
 };
 
+/* What the program itself says of a mark or span, by a name of its own. */
+enum model_field_kind { MODEL_UNSIGNED, MODEL_SIGNED, MODEL_FLOAT, MODEL_TEXT };
+#define MODEL_MAX_FIELDS     4
+#define MODEL_MAX_TEXT_BYTES 128 /* in all fields of one */
+
+struct model_field {
+	uint32_t name; /* number of a string of the trace, as all names here; 0: not known */
+	enum model_field_kind kind;
+	uint64_t value; /* a signed one, or the bits of a fraction, as they are */
+	const char *text;
+	uint32_t text_len;
+};
+
+/* Something that the program says happened. */
+struct model_mark {
+	uint32_t name, thread;
+	uint64_t id; /* the program's own, 0: none */
+	uint64_t time_ns;
+	const struct model_task *task; /* in whose run; NULL: in none that is told */
+	const struct model_field *fields;
+	uint32_t nr_fields;
+};
+
+/* … or that it says lasted, told when it is over. It may have ended on another thread, or in
+ * another task. */
+struct model_span {
+	uint32_t name, thread, end_thread;
+	uint32_t lane; /* a small number that no other span of its name had while it was open */
+	uint64_t id, start_ns, end_ns;
+	struct model_key task; /* in whose run it began; has_task: if it did */
+	uint64_t task_nr;
+	bool has_task;
+	bool is_open; /* the recording ended first */
+	const struct model_field *fields;
+	uint32_t nr_fields;
+};
+#define MODEL_MAX_OPEN_SPANS (1u << 20) /* of more at once, the later ones are not told */
+
 enum model_thread_kind { MODEL_OTHER, MODEL_WORKER, MODEL_BLOCKING };
 
 struct model_thread {
@@ -181,6 +219,8 @@ struct model_ops {
 	void (*wake)(void *sink, const struct model_wake *wake);
 	void (*sleep)(void *sink, const struct model_sleep *sleep);
 	void (*future)(void *sink, const struct model_future *future);
+	void (*mark)(void *sink, const struct model_mark *mark);
+	void (*span)(void *sink, const struct model_span *span);
 	/*
 	 * At once when a task ends, as it seems; and again, with end MODEL_ALIVE, if it turns out
 	 * that it did not. For those who must know how many there are.
