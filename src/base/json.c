@@ -117,13 +117,23 @@ void json_int(struct json *j, const char *key, int64_t value)
 	strbuf_addf(j->out, "%lld", (long long)value);
 }
 
-void json_double(struct json *j, const char *key, double value)
+static void put_fraction(struct json *j, const char *key, double value, int digits)
 {
 	begin(j, key);
 	if (isfinite(value))
-		strbuf_addf(j->out, "%.6g", value);
+		strbuf_addf(j->out, "%.*g", digits, value);
 	else
 		strbuf_addstr(j->out, "null");
+}
+
+void json_double(struct json *j, const char *key, double value)
+{
+	put_fraction(j, key, value, 6);
+}
+
+void json_exact(struct json *j, const char *key, double value)
+{
+	put_fraction(j, key, value, 17);
 }
 
 void json_bool(struct json *j, const char *key, bool value)

@@ -27,6 +27,7 @@ void json_str(struct json *j, const char *key, const char *value); /* NULL write
 void json_uint(struct json *j, const char *key, uint64_t value);
 void json_int(struct json *j, const char *key, int64_t value);
 void json_double(struct json *j, const char *key, double value);
+void json_exact(struct json *j, const char *key, double value); /* reads back as the same */
 void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
 

@@ -19,7 +19,8 @@
 	TABLE(thread) \
 	TABLE(wake) \
 	TABLE(await) \
-	TABLE(future)
+	TABLE(future) \
+	TABLE(mark)
 /* clang-format on */
 
 struct table_kind {

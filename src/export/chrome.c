@@ -18,6 +18,7 @@
 #include "export/chrome.h"
 #include "export/counters.h"
 #include "export/exporters.h"
+#include "export/marks.h"
 #include "export/names.h"
 #include "export/thin.h"
 
@@ -351,8 +352,19 @@ static void put_tasks(struct state *s)
 		s->job->note(s->job->note_arg, "no task has that id: no track was drawn for it");
 }
 
+/* After read_all, which has read m: another pass, if there are any. */
+static void put_marks(struct state *s, const struct model *m)
+{
+	struct chrome_marks marks = { .rec = s->rec, .out = s->out };
+
+	if (marks_are_in(m))
+		model_free(recording_read(s->job->rec, &s->job->view,
+					  &(struct recording_sink){ &chrome_marks_ops, &marks },
+					  1));
+}
+
 /* After read_all. */
-static void put_sums(struct state *s)
+static void put_sums(struct state *s, const struct model *m)
 {
 	size_t nr;
 	const struct finding *findings = analyzer_get_findings(s->analyzer, &nr);
@@ -363,6 +375,7 @@ static void put_sums(struct state *s)
 		put_finding(s, &findings[i]);
 	out_spill(s->out);
 	put_tasks(s);
+	put_marks(s, m);
 }
 
 /* The polls that fit, beside all that has to be there. */
@@ -373,7 +386,7 @@ static struct model *read_what_fits(struct state *s)
 
 	s->sizes = xcalloc(THIN_SIZES, sizeof(*s->sizes));
 	m = read_all(s);
-	put_sums(s);
+	put_sums(s, m);
 	used = out_size(s->out) + TAIL_BYTES;
 	s->min_ns = thin_fit(s->sizes, max > used ? max - used : 0);
 	free(s->sizes);
@@ -484,7 +497,7 @@ static int run(struct export_job *job, struct err *e)
 		m = read_what_fits(&s);
 	} else {
 		m = read_all(&s);
-		put_sums(&s);
+		put_sums(&s, m);
 	}
 	put_end(&s, m);
 	say_size(&s);

@@ -16,6 +16,15 @@ struct chrome_tasks {
 	VEC(uint64_t) nrs; /* of the tasks, by track */
 };
 
+/* A pass of its own. */
+struct chrome_marks {
+	const struct recording *rec;
+	struct out *out;
+	uint64_t nr_spans;
+};
+
+extern const struct model_ops chrome_marks_ops; /* of a struct chrome_marks */
+
 extern const struct tracks_ops chrome_tracks_ops; /* of a struct chrome_tasks */
 
 static inline void put_number(struct strbuf *b, const char *key, uint64_t value)

@@ -8,6 +8,7 @@
  */
 #include "base/json.h"
 #include "export/exporters.h"
+#include "export/marks.h"
 #include "export/parts.h"
 
 #define NDJSON_SCHEMA_VERSION 1
@@ -148,6 +149,38 @@ static void on_future(void *sink, const struct model_future *f)
 	end(sink);
 }
 
+static void on_mark(void *sink, const struct model_mark *m)
+{
+	struct state *s = sink;
+	struct json *j = begin(s, "mark", m->time_ns);
+
+	json_str(j, "name", mark_name(s->rec, m->name));
+	json_uint(j, "id", m->id);
+	if (m->task)
+		put_task(s, j, &m->task->key);
+	put_thread(s, j, m->thread);
+	marks_put_fields(j, "fields", s->rec, m->fields, m->nr_fields);
+	end(s);
+}
+
+static void on_span(void *sink, const struct model_span *span)
+{
+	struct state *s = sink;
+	struct json *j = begin(s, "span", span->start_ns);
+
+	json_str(j, "name", mark_name(s->rec, span->name));
+	json_uint(j, "id", span->id);
+	if (span->has_task)
+		put_task(s, j, &span->task);
+	put_thread(s, j, span->thread);
+	json_uint(j, "end_tid", recording_thread_tid(s->rec, span->end_thread));
+	json_uint(j, "lasted_ns", span->end_ns - span->start_ns);
+	marks_put_fields(j, "fields", s->rec, span->fields, span->nr_fields);
+	if (span->is_open)
+		json_bool(j, "open", true);
+	end(s);
+}
+
 static void put_sums(struct json *j, const struct model_task *t)
 {
 	json_uint(j, "polls", t->polls);
@@ -200,6 +233,8 @@ static const struct model_ops ops = {
 	.run = on_run,
 	.wake = on_wake,
 	.future = on_future,
+	.mark = on_mark,
+	.span = on_span,
 	.task = on_task,
 	.thread = on_thread,
 };

@@ -13,6 +13,7 @@
 
 #include "base/format.h"
 #include "export/exporters.h"
+#include "export/marks.h"
 #include "export/perfetto.h"
 
 /* What one event of the recording can cost at most: both ends of a poll with all that may stand
@@ -22,6 +23,7 @@
 #define MAX_FUTURE_BYTES 40
 /* Of the wanted size, for the tracks of tasks: an eighth. */
 #define TASKS_SHIFT 3
+/* … and as much for marks and spans, if there are any. */
 #define SLACK_BYTES 512 /* the last slice or track may not fit */
 /* Counters a sixteenth, at most; a value of one takes so much. */
 #define COUNTERS_SHIFT 4
@@ -31,6 +33,7 @@ struct perfetto {
 	struct export_job *job;
 	struct slices slices;
 	struct tasks tasks;
+	struct marks marks;
 	struct trunks trunks;
 	struct counters counters;
 	struct analyzer *analyzer;
@@ -53,6 +56,7 @@ static void init(struct perfetto *p, struct export_job *job)
 	p->tasks = (struct tasks){ .out = job->out,
 				   .buf = &job->out->buf,
 				   .chosen = { .nr_wanted = job->nr_tracks } };
+	p->marks = (struct marks){ .rec = job->rec, .out = job->out, .buf = &job->out->buf };
 	p->tasks.tracks = (struct tracks){ .rec = job->rec,
 					   .chosen = &p->tasks.chosen,
 					   .trunks = &p->trunks,
@@ -70,6 +74,7 @@ static void release(struct perfetto *p)
 	slices_release(&p->slices);
 	tracks_release(&p->tasks.tracks);
 	chosen_release(&p->tasks.chosen);
+	map_release(&p->marks.tracks);
 	trunks_release(&p->trunks);
 	counters_release(&p->counters);
 	analyzer_free(p->analyzer);
@@ -106,6 +111,8 @@ static uint64_t poll_budget(const struct perfetto *p, uint64_t rest_bytes)
 	uint64_t max = p->job->max_bytes, used = out_size(p->job->out) + rest_bytes;
 
 	used += (max >> TASKS_SHIFT) + SLACK_BYTES;
+	if (p->model && marks_are_in(p->model))
+		used += max >> TASKS_SHIFT;
 	return max > used ? max - used : 0;
 }
 
@@ -144,6 +151,7 @@ static void measure(struct perfetto *p)
 	put_rest(p, &scratch);
 	p->slices.min_ns = thin_fit(dry.sizes, poll_budget(p, scratch.len));
 	p->tasks.max_bytes = MAX(p->job->max_bytes >> TASKS_SHIFT, UINT64_C(1));
+	p->marks.max_bytes = p->tasks.max_bytes;
 	slices_release(&dry);
 	free(dry.sizes);
 	strbuf_release(&scratch);
@@ -151,13 +159,17 @@ static void measure(struct perfetto *p)
 
 static void draw(struct perfetto *p, bool with_polls)
 {
-	struct recording_sink sinks[2];
+	struct recording_sink sinks[3];
 	size_t nr = 0;
 
 	if (with_polls)
 		sinks[nr++] = (struct recording_sink){ &slices_ops, &p->slices };
 	if (p->tasks.chosen.v.nr)
 		sinks[nr++] = (struct recording_sink){ &tracks_model_ops, &p->tasks.tracks };
+	if (marks_are_in(p->model)) {
+		perfetto_put_spans(p->marks.buf);
+		sinks[nr++] = (struct recording_sink){ &perfetto_marks_ops, &p->marks };
+	}
 	if (nr)
 		model_free(recording_read(p->job->rec, &p->job->view, sinks, nr));
 	tracks_finish(&p->tasks.tracks);
@@ -189,6 +201,10 @@ static void tell_left_out(const struct perfetto *p)
 				  "shows a part whole, --max-size sets the limit",
 				  left, format_grouped(s->nr_runs, all),
 				  format_span(s->min_ns, span), max));
+	if (p->marks.nr_left_out)
+		tell(p, xasprintf("%s of %s marks and spans are left out to stay below %s",
+				  format_grouped(p->marks.nr_left_out, left),
+				  format_grouped(p->marks.nr, all), max));
 	if (p->tasks.tracks.is_full)
 		tell(p, xasprintf("the tracks of tasks are cut short to stay below %s", max));
 }

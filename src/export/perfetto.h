@@ -9,6 +9,7 @@
 #ifndef EXPORT_PERFETTO_H
 #define EXPORT_PERFETTO_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "export/counters.h"
 #include "export/export.h"
@@ -23,10 +24,12 @@ enum {
 	UUID_FINDINGS,
 	UUID_TASKS, /* holds the tracks of tasks */
 	UUID_COUNTERS,
+	UUID_SPANS = 15,   /* holds the tracks of spans */
 	UUID_THREADS = 16, /* and the thread's number */
 };
 #define UUID_FIRST_TASK (UINT64_C(1) << 32)
 #define UUID_FIRST_TORN (UINT64_C(2) << 32)
+#define UUID_FIRST_SPAN (UINT64_C(3) << 32)
 
 enum category {
 	CATEGORY_POLL = 1,
@@ -35,7 +38,9 @@ enum category {
 	CATEGORY_WAKE,
 	CATEGORY_STATE,
 	CATEGORY_FINDING,
-	CATEGORY_FUTURE
+	CATEGORY_FUTURE,
+	CATEGORY_MARK,
+	CATEGORY_SPAN
 };
 
 /* Names of events: these, then those of the polls and of the drops of each group, of futures, and
@@ -63,6 +68,7 @@ enum arg {
 	PF_POLLS,
 	PF_STATES_NS, /* in the order of enum model_state */
 	PF_AWAIT = PF_STATES_NS + MODEL_NR_STATES,
+	PF_ID,
 };
 
 /* Strings of args: the causes of wakes, then what is waited for at each path. */
@@ -106,10 +112,24 @@ struct tasks {
 
 extern const struct tracks_ops perfetto_tracks_ops; /* of a struct tasks */
 
+/* The program's own marks and spans. */
+struct marks {
+	const struct recording *rec;
+	struct strbuf *buf;
+	struct out *out;
+	struct map tracks;  /* by name and lane: a number */
+	uint64_t max_bytes; /* 0: no limit */
+	uint64_t bytes, nr, nr_left_out;
+};
+
+extern const struct model_ops perfetto_marks_ops; /* of a struct marks */
+
 void perfetto_put_counters(struct counters *c, struct strbuf *buf);
 
 /* Clocks, names, tracks. */
 void perfetto_put_defs(struct strbuf *buf, const struct recording *rec, const struct trunks *t);
+/* The track that holds those of spans. */
+void perfetto_put_spans(struct strbuf *buf);
 void perfetto_put_findings(struct strbuf *buf, const struct recording *rec,
 			   const struct finding *findings, size_t nr);
 /* An instant on the track of findings. */

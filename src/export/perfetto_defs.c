@@ -81,7 +81,7 @@ static void put_interned(struct proto *w, struct strbuf *buf, unsigned field, ui
 static const char *const categories[] = {
 	[CATEGORY_POLL] = "poll",     [CATEGORY_DROP] = "drop",	  [CATEGORY_SLEEP] = "sleep",
 	[CATEGORY_WAKE] = "wake",     [CATEGORY_STATE] = "state", [CATEGORY_FINDING] = "finding",
-	[CATEGORY_FUTURE] = "future",
+	[CATEGORY_FUTURE] = "future", [CATEGORY_MARK] = "mark",	  [CATEGORY_SPAN] = "span",
 };
 
 static const char *const args[] = {
@@ -100,6 +100,7 @@ static const char *const args[] = {
 	[PF_STATES_NS + MODEL_IDLE] = "idle_ns",
 	[PF_STATES_NS + MODEL_UNKNOWN] = "unknown_ns",
 	[PF_AWAIT] = "await",
+	[PF_ID] = "id",
 };
 
 static const char *const names[] = {
@@ -307,4 +308,9 @@ void perfetto_put_defs(struct strbuf *buf, const struct recording *rec, const st
 	put_track(buf, UUID_TASKS, "tasks", 2 + NR_COUNTERS, NULL);
 	for (uint32_t i = 0; i < rec->nr_threads; i++)
 		put_thread(buf, rec, i);
+}
+
+void perfetto_put_spans(struct strbuf *buf)
+{
+	put_track(buf, UUID_SPANS, "spans", 3 + NR_COUNTERS, NULL);
 }

@@ -73,6 +73,8 @@ enum {
 	ARG_NAME_IID = 1,
 	ARG_BOOL = 2,
 	ARG_UINT = 3,
+	ARG_INT = 4,
+	ARG_DOUBLE = 5,
 	ARG_STRING = 6,
 	ARG_NAME = 10,
 	ARG_STRING_IID = 17, /* string_value_iid */

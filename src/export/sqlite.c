@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "export/exporters.h"
+#include "export/marks.h"
 #include "export/sqlite_schema.h"
 
 enum statement {
@@ -21,6 +22,8 @@ enum statement {
 	PATH_STEP,
 	PATH_AWAIT,
 	FINDING,
+	MARK,
+	SPAN,
 	META,
 	NR_STATEMENTS
 };
@@ -37,6 +40,8 @@ static const char *const statements[NR_STATEMENTS] = {
 	[PATH_STEP] = "INSERT INTO path_step VALUES (?,?)",
 	[PATH_AWAIT] = "INSERT INTO path_await VALUES (?,?)",
 	[FINDING] = "INSERT INTO finding VALUES (?,?,?,?,?,?,?,?,?,?)",
+	[MARK] = "INSERT INTO mark VALUES (?,?,?,?,?,?)",
+	[SPAN] = "INSERT INTO span VALUES (?,?,?,?,?,?,?,?,?)",
 	[META] = "INSERT INTO meta VALUES (?,?)",
 };
 
@@ -194,9 +199,55 @@ static void on_thread(void *sink, const struct model_thread *t)
 	put_row(s, THREAD);
 }
 
-static const struct model_ops ops = {
-	.run = on_run, .wake = on_wake, .task = on_task, .thread = on_thread
-};
+/* As JSON, for json_extract; NULL when there are none. */
+static void put_fields(struct state *s, enum statement st, const struct model_field *fields,
+		       uint32_t nr)
+{
+	struct strbuf text = STRBUF_INIT;
+	struct json j;
+
+	json_init(&j, &text);
+	if (nr)
+		marks_put_fields(&j, NULL, s->rec, fields, nr);
+	put_foreign(s, st, text.s);
+	strbuf_release(&text);
+}
+
+static void on_mark(void *sink, const struct model_mark *m)
+{
+	struct state *s = sink;
+
+	put_foreign(s, MARK, mark_name(s->rec, m->name));
+	put(s, MARK, m->id);
+	put(s, MARK, m->time_ns);
+	put_known(s, MARK, m->task, m->task ? m->task->nr : 0);
+	put(s, MARK, m->thread);
+	put_fields(s, MARK, m->fields, m->nr_fields);
+	put_row(s, MARK);
+}
+
+static void on_span(void *sink, const struct model_span *span)
+{
+	struct state *s = sink;
+
+	put_foreign(s, SPAN, mark_name(s->rec, span->name));
+	put(s, SPAN, span->id);
+	put(s, SPAN, span->start_ns);
+	put(s, SPAN, span->end_ns - span->start_ns);
+	put_known(s, SPAN, span->has_task, span->task_nr);
+	put(s, SPAN, span->thread);
+	put(s, SPAN, span->end_thread);
+	put_fields(s, SPAN, span->fields, span->nr_fields);
+	put(s, SPAN, span->is_open);
+	put_row(s, SPAN);
+}
+
+static const struct model_ops ops = { .run = on_run,
+				      .wake = on_wake,
+				      .mark = on_mark,
+				      .span = on_span,
+				      .task = on_task,
+				      .thread = on_thread };
 
 static void put_types(struct state *s)
 {

@@ -40,6 +40,12 @@ static const char sqlite_schema[] =
 	"CREATE TABLE path_await (path_id INTEGER, step_id INTEGER);"
 	"CREATE TABLE wake (task_nr INTEGER, time_ns INTEGER, cause_id INTEGER,"
 	" thread_id INTEGER, waker_id INTEGER, waker_type_id INTEGER);"
+	/* the program's own; fields are JSON */
+	"CREATE TABLE mark (name TEXT, id INTEGER, time_ns INTEGER, task_nr INTEGER,"
+	" thread_id INTEGER, fields TEXT);"
+	"CREATE TABLE span (name TEXT, id INTEGER, start_ns INTEGER, dur_ns INTEGER,"
+	" task_nr INTEGER, thread_id INTEGER, end_thread_id INTEGER, fields TEXT,"
+	" is_open INTEGER);"
 	"CREATE TABLE finding (rank INTEGER PRIMARY KEY, rule TEXT, severity TEXT,"
 	" type_id INTEGER, task_id INTEGER, thread_id INTEGER, time_ns INTEGER, span_ns INTEGER,"
 	" what TEXT, advice TEXT);"
