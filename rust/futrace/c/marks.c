@@ -25,7 +25,7 @@ __asm__("	.pushsection .note.futrace,\"\",\"note\"\n"
 	     "r"(m->name), "r"(m->id), "r"(values[0]), "r"(values[1]), "r"(values[2]),            \
 	     "r"(values[3]))
 
-void OWN(futrace_fire)(const struct wire_mark *m);
+USDT_KEEP void OWN(futrace_fire)(const struct wire_mark *m);
 void OWN(futrace_fire)(const struct wire_mark *m)
 {
 	const struct wire_field *fields = (const struct wire_field *)m->fields;

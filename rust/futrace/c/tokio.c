@@ -10,7 +10,8 @@ extern uint16_t ON[NR];
 uint16_t ON[NR] __attribute__((section(".probes"), aligned(8)));
 
 #define TASK_PROBE(function, name, index)                                                        \
-	void OWN(function)(uint64_t id, const char *file, uint32_t line, uint32_t column);       \
+	USDT_KEEP void OWN(function)(uint64_t id, const char *file, uint32_t line,               \
+				     uint32_t column);                                           \
 	void OWN(function)(uint64_t id, const char *file, uint32_t line, uint32_t column)        \
 	{                                                                                        \
 		_Static_assert(index < NR, "a semaphore for each");                              \
@@ -19,7 +20,7 @@ uint16_t ON[NR] __attribute__((section(".probes"), aligned(8)));
 	}
 
 #define THREAD_PROBE(function, name, index)                               \
-	void OWN(function)(void);                                         \
+	USDT_KEEP void OWN(function)(void);                               \
 	void OWN(function)(void)                                          \
 	{                                                                 \
 		_Static_assert(index < NR, "a semaphore for each");       \

@@ -24,6 +24,16 @@
 #define DASH "-"
 #endif
 
+/*
+ * For functions with probes: linkers throw away what nobody calls, but never notes, which would then
+ * tell of code that is not there.
+ */
+#if defined(__has_attribute) && __has_attribute(retain)
+#define USDT_KEEP __attribute__((used, retain))
+#else
+#define USDT_KEEP __attribute__((used))
+#endif
+
 /* "R": linkers that throw away what nobody refers to must not, for notes do not count. */
 #define USDT_BASE                                                                        \
 	"	.ifndef _.stapsdt.base\n"                                                \
