@@ -72,6 +72,12 @@ AWAIT_ONLY = {  # that tests want of a build; all of the others
     "await-lto": ("shapes", "shapes-async-std", "shapes-smol", "stuck", "stuck-smol", "counts"),
     "await-dev": ("counts", "losers", "nested-async-std", "nested-tokio"),
 }
+# Programs with our crate: profile and RUSTFLAGS of each build, and what is built of them.
+HOOKS = {
+    "hooks": ("release", None, ["--workspace"]),
+    "hooks-lto": ("lto", None, ["--workspace", "--lib", "--bin", "marks"]),
+    "hooks-unstable": ("release", "--cfg tokio_unstable", ["--bin", "hooked"]),
+}
 OLD = ("1.8.5", "1.22.0", "1.24.2", "1.38.0")
 OLD_SLOW = ("1.0.3", "1.13.1", "1.17.0", "1.20.6", "1.30.0", "1.44.2", "1.47.0")
 # Made by other compilers: an old one, with a Tokio and crates that it can build, and the newest.
@@ -119,6 +125,15 @@ def build_await(target_dir, slow):
     cargo(await_dir(target_dir, "await"), "--release", "--features", "web", "--bin", "shapes-web", cwd=folder)
 
 
+def hooks_dir(target_dir, name):
+    return os.path.join(target_dir, name if HOOKS[name][1] else "hooks")
+
+
+def build_hooks(target_dir):
+    for name, (profile, flags, what) in HOOKS.items():
+        cargo(hooks_dir(target_dir, name), "--profile", profile, *what, cwd=os.path.join(PROGRAMS, "hooks"), flags=flags)
+
+
 def need_rust(name):
     have = subprocess.run(["rustup", "toolchain", "list"], check=True, stdout=subprocess.PIPE).stdout.decode()
     if not any(line.startswith(name + "-") for line in have.splitlines()):
@@ -152,7 +167,9 @@ def build_programs(target_dir, matrix, trees, topics):
     """What tests of these topics need; matrix and trees: also what takes long to build."""
     if "matrix_servers" in topics:
         servers.build(target_dir, matrix)
-    if topics - {"matrix_servers"}:
+    if "marks" in topics:
+        build_hooks(target_dir)
+    if topics - {"matrix_servers", "marks"}:
         build_usual(target_dir, matrix)
         build_await(target_dir, trees)
 
@@ -196,7 +213,7 @@ def copy_programs(from_dir, to):
     for f in os.listdir(from_dir):
         path = os.path.join(from_dir, f)
         is_program = os.path.isfile(path) and os.access(path, os.X_OK) and "." not in f
-        if is_program or f in ("libplugin.so", "libpymodule.so"):
+        if is_program or f in ("libplugin.so", "libpymodule.so", "libmarksplugin.so"):
             link_or_copy(path, os.path.join(to, f))
 
 
@@ -223,6 +240,8 @@ def stage_programs(target_dir, stage, matrix):
     for name, (profile, _) in ALL_AWAIT.items():
         folder = os.path.join(await_dir(target_dir, name), "debug" if profile == "dev" else profile)
         copy_programs(folder, os.path.join(programs, name))
+    for name, (profile, _, _) in HOOKS.items():
+        copy_programs(os.path.join(hooks_dir(target_dir, name), profile), os.path.join(programs, name))
     copy_programs(os.path.join(target_dir, "two", "debug"), os.path.join(programs, "two-dev"))
     if os.path.exists(os.path.join(programs, "prefer-dynamic")):
         copy_libstd(os.path.join(programs, "prefer-dynamic"))

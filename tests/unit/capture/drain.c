@@ -14,6 +14,7 @@ struct setup {
 	struct wire_thread *t;
 	struct drain d;
 	struct instances instances;
+	struct texts texts;
 };
 
 static int begin(void **state)
@@ -25,11 +26,13 @@ static int begin(void **state)
 	fake_file_reset();
 	assert_int_equal(lobby_open(&s->lobby, &o, &e), 0);
 	fake_agent_init(&s->agent, &s->lobby, 4711);
+	s->texts.region = s->agent.region;
 	s->t = fake_thread(&s->agent, 7, 100);
 	s->d = (struct drain){ .slot = s->t,
 			       .lobby = &s->lobby,
 			       .segment_words = wire_segment_words(s->lobby.ring_words),
 			       .instances = &s->instances,
+			       .texts = &s->texts,
 			       .stream = trace_writer_thread(NULL, 100) };
 	assert_int_equal(lobby_find_ring(&s->lobby, s->agent.door, 7, s->t->big, &s->d.ring), 0);
 	s->d.words = lobby_map_ring(&s->lobby, &s->d.ring);
@@ -259,6 +262,41 @@ static uint64_t number_of(struct setup *s, uint64_t scheduler, uint64_t owner)
 	return fake_file.events.v[fake_file.events.nr - 1].ev.a;
 }
 
+static uint64_t text_of(struct setup *s, uint64_t kind, uint64_t name)
+{
+	const uint64_t words[] = { EVENT_WORD0(kind, 0, 5), name, 99 };
+
+	fake_words(&s->agent, s->t, words, ARRAY_SIZE(words));
+	drain_ring(&s->d, 0);
+	return fake_file.events.v[fake_file.events.nr - 1].ev.a;
+}
+
+/* Names of marks become strings of the file; what was not said to be there is none. */
+static void test_texts(void **state)
+{
+	struct setup *s = *state;
+	struct wire_region *r = s->agent.region;
+
+	memcpy(r->texts[70].text, "four", 4);
+	r->texts[70].len = 4;
+	assert_int_equal(text_of(s, EV_MARK, 70), 0);
+	r->texts_used[1] |= 1 << 6;
+	assert_int_equal(text_of(s, EV_MARK, 70), 4);
+	assert_int_equal(text_of(s, EV_SPAN_START, 70), 4);
+	assert_int_equal(text_of(s, EV_SPAN_END, 70), 4);
+	assert_int_equal(text_of(s, EV_FIELD, 70), 4);
+	/* it is asked for once, and no longer than it can be */
+	memset(r->texts[71].text, 'x', WIRE_TEXT_BYTES);
+	r->texts[71].len = UINT32_MAX;
+	r->texts_used[1] |= 1 << 7;
+	assert_int_equal(text_of(s, EV_MARK, 71), WIRE_TEXT_BYTES);
+	r->texts[71].len = 3;
+	assert_int_equal(text_of(s, EV_MARK, 71), WIRE_TEXT_BYTES);
+	assert_int_equal(text_of(s, EV_MARK, 0), 0);
+	assert_int_equal(text_of(s, EV_MARK, WIRE_MAX_TEXTS), 0);
+	assert_int_equal(text_of(s, EV_MARK, UINT64_MAX), 0);
+}
+
 /* Runtimes get numbers in the order of their first event; each is defined once, up to a bound. */
 static void test_instances(void **state)
 {
@@ -296,6 +334,7 @@ static void test_tight_memory(void **state)
 			       .lobby = &big,
 			       .segment_words = wire_segment_words(big.ring_words),
 			       .instances = &s->instances,
+			       .texts = &s->texts,
 			       .stream = s->d.stream };
 	assert_int_equal(lobby_find_ring(&big, agent.door, 1, t->big, &s->d.ring), 0);
 	assert_int_equal(lobby_find_ring(&big, agent.door, 1, 65, &(struct lobby_ring){ 0 }), -1);
@@ -381,11 +420,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(test_every_kind), TEST(test_tells_how_much), TEST(test_unused_rest),
-		TEST(test_wild_order), TEST(test_stamps_wrap),	  TEST(test_unknown_kind),
-		TEST(test_cut_event),  TEST(test_wild_head),	  TEST(test_random_words),
-		TEST(test_instances),  TEST(test_tight_memory),	  TEST(test_stops_at_size),
-		TEST(test_concurrent),
+		TEST(test_every_kind),	  TEST(test_tells_how_much), TEST(test_unused_rest),
+		TEST(test_wild_order),	  TEST(test_stamps_wrap),    TEST(test_unknown_kind),
+		TEST(test_cut_event),	  TEST(test_wild_head),	     TEST(test_random_words),
+		TEST(test_instances),	  TEST(test_texts),	     TEST(test_tight_memory),
+		TEST(test_stops_at_size), TEST(test_concurrent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Programs built with our crate: what they mark is in the recording, and all of its probes are there for other tracers."""
+import collections
+import json
+import os
+import shutil
+import signal
+
+from live import Skipped, check, nr_lost, same, test, truth
+
+BUILDS = ("hooks", "hooks-lto")
+FOREVER = ("forgotten",)  # spans that have no end
+MANY = "burst"  # a mark that is only counted
+
+
+def marks_program(t, build):
+    return [t.program("marks", build), t.program("libmarksplugin.so", build)]
+
+
+def rows_of(t, *kinds):
+    out = t.run(t.futrace, "export", "--format=ndjson", "-o", "-", t.path("t.data")).ok().out
+    return [x for x in map(json.loads, out.splitlines()) if x["kind"] in kinds]
+
+
+def as_said(x):
+    """A mark or span, as the program and the recording both tell it."""
+    return json.dumps([x["name"], x["id"], x.get("task"), x["fields"]], sort_keys=True)
+
+
+def compare(what, found, wanted):
+    found, wanted = collections.Counter(map(as_said, found)), collections.Counter(map(as_said, wanted))
+    check(found == wanted, f"{what}: not said: {list(found - wanted)[:5]}; not recorded: {list(wanted - found)[:5]}")
+
+
+def fix_fields(said):
+    """What a span tells at its start only: the program does not print all of it."""
+    fields = {"outside": {"flag": 1}}
+    for x in said:
+        x["fields"] = fields.get(x["name"], x["fields"])
+    return said
+
+
+@test(cases=[(b,) for b in BUILDS])
+def recorded(t, build):
+    """Every mark and span is in the recording, with its id and fields, on the task it was in, from all threads and copies."""
+    alone = t.run(*marks_program(t, build)).ok()
+    r = t.record(*marks_program(t, build)).ok()
+    same("what the program says", [x for x in r.out.splitlines() if '"task"' not in x],
+         [x for x in alone.out.splitlines() if '"task"' not in x])
+    same("lost", nr_lost(t.report()), 0)
+    rows = rows_of(t, "mark", "span")
+    marks = [x for x in rows if x["kind"] == "mark"]
+    same("marks of the burst", len([x for x in marks if x["name"] == MANY]), truth(r.out, "burst")[0]["count"])
+    compare("marks", [x for x in marks if x["name"] != MANY], truth(r.out, "mark"))
+    spans = [x for x in rows if x["kind"] == "span"]
+    compare("spans", spans, fix_fields(truth(r.out, "span")))
+    same("spans without an end", sorted(x["name"] for x in spans if x.get("open")), sorted(FOREVER))
+    same("ids of both copies", truth(r.out, "ids")[0]["different"], 2000)
+
+
+@test(cases=[(b,) for b in BUILDS])
+def summed_up(t, build):
+    """The table has the counts and sums of the single ones, and so have the timelines."""
+    t.record(*marks_program(t, build)).ok()
+    rows = rows_of(t, "mark", "span")
+    wanted = collections.Counter((x["kind"], x["name"]) for x in rows)
+    report = json.loads(t.run(t.futrace, "report", "--by=mark", "--json", "--limit=0", t.path("t.data")).ok().out)
+    same("rows", {(x["kind"], x["name"]): x["count"] for x in report["rows"]}, dict(wanted))
+    for row in report["rows"]:
+        mine = [x for x in rows if (x["kind"], x["name"]) == (row["kind"], row["name"])]
+        same(f"{row['name']} in tasks", row["in_tasks"], len([x for x in mine if "task" in x]))
+        if row["kind"] == "span":
+            same(f"sum of {row['name']}", row["lasted_ns"], sum(x["lasted_ns"] for x in mine if not x.get("open")))
+    chrome = json.loads(t.run(t.futrace, "export", "--format=chrome", "-o", "-", t.path("t.data")).ok().out)["traceEvents"]
+    drawn = collections.Counter((x["cat"], x["name"]) for x in chrome if (x.get("cat"), x["ph"]) in (("mark", "i"), ("span", "b")))
+    same("drawn", drawn, wanted)
+    same("ends", len([x for x in chrome if x.get("cat") == "span" and x["ph"] == "e"]), len([x for x in rows if x["kind"] == "span"]))
+
+
+@test()
+def counted(t):
+    """What a storm of marks leaves no room for is counted: recorded and lost together are what was said."""
+    nr = 20011
+    r = t.record(t.program("storm", "hooks"), str(nr)).ok()
+    said = truth(r.out, "storm")[0]
+    rep = t.report()
+    seen = collections.Counter(x["kind"] for x in rows_of(t, "mark", "span"))
+    same("marks", seen["mark"] + nr_lost(rep, "mark"), said["marks"])
+    same("spans", seen["span"] + nr_lost(rep, "span-start"), said["spans"])
+
+
+@test()
+def stopped(t):
+    """When the recording stops first, the program goes on and ends as it does alone."""
+    program = [t.program("storm", "hooks"), "300007"]
+    alone = t.run(*program).ok()
+    for opts in (("--duration=0.01",), ("--max-size=60k",)):
+        r = t.record(*program, opts=opts).ok()
+        same("what the program says", r.out, alone.out)
+        check(rows_of(t, "mark"), "nothing was recorded before")
+
+
+@test()
+def without_a_runtime(t):
+    """A program that has no async runtime at all has its marks recorded, too."""
+    t.record(t.program("storm", "hooks"), "7").ok()
+    same("marks", len(rows_of(t, "mark")), 21)
+    check(all("task" not in x for x in rows_of(t, "mark", "span")), "there are no tasks")
+
+
+# The probes, with a real bpftrace
+
+def need_bpftrace():
+    if not shutil.which("bpftrace"):
+        raise Skipped("there is no bpftrace")
+
+
+class Tracer:
+    """A bpftrace that prints a line for each event, and is ready. Lines come in the order of time."""
+
+    def __init__(self, t, script):
+        need_bpftrace()
+        self.p = t.start(["bpftrace", "-e", 'BEGIN { printf("ready\\n"); } ' + script], env={"BPFTRACE_STRLEN": "150"})
+        self.p.wait_line("ready")
+
+    def lines(self):
+        os.kill(self.p.pid, signal.SIGINT)
+        found = [x.split(" ", 1) for x in self.p.finish().out.splitlines() if x[:1].isdigit()]
+        return [x[1] for x in sorted(found, key=lambda x: int(x[0]))]
+
+
+def waiting(t, program, *args):
+    p = t.start([program, *args])
+    p.read_line()
+    return p
+
+
+TASK_PROBES = {"s": "task-spawn", "(": "task-poll-start", ")": "task-poll-end", "t": "task-terminate"}
+THREAD_PROBES = {f"worker-thread-{x}": f"{x}s" for x in ("start", "stop", "park", "unpark")}
+
+
+def script_for(program):
+    task = ", ".join(f"usdt:{program}:tokio:{x}" for x in TASK_PROBES.values())
+    thread = ", ".join(f"usdt:{program}:tokio:{x}" for x in THREAD_PROBES)
+    return (f'{task} {{ printf("%lu %s %lu %d %d %s\\n", nsecs, probe, arg0, arg2, arg3, str(arg1)); }} '
+            f'{thread} {{ printf("%lu %s\\n", nsecs, probe); }}')
+
+
+@test(only_root=True)
+def hooks_fire(t):
+    """Probes of the hooks fire as often as Tokio calls them, in that order, with id, file, line and column of the spawn."""
+    program = t.program("hooked", "hooks-unstable")
+    p = waiting(t, program, "101", "wait")
+    tracer = Tracer(t, script_for(program))
+    p.tell("\n")
+    said = p.finish().ok().out
+    names = {v: k for k, v in TASK_PROBES.items()}
+    told, places, threads = collections.defaultdict(str), {}, collections.Counter()
+    for line in tracer.lines():
+        probe, *args = line.split(" ", 4)
+        probe = probe.split(":")[-1]
+        if probe in THREAD_PROBES:
+            threads[THREAD_PROBES[probe]] += 1
+            continue
+        task, row, column, file = args
+        told[int(task)] += names[probe]
+        places[int(task)] = (file, int(row), int(column))
+    wanted = truth(said, "task")
+    same("events of tasks", dict(told), {x["id"]: x["told"] for x in wanted})
+    same("places", places, {x["id"]: (x["file"][:149], x["line"], x["column"]) for x in wanted})
+    same("threads", dict(threads), {k: v for k, v in truth(said, "threads")[0].items() if k != "truth" and v})
+    mine = [x["told"] for x in wanted if x["told"].startswith("s")]
+    same("tasks of the program", len(mine), 101)
+    check(all(x.endswith("t)") for x in mine), "a task terminates before its last poll ends")
+
+
+@test(only_root=True)
+def hooks_of_stable_tokio(t):
+    """Without tokio_unstable the probes of threads fire, and nothing else is different."""
+    program = t.program("hooked", "hooks")
+    p = waiting(t, program, "11", "wait")
+    tracer = Tracer(t, script_for(program))
+    p.tell("\n")
+    said = p.finish().ok().out
+    found = collections.Counter(THREAD_PROBES[x.split(":")[-1]] for x in tracer.lines())
+    same("threads", dict(found), {k: v for k, v in truth(said, "threads")[0].items() if k != "truth" and v})
+
+
+@test(only_root=True)
+def marks_fire(t):
+    """Marks and spans are probes with name, id and values, also while the program is recorded."""
+    program, plugin = marks_program(t, "hooks")
+    probes = ", ".join(f"usdt:{x}:futrace:{p}" for x in (program,) for p in ("mark", "span-start", "span-end"))
+    tracer = Tracer(t, f'{probes} {{ printf("%lu %s %lu %s\\n", nsecs, probe, arg1, str(arg0)); }} '
+                    f'usdt:{program}:futrace:mark /str(arg0) == "step"/ '
+                    f'{{ printf("%lu step %lu %d %ld %s\\n", nsecs, arg1, arg2, arg3, str(arg5)); }}')
+    r = t.record(program, plugin).ok()
+    lines = tracer.lines()
+    found = collections.Counter(x.split(":", 1)[1].split(":", 2)[2] for x in lines if x.startswith("usdt:"))
+    said = truth(r.out)
+    here = [x for x in said if x["truth"] in ("mark", "span") and "plugin" not in x["name"]]
+    wanted = collections.Counter(f"{'mark' if x['truth'] == 'mark' else 'span-start'} {x['id']} {x['name']}" for x in here)
+    for x in here:
+        if x["truth"] == "span" and x["name"] not in FOREVER:
+            wanted[f"span-end {x['id']} {x['name']}"] += 1
+    for i in range(truth(r.out, "burst")[0]["count"]):
+        wanted[f"mark {i} burst"] += 1
+    # the child that was forked has the probes, too, and is not recorded
+    wanted["mark 1 in-child"] += 1
+    wanted["span-end 1 forked"] += 1
+    check(found == wanted, f"not said: {list(found - wanted)[:5]}; no probe: {list(wanted - found)[:5]}")
+    steps = [x for x in lines if x.startswith("step ")]
+    same("values", sorted(steps), sorted(f"step {x['id']} {x['fields']['i']} {x['fields']['below']} {x['fields']['word']}"
+                                         for x in here if x["name"] == "step"))
+    compare("recorded", [x for x in rows_of(t, "mark") if x["name"] != MANY], truth(r.out, "mark"))
