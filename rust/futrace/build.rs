@@ -69,10 +69,6 @@ fn compile(out: &Path, name: &str) -> PathBuf {
 		"-fvisibility=hidden",
 		suffix.as_str(),
 	];
-	// A probe that the kernel has optimised calls, and a call writes below the stack pointer.
-	if var("CARGO_CFG_TARGET_ARCH") == "x86_64" {
-		args.push("-mno-red-zone");
-	}
 	if env::var_os("CARGO_FEATURE_PERF").is_some() {
 		args.push("-DFOR_PERF");
 	}

@@ -15,8 +15,8 @@
  *
  * Who writes what. *agent*: door.pid (by compare-and-swap), region.state up to WIRE_REGION_LIVE,
  * objects when EMPTY, stacks, paths, texts, threads except tail. *tool*: everything in the lobby
- * but doors and doorbell, an object when ANNOUNCED, all tables, recipes and strings, thread.tail, and
- * recycling a slot or door whose owner is gone.
+ * but doors and doorbell, an object when ANNOUNCED, all tables, recipes and strings, thread.tail,
+ *and recycling a slot or door whose owner is gone.
  *
  * Dialogue: the agent fills objects[i], stores state = ANNOUNCED (release), rings the doorbell
  * and waits a bounded time for ANSWERED. The tool then has filled in first_table and nr_tables. The
@@ -454,7 +454,7 @@ struct wire_region {
 	struct wire_dyn dyns[WIRE_MAX_DYNS];
 	uint64_t paths_used[WIRE_PATH_WORDS]; /* a bit for each path that is filled in */
 	struct wire_path paths[WIRE_MAX_PATHS];
-	char strings[WIRE_STRING_BYTES]; /* each ends with NUL; the first is "" */
+	char strings[WIRE_STRING_BYTES];      /* each ends with NUL; the first is "" */
 	uint64_t texts_used[WIRE_TEXT_WORDS]; /* a bit for each text that is filled in */
 	struct wire_text texts[WIRE_MAX_TEXTS];
 	struct wire_thread threads[WIRE_MAX_THREADS] __attribute__((aligned(WIRE_PAGE)));

@@ -1,45 +1,75 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* Marks and spans: probes of provider `futrace`, and the slot that a recorder finds by a note. */
-#include "mark.h"
-#include "usdt.h"
-
 #include <pthread.h>
+#include <stddef.h>
 
-#define SLOT OWN(futrace_marks)
+#include "mark.h"
+#include "own.h"
 
-extern struct wire_mark_slot SLOT;
-struct wire_mark_slot SLOT __attribute__((section(".probes"), aligned(8))) = { .magic = WIRE_MARK_MAGIC };
-
-/* .8byte: as in probes' notes, a link-time address that nothing relocates. */
-__asm__("	.pushsection .note.futrace,\"\",\"note\"\n"
-	"	.balign 4\n"
-	"	.4byte 992f-991f, 994f-993f, " USDT_STRING(WIRE_MARK_NOTE) "\n"
-	"991:	.asciz \"futrace\"\n"
-	"992:	.balign 4\n"
-	"993:	.8byte " USDT_STRING(SLOT) "\n"
-	"994:	.popsection\n");
+#define SLOT		 OWN(futrace_marks)
+#define SEMAPHORES	 OWN(futrace_marks_semaphores)
+#define PROBE_MARK	 OWN(futrace_probe_mark)
+#define PROBE_SPAN_START OWN(futrace_probe_span_start)
+#define PROBE_SPAN_END	 OWN(futrace_probe_span_end)
 
 /* arg0 name, arg1 id, arg2 … arg5 the values of its fields: numbers, or texts that end with 0. */
-#define MARK_PROBE(probe, off)                                                                     \
-	USDT("futrace", probe, USDT_STRING(SLOT) "+" #off, "8@%0 8@%1 8@%2 8@%3 8@%4 8@%5",       \
-	     "r"(m->name), "r"(m->id), "r"(values[0]), "r"(values[1]), "r"(values[2]),            \
-	     "r"(values[3]))
+#define OPERANDS                                                                      \
+	USDT_OPERAND_1_str USDT_OPERAND_2_u64 USDT_OPERAND_3_u64 USDT_OPERAND_4_u64 \
+		USDT_OPERAND_5_u64 USDT_OPERAND_6_u64
 
-USDT_KEEP void OWN(futrace_fire)(const struct wire_mark *m);
+/*
+ * The slot is made of what comes next to each other here: its magic and its function, then the
+ * semaphores, in their order, then the word for recorders. The note has, as those of probes do, a
+ * link-time address that nothing relocates.
+ */
+/* clang-format off */
+__asm__("	.pushsection .probes, \"aw\", %progbits\n"
+	"	.balign 8\n"
+	"	.globl " OWN_STRING(SLOT) "\n"
+	"	.hidden " OWN_STRING(SLOT) "\n"
+	OWN_STRING(SLOT) ":\n"
+	"	.ascii \"FUTMARK1\"\n"
+	"	.8byte 0\n"
+	"	.popsection\n"
+	OWN_BEGIN(SEMAPHORES)
+	OWN_PROBE(PROBE_MARK, "futrace", "mark", OPERANDS)
+	OWN_PROBE(PROBE_SPAN_START, "futrace", "span" DASH "start", OPERANDS)
+	OWN_PROBE(PROBE_SPAN_END, "futrace", "span" DASH "end", OPERANDS)
+	USDT_NO_PROBE
+	USDT_END
+	"	.pushsection .note.futrace, \"\", %note\n"
+	"	.balign 4\n"
+	"	.4byte 992f - 991f, 994f - 993f, " OWN_STRING(WIRE_MARK_NOTE) "\n"
+	"991:	.asciz \"futrace\"\n"
+	"992:	.balign 4\n"
+	"993:	.8byte " OWN_STRING(SLOT) "\n"
+	"994:	.popsection\n");
+/* clang-format on */
+_Static_assert(offsetof(struct wire_mark_slot, mark) == 16 &&
+		       offsetof(struct wire_mark_slot, recorder) == 22,
+	       "as it is laid out above");
+
+typedef void probe_fn(uint64_t name, uint64_t id, uint64_t a, uint64_t b, uint64_t c, uint64_t d);
+
+extern struct wire_mark_slot SLOT;
+extern probe_fn PROBE_MARK, PROBE_SPAN_START, PROBE_SPAN_END;
+
+OWN_KEEP static const void *const kept[] = { usdt_base, PROBE_MARK, PROBE_SPAN_START,
+					     PROBE_SPAN_END };
+
+void OWN(futrace_fire)(const struct wire_mark *m);
 void OWN(futrace_fire)(const struct wire_mark *m)
 {
+	static probe_fn *const probes[] = { PROBE_MARK, PROBE_SPAN_START, PROBE_SPAN_END };
+	const uint16_t *semaphore = &SLOT.mark + m->kind;
 	const struct wire_field *fields = (const struct wire_field *)m->fields;
-	uint64_t values[WIRE_MARK_FIELDS] = { 0 };
+	uint64_t v[WIRE_MARK_FIELDS] = { 0 };
 	uint64_t record;
 
 	for (unsigned i = 0; i < m->nr_fields && i < WIRE_MARK_FIELDS; i++)
-		values[i] = fields[i].value;
-	if (m->kind == WIRE_MARK && __atomic_load_n(&SLOT.mark, __ATOMIC_RELAXED))
-		MARK_PROBE("mark", 16);
-	else if (m->kind == WIRE_SPAN_START && __atomic_load_n(&SLOT.span_start, __ATOMIC_RELAXED))
-		MARK_PROBE("span" DASH "start", 18);
-	else if (m->kind == WIRE_SPAN_END && __atomic_load_n(&SLOT.span_end, __ATOMIC_RELAXED))
-		MARK_PROBE("span" DASH "end", 20);
+		v[i] = fields[i].value;
+	if (__atomic_load_n(semaphore, __ATOMIC_RELAXED))
+		probes[m->kind](m->name, m->id, v[0], v[1], v[2], v[3]);
 	if (!__atomic_load_n(&SLOT.recorder, __ATOMIC_ACQUIRE))
 		return;
 	record = __atomic_load_n(&SLOT.record, __ATOMIC_RELAXED);

@@ -1,37 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Probes of provider `tokio`, with the names and arguments of tokio-dtrace. */
-#include "usdt.h"
+/*
+ * Probes of provider `tokio`, with the names and arguments of tokio-dtrace. src/hooks.rs calls them,
+ * and knows the order of their semaphores.
+ */
+#include "own.h"
 
 #define ON OWN(futrace_tokio)
 
-/* Semaphores, in this order; src/hooks.rs knows it, too. */
-enum { SPAWN, POLL_START, POLL_END, TERMINATE, START, STOP, PARK, UNPARK, NR };
-extern uint16_t ON[NR];
-uint16_t ON[NR] __attribute__((section(".probes"), aligned(8)));
+/* arg0 id, arg1 file, arg2 line, arg3 column of the spawn */
+#define TASK USDT_OPERAND_1_u64 USDT_OPERAND_2_str USDT_OPERAND_3_u32 USDT_OPERAND_4_u32
 
-#define TASK_PROBE(function, name, index)                                                        \
-	USDT_KEEP void OWN(function)(uint64_t id, const char *file, uint32_t line,               \
-				     uint32_t column);                                           \
-	void OWN(function)(uint64_t id, const char *file, uint32_t line, uint32_t column)        \
-	{                                                                                        \
-		_Static_assert(index < NR, "a semaphore for each");                              \
-		USDT("tokio", name, USDT_STRING(ON) "+2*" #index, "8@%0 8@%1 4@%2 4@%3", "r"(id), \
-		     "r"(file), "r"(line), "r"(column));                                         \
-	}
+#define PROBES                                                                           \
+	PROBE(futrace_task_spawn, "task" DASH "spawn", TASK)                             \
+	PROBE(futrace_task_poll_start, "task" DASH "poll" DASH "start", TASK)            \
+	PROBE(futrace_task_poll_end, "task" DASH "poll" DASH "end", TASK)                \
+	PROBE(futrace_task_terminate, "task" DASH "terminate", TASK)                     \
+	PROBE(futrace_thread_start, "worker" DASH "thread" DASH "start", "")             \
+	PROBE(futrace_thread_stop, "worker" DASH "thread" DASH "stop", "")               \
+	PROBE(futrace_thread_park, "worker" DASH "thread" DASH "park", "")               \
+	PROBE(futrace_thread_unpark, "worker" DASH "thread" DASH "unpark", "")
 
-#define THREAD_PROBE(function, name, index)                               \
-	USDT_KEEP void OWN(function)(void);                               \
-	void OWN(function)(void)                                          \
-	{                                                                 \
-		_Static_assert(index < NR, "a semaphore for each");       \
-		USDT("tokio", name, USDT_STRING(ON) "+2*" #index, "", );  \
-	}
+#define PROBE(symbol, name, operands) OWN_PROBE(OWN(symbol), "tokio", name, operands)
+__asm__(OWN_BEGIN(ON) PROBES USDT_END);
+#undef PROBE
 
-TASK_PROBE(futrace_task_spawn, "task" DASH "spawn", 0)
-TASK_PROBE(futrace_task_poll_start, "task" DASH "poll" DASH "start", 1)
-TASK_PROBE(futrace_task_poll_end, "task" DASH "poll" DASH "end", 2)
-TASK_PROBE(futrace_task_terminate, "task" DASH "terminate", 3)
-THREAD_PROBE(futrace_thread_start, "worker" DASH "thread" DASH "start", 4)
-THREAD_PROBE(futrace_thread_stop, "worker" DASH "thread" DASH "stop", 5)
-THREAD_PROBE(futrace_thread_park, "worker" DASH "thread" DASH "park", 6)
-THREAD_PROBE(futrace_thread_unpark, "worker" DASH "thread" DASH "unpark", 7)
+#define PROBE(symbol, name, operands) extern const char OWN(symbol)[];
+PROBES
+#undef PROBE
+
+#define PROBE(symbol, name, operands) OWN(symbol),
+OWN_KEEP static const void *const kept[] = { usdt_base, PROBES };
