@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What [`register_hooks`](crate::register_hooks) gives to Tokio, each to be called by hooks of your own: Tokio takes one
+//! What [`register_hooks`] gives to Tokio, each to be called by hooks of your own: Tokio takes one
 //! function for each event, and the last one wins.
 //!
 //! ```no_run
