@@ -31,12 +31,6 @@ void lineage_free(struct lineage *l)
 	free(l);
 }
 
-/* Ids are counters: they stay small. */
-static uint64_t pack(const struct model_key *key)
-{
-	return key->id ^ (uint64_t)key->type << 48;
-}
-
 static uint32_t step(struct lineage *l, uint32_t parent, uint32_t group)
 {
 	uint32_t depth = parent == LINEAGE_ROOT ? 0 : l->paths.v[parent].depth + 1;
@@ -63,7 +57,7 @@ static uint32_t parent_path(struct lineage *l, const struct model_task *t)
 
 	if (!t->has_parent)
 		return LINEAGE_ROOT;
-	path = map_get(&l->live, pack(&t->parent));
+	path = map_get(&l->live, model_key_pack(&t->parent));
 	/* it is over already: what it was is known, who spawned it is not */
 	return path ? *path : step(l, LINEAGE_ROOT, recording_group_of(l->rec, t->parent.type));
 }
@@ -73,7 +67,7 @@ static void on_spawn(void *sink, const struct model_task *t)
 	struct lineage *l = sink;
 	uint32_t path = step(l, parent_path(l, t), recording_group_of(l->rec, t->key.type));
 
-	*map_put(&l->live, pack(&t->key), NULL) = path;
+	*map_put(&l->live, model_key_pack(&t->key), NULL) = path;
 }
 
 static void on_task(void *sink, const struct model_task *t)
@@ -82,7 +76,7 @@ static void on_task(void *sink, const struct model_task *t)
 	struct lineage_path *path;
 	uint64_t index;
 
-	if (!map_del(&l->live, pack(&t->key), &index))
+	if (!map_del(&l->live, model_key_pack(&t->key), &index))
 		index = step(l, LINEAGE_ROOT, recording_group_of(l->rec, t->key.type));
 	path = &l->paths.v[index];
 	path->nr_tasks++;

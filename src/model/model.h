@@ -62,6 +62,12 @@ struct model_key {
 	uint16_t type;	  /* index into the trace's types, EVENT_TYPE_NONE */
 };
 
+/* For maps of tasks. Ids are counters: they stay small. */
+static inline uint64_t model_key_pack(const struct model_key *key)
+{
+	return key->id ^ (uint64_t)key->type << 48;
+}
+
 /* What changes with every poll comes first, in as few cache lines as can be. */
 struct model_task {
 	struct model_key key;
