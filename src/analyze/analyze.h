@@ -152,6 +152,12 @@ int analyze_config_allow(struct analyze_config *c, const char *name, struct err 
 /* NULL-terminated, in the order of analyze/analyses.h. */
 extern const struct analysis *const analyses[];
 
+/* Limits of what only counts and finds nothing, in the order of this enum. */
+enum { COUNT_BLOCKADE };
+extern const struct threshold count_thresholds[];
+/* The same as they were set; good as long as the config. */
+const uint64_t *analyze_config_counts(const struct analyze_config *c);
+
 struct analyzer;
 
 /* config may be NULL: the usual limits. Both are borrowed and outlive it. */

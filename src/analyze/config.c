@@ -9,35 +9,48 @@
 #include "base/vec.h"
 
 struct limits {
+	const struct threshold *thresholds; /* NULL: none */
 	uint64_t *values;
 	bool is_allowed; /* the analysis is left out */
 };
 
 struct analyze_config {
-	VEC(struct limits) limits; /* in the order of analyses[] */
+	VEC(struct limits) limits; /* in the order of analyses[], then of count_thresholds */
 };
 
-static size_t count_thresholds(const struct analysis *an)
+/* What the monitor of async-std's machines would have noticed at the latest, and as long-poll. */
+const struct threshold count_thresholds[] = {
+	[COUNT_BLOCKADE] = { "blockade", THRESHOLD_NS, 10000000,
+			     "a poll that is a blockade of its machine (--by=machine)" },
+	{ 0 },
+};
+
+static size_t count(const struct threshold *thresholds)
 {
 	size_t nr = 0;
 
-	while (an->thresholds && an->thresholds[nr].name)
+	while (thresholds && thresholds[nr].name)
 		nr++;
 	return nr;
+}
+
+static void add_limits(struct analyze_config *c, const struct threshold *thresholds)
+{
+	size_t nr = count(thresholds);
+	struct limits l = { thresholds, .values = xcalloc(nr + 1, sizeof(*l.values)) };
+
+	for (size_t i = 0; i < nr; i++)
+		l.values[i] = thresholds[i].value;
+	vec_push(&c->limits, l);
 }
 
 struct analyze_config *analyze_config_new(void)
 {
 	struct analyze_config *c = xcalloc(1, sizeof(*c));
 
-	for (const struct analysis *const *an = analyses; *an; an++) {
-		size_t nr = count_thresholds(*an);
-		struct limits l = { .values = xcalloc(nr + 1, sizeof(*l.values)) };
-
-		for (size_t i = 0; i < nr; i++)
-			l.values[i] = (*an)->thresholds[i].value;
-		vec_push(&c->limits, l);
-	}
+	for (const struct analysis *const *an = analyses; *an; an++)
+		add_limits(c, (*an)->thresholds);
+	add_limits(c, count_thresholds);
 	return c;
 }
 
@@ -62,6 +75,11 @@ static struct limits *limits_of(const struct analyze_config *c, const struct ana
 const uint64_t *analyze_config_limits(const struct analyze_config *c, const struct analysis *an)
 {
 	return limits_of(c, an)->values;
+}
+
+const uint64_t *analyze_config_counts(const struct analyze_config *c)
+{
+	return c->limits.v[c->limits.nr - 1].values;
 }
 
 bool analyze_config_is_allowed(const struct analyze_config *c, const struct analysis *an)
@@ -95,24 +113,16 @@ static int parse_value(const struct threshold *t, const char *s, uint64_t *value
 }
 
 /* "long-poll, blocked-poll, …" */
-static void add_names(struct strbuf *text, bool of_thresholds)
+static void add_name(struct strbuf *names, const char *name)
 {
-	for (const struct analysis *const *an = analyses; *an; an++) {
-		if (!of_thresholds)
-			strbuf_addf(text, "%s%s", text->len ? ", " : "", (*an)->name);
-		for (size_t i = 0; of_thresholds && i < count_thresholds(*an); i++)
-			strbuf_addf(text, "%s%s", text->len ? ", " : "", (*an)->thresholds[i].name);
-	}
+	strbuf_addf(names, "%s%s", names->len ? ", " : "", name);
 }
 
-static int unknown(const char *what, const char *name, bool of_thresholds, struct err *e)
+static int unknown(const char *what, const char *name, struct strbuf *names, struct err *e)
 {
-	struct strbuf names = STRBUF_INIT;
-	int rc;
+	int rc = err_set(e, ERR_USAGE, "no %s '%s'; there are %s", what, name, names->s);
 
-	add_names(&names, of_thresholds);
-	rc = err_set(e, ERR_USAGE, "no %s '%s'; there are %s", what, name, names.s);
-	strbuf_release(&names);
+	strbuf_release(names);
 	return rc;
 }
 
@@ -121,29 +131,37 @@ int analyze_config_set(struct analyze_config *c, const char *text, struct err *e
 	static const char *const examples[] = { "10ms", "100", "16K", "50%" };
 	const char *value = strchr(text, '=');
 	size_t len = value ? (size_t)(value - text) : 0;
+	struct strbuf names = STRBUF_INIT;
 
 	if (!value)
 		return err_set(e, ERR_USAGE, "'%s': say NAME=VALUE", text);
-	for (size_t a = 0; analyses[a]; a++)
-		for (size_t i = 0; i < count_thresholds(analyses[a]); i++) {
-			const struct threshold *t = &analyses[a]->thresholds[i];
+	vec_each (l, &c->limits)
+		for (size_t i = 0; i < count(l->thresholds); i++) {
+			const struct threshold *t = &l->thresholds[i];
 
+			add_name(&names, t->name);
 			if (strlen(t->name) != len || memcmp(t->name, text, len) != 0)
 				continue;
-			if (parse_value(t, value + 1, &c->limits.v[a].values[i]))
+			strbuf_release(&names);
+			if (parse_value(t, value + 1, &l->values[i]))
 				return err_set(e, ERR_USAGE, "'%s': not a value such as %s", text,
 					       examples[t->unit]);
 			return 0;
 		}
-	return unknown("threshold", text, true, e);
+	return unknown("threshold", text, &names, e);
 }
 
 int analyze_config_allow(struct analyze_config *c, const char *name, struct err *e)
 {
-	for (size_t a = 0; analyses[a]; a++)
+	struct strbuf names = STRBUF_INIT;
+
+	for (size_t a = 0; analyses[a]; a++) {
+		add_name(&names, analyses[a]->name);
 		if (strcmp(analyses[a]->name, name) == 0) {
+			strbuf_release(&names);
 			c->limits.v[a].is_allowed = true;
 			return 0;
 		}
-	return unknown("analysis", name, false, e);
+	}
+	return unknown("analysis", name, &names, e);
 }

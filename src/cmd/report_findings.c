@@ -387,25 +387,31 @@ static const char *limit_text(const struct threshold *t, uint64_t value, char bu
 	}
 }
 
-void report_thresholds(const struct analyze_config *config, size_t width, struct strbuf *out)
+static void add_limits(const struct threshold *t, const uint64_t *limits, size_t width,
+		       struct strbuf *out)
 {
 	char now[FORMAT_SIZE], usual[FORMAT_SIZE];
 	struct strbuf help = STRBUF_INIT;
 
-	for (const struct analysis *const *an = analyses; *an; an++) {
-		const uint64_t *limits = analyze_config_limits(config, *an);
-
-		strbuf_addf(out, "%s%s: %s%s\n", an == analyses ? "" : "\n", (*an)->name,
-			    (*an)->summary,
-			    analyze_config_is_allowed(config, *an) ? " (left out)" : "");
-		for (const struct threshold *t = (*an)->thresholds; t && t->name; t++, limits++) {
-			strbuf_reset(&help);
-			strbuf_addstr(&help, t->help);
-			if (*limits != t->value)
-				strbuf_addf(&help, " (usually %s)", limit_text(t, t->value, usual));
-			strbuf_addf(out, "  %-24s %8s  ", t->name, limit_text(t, *limits, now));
-			report_say(out, help.s, 2 + 24 + 1 + 8 + 2, width);
-		}
+	for (; t && t->name; t++, limits++) {
+		strbuf_reset(&help);
+		strbuf_addstr(&help, t->help);
+		if (*limits != t->value)
+			strbuf_addf(&help, " (usually %s)", limit_text(t, t->value, usual));
+		strbuf_addf(out, "  %-24s %8s  ", t->name, limit_text(t, *limits, now));
+		report_say(out, help.s, 2 + 24 + 1 + 8 + 2, width);
 	}
 	strbuf_release(&help);
+}
+
+void report_thresholds(const struct analyze_config *config, size_t width, struct strbuf *out)
+{
+	for (const struct analysis *const *an = analyses; *an; an++) {
+		strbuf_addf(out, "%s: %s%s\n", (*an)->name, (*an)->summary,
+			    analyze_config_is_allowed(config, *an) ? " (left out)" : "");
+		add_limits((*an)->thresholds, analyze_config_limits(config, *an), width, out);
+		strbuf_addch(out, '\n');
+	}
+	strbuf_addstr(out, "no finding, only counted:\n");
+	add_limits(count_thresholds, analyze_config_counts(config), width, out);
 }
