@@ -122,6 +122,7 @@ static int make_table(struct report *r, const struct report_opts *o, struct err 
 						    .is_ascii = !style_is_utf8(),
 						    .width = r->width,
 						    .futures = &o->futures,
+						    .config = r->view.config,
 						    .styles = &r->styles };
 	/* JSON has every task anyhow, and a story has its own events */
 	if (o->task || (o->json && !o->by))

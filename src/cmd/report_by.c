@@ -8,6 +8,15 @@
 #include "base/utf8.h"
 #include "model/shorten.h"
 
+uint64_t table_rank(const struct report_table *t, const void *row)
+{
+	uint64_t value = 0;
+
+	if (!column_get(&t->table, t->sort, row, &value))
+		return 0;
+	return t->is_reverse ? ~value : value;
+}
+
 const char *say_type(const struct table *t, uint16_t type, struct strbuf *scratch)
 {
 	char buf[32];

@@ -20,8 +20,18 @@
 	TABLE(wake) \
 	TABLE(await) \
 	TABLE(future) \
-	TABLE(mark)
+	TABLE(mark) \
+	TABLE(machine)
 /* clang-format on */
+
+struct report_table;
+
+/* A number of the whole table: a line of text, and a member of the JSON. */
+struct table_sum {
+	const char *key, *text;
+	uint64_t (*get)(const struct report_table *t);
+	enum column_unit unit;
+};
 
 struct table_kind {
 	const char *name, *summary;
@@ -41,6 +51,14 @@ struct table_kind {
 	void (*release)(void *state);
 	/* All that is known of a row, for --verbose; NULL: lines as long as need be do. */
 	void (*tell)(const struct report_table *t, const void *row, struct out *out);
+	/*
+	 * A report of several tables has more *parts* behind this first one, to NULL, each sorted
+	 * and limited on its own. They share its state, and have neither init nor release: finish
+	 * adds their rows. Then come sums, as many as have a key.
+	 */
+	const struct table_kind *const *parts;
+	const struct table_sum *sums;
+	const char *head; /* over a part, as text */
 };
 
 #define TABLE(name) extern const struct table_kind table_by_##name;
@@ -57,9 +75,10 @@ struct report_table {
 	struct table table;
 	void *state;
 	VEC(struct recording_sink) sinks, second;
-	uint64_t nr_in_all;	   /* rows, those past the limit too */
-	const struct model *model; /* once it was read */
-	uint64_t duration_ns;	   /* of what was read */
+	VEC(struct report_table *) parts; /* made before init */
+	uint64_t nr_in_all;		  /* rows, those past the limit too */
+	const struct model *model;	  /* once it was read */
+	uint64_t duration_ns;		  /* of what was read */
 };
 
 static inline const struct report_table *table_owner(const struct table *t)
@@ -71,6 +90,9 @@ static inline const struct recording *table_rec(const struct table *t)
 {
 	return table_owner(t)->rec;
 }
+
+/* By which a table that chooses early does so: as its rows are sorted, greatest first. */
+uint64_t table_rank(const struct report_table *t, const void *row);
 
 /* What several tables say. Types are numbers of the trace's types, as tasks have them. */
 const char *say_type(const struct table *t, uint16_t type, struct strbuf *scratch);
@@ -84,6 +106,49 @@ void draw_type(const struct table *t, uint16_t type, bool with_place, size_t wid
 	       struct strbuf *out);
 /* Sleeping is what closures on the blocking pool are for; in a task it holds up a worker. */
 bool may_not_block(enum trace_task_kind kind);
+
+/* What tables say of their rows, which begin with a struct model_task. */
+bool say_task_id(const struct table *t, const void *row, uint64_t *value);
+const char *say_task_runtime(const struct table *t, const void *row, struct strbuf *scratch);
+bool say_task_runtime_id(const struct table *t, const void *row, uint64_t *value);
+bool say_task_copy(const struct table *t, const void *row, uint64_t *value);
+const char *say_task_type(const struct table *t, const void *row, struct strbuf *scratch);
+bool say_task_type_id(const struct table *t, const void *row, uint64_t *value);
+const char *say_task_kind(const struct table *t, const void *row, struct strbuf *scratch);
+const char *say_task_name(const struct table *t, const void *row, struct strbuf *scratch);
+const char *say_task_location(const struct table *t, const void *row, struct strbuf *scratch);
+const char *say_task_spawned_at(const struct table *t, const void *row, struct strbuf *scratch);
+bool say_task_parent(const struct table *t, const void *row, uint64_t *value);
+const char *say_task_spawn(const struct table *t, const void *row, struct strbuf *scratch);
+const char *say_task_end(const struct table *t, const void *row, struct strbuf *scratch);
+bool say_task_end_ns(const struct table *t, const void *row, uint64_t *value);
+void draw_task(const struct table *t, const void *row, size_t width, struct strbuf *out);
+bool is_task_judged(const struct table *t, const void *row);
+
+/* … which begin with a struct model_thread. */
+bool say_thread_number(const struct table *t, const void *row, uint64_t *value);
+bool say_thread_tid(const struct table *t, const void *row, uint64_t *value);
+const char *say_thread_name(const struct table *t, const void *row, struct strbuf *scratch);
+const char *say_thread_kind(const struct table *t, const void *row, struct strbuf *scratch);
+const char *say_thread_runtime(const struct table *t, const void *row, struct strbuf *scratch);
+const char *say_thread_runtime_label(const struct table *t, const void *row,
+				     struct strbuf *scratch);
+bool say_thread_runtime_id(const struct table *t, const void *row, uint64_t *value);
+
+/* Who a task is, and where it comes from. */
+#define COLUMNS_OF_IDENTITY                                                                       \
+	{ .key = "id", .head = "ID", .unit = COLUMN_NUMBER, .number = say_task_id },              \
+		{ .key = "name", .text = say_task_name },                                         \
+		{ .head = "RUNTIME", .unit = COLUMN_NUMBER, .rank = 1, .number = say_task_copy }, \
+		{ .key = "runtime", .text = say_task_runtime },                                   \
+		{ .key = "runtime_id", .number = say_task_runtime_id },                           \
+		{ .key = "type", .text = say_task_type },                                         \
+		{ .key = "type_id", .number = say_task_type_id },                                 \
+		{ .key = "kind", .text = say_task_kind },                                         \
+		{ .key = "location", .text = say_task_location },                                 \
+	{                                                                                         \
+		.key = "spawned_at", .text = say_task_spawned_at                                  \
+	}
 
 /* From where on a poll, or the wait for one, is worth a look and is a fault. */
 #define SLOW_NS	     UINT64_C(1000000)

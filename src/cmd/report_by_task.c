@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* `report --by=task`: the tasks that stand first by some number. Percentiles need a second pass. */
+#include <assert.h>
 #include <string.h>
 
 #include "analyze/by_task.h"
@@ -9,59 +10,61 @@
 /* Of more tasks than this percentiles are not told: their histograms would fill the memory. */
 #define MAX_DETAILED 1000
 
+static_assert(offsetof(struct by_task_row, task) == 0, "as all rows of tasks are");
+
 static const struct model_task *task_of(const void *r)
 {
-	return &((const struct by_task_row *)r)->task;
+	return r;
 }
 
-static bool id(const struct table *t, const void *r, uint64_t *value)
+bool say_task_id(const struct table *t, const void *r, uint64_t *value)
 {
 	*value = task_of(r)->key.id;
 	return true;
 }
 
-static const char *name(const struct table *t, const void *r, struct strbuf *scratch)
+const char *say_task_name(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	return task_of(r)->name;
 }
 
-static const char *runtime(const struct table *t, const void *r, struct strbuf *scratch)
+const char *say_task_runtime(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	return recording_type_library(table_rec(t), task_of(r)->key.type);
 }
 
-static bool runtime_id(const struct table *t, const void *r, uint64_t *value)
+bool say_task_runtime_id(const struct table *t, const void *r, uint64_t *value)
 {
 	return say_index(task_of(r)->key.runtime, table_rec(t)->nr_runtimes, value);
 }
 
 /* Ids repeat in the copies of a runtime. */
-static bool copy(const struct table *t, const void *r, uint64_t *value)
+bool say_task_copy(const struct table *t, const void *r, uint64_t *value)
 {
-	return table_rec(t)->nr_runtimes > 1 && runtime_id(t, r, value);
+	return table_rec(t)->nr_runtimes > 1 && say_task_runtime_id(t, r, value);
 }
 
-static const char *type(const struct table *t, const void *r, struct strbuf *scratch)
+const char *say_task_type(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	return say_type(t, task_of(r)->key.type, scratch);
 }
 
-static bool type_id(const struct table *t, const void *r, uint64_t *value)
+bool say_task_type_id(const struct table *t, const void *r, uint64_t *value)
 {
 	return say_index(task_of(r)->key.type, table_rec(t)->nr_types, value);
 }
 
-static const char *kind(const struct table *t, const void *r, struct strbuf *scratch)
+const char *say_task_kind(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	return model_kind_name(task_of(r)->kind);
 }
 
-static const char *location(const struct table *t, const void *r, struct strbuf *scratch)
+const char *say_task_location(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	return say_location(t, task_of(r)->key.type, scratch);
 }
 
-static const char *spawned_at(const struct table *t, const void *r, struct strbuf *scratch)
+const char *say_task_spawned_at(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	char *place = recording_spawn_place(table_rec(t), task_of(r));
 
@@ -72,24 +75,24 @@ static const char *spawned_at(const struct table *t, const void *r, struct strbu
 	return scratch->s;
 }
 
-static bool parent(const struct table *t, const void *r, uint64_t *value)
+bool say_task_parent(const struct table *t, const void *r, uint64_t *value)
 {
 	*value = task_of(r)->parent.id;
 	return task_of(r)->has_parent;
 }
 
-static const char *spawn(const struct table *t, const void *r, struct strbuf *scratch)
+const char *say_task_spawn(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	return task_of(r)->spawn_exact ? "exact" : "first_seen";
 }
 
-static bool end_ns(const struct table *t, const void *r, uint64_t *value)
+bool say_task_end_ns(const struct table *t, const void *r, uint64_t *value)
 {
 	*value = task_of(r)->end_ns;
 	return task_of(r)->end != MODEL_ALIVE;
 }
 
-static const char *end(const struct table *t, const void *r, struct strbuf *scratch)
+const char *say_task_end(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	return model_end_name(task_of(r)->end);
 }
@@ -130,7 +133,7 @@ static const struct histogram *idle(const void *r)
 }
 
 /* A name that leaves its type no room is left out. */
-static void draw(const struct table *t, const void *r, size_t width, struct strbuf *out)
+void draw_task(const struct table *t, const void *r, size_t width, struct strbuf *out)
 {
 	const char *given = task_of(r)->name;
 	size_t start = out->len, used;
@@ -148,7 +151,7 @@ static void draw(const struct table *t, const void *r, size_t width, struct strb
 	draw_type(t, task_of(r)->key.type, true, width - used, out);
 }
 
-static bool is_judged(const struct table *t, const void *r)
+bool is_task_judged(const struct table *t, const void *r)
 {
 	return may_not_block(task_of(r)->kind);
 }
@@ -156,21 +159,16 @@ static bool is_judged(const struct table *t, const void *r)
 #define AT(member) .at = offsetof(struct by_task_row, task.member)
 
 static const struct column columns[] = {
-	{ .key = "id", .head = "ID", .unit = COLUMN_NUMBER, .number = id },
-	{ .key = "name", .text = name },
-	{ .head = "RUNTIME", .unit = COLUMN_NUMBER, .rank = 1, .number = copy },
-	{ .key = "runtime", .text = runtime },
-	{ .key = "runtime_id", .number = runtime_id },
-	{ .key = "type", .text = type },
-	{ .key = "type_id", .number = type_id },
-	{ .key = "kind", .text = kind },
-	{ .key = "location", .text = location },
-	{ .key = "spawned_at", .text = spawned_at },
-	{ .key = "parent", .head = "PARENT", .unit = COLUMN_NUMBER, .rank = 9, .number = parent },
-	{ .key = "spawn", .text = spawn },
+	COLUMNS_OF_IDENTITY,
+	{ .key = "parent",
+	  .head = "PARENT",
+	  .unit = COLUMN_NUMBER,
+	  .rank = 9,
+	  .number = say_task_parent },
+	{ .key = "spawn", .text = say_task_spawn },
 	{ .key = "spawn_ns", .head = "START", .unit = COLUMN_NS, .rank = 10, AT(spawn_ns) },
-	{ .key = "end_ns", .unit = COLUMN_NS, .number = end_ns },
-	{ .key = "end", .head = "END", .rank = 1, .text = end },
+	{ .key = "end_ns", .unit = COLUMN_NS, .number = say_task_end_ns },
+	{ .key = "end", .head = "END", .rank = 1, .text = say_task_end },
 	{ .key = "life_ns", .head = "LIFE", .unit = COLUMN_NS, .number = life },
 	{ .key = "polls", .head = "POLLS", AT(polls) },
 	{ .key = "wakes", .head = "WAKES", .rank = 6, .number = wakes },
@@ -199,18 +197,13 @@ static const struct column columns[] = {
 	COLUMNS_OF_VALUES("poll", "POLL", poll, 20, 26, 21, 29, 22, true, SLOW_NS, VERY_SLOW_NS),
 	COLUMNS_OF_VALUES("sched", "SCHED", sched, 27, 28, 23, 30, 36, true, SLOW_NS, VERY_SLOW_NS),
 	COLUMNS_OF_VALUES("idle", "IDLE", idle, 31, 32, 33, 34, 37, true, 0, 0),
-	{ .head = "TYPE", .draw = draw },
+	{ .head = "TYPE", .draw = draw_task },
 };
 
 /* By which tasks are chosen: as the rows are sorted. */
 static uint64_t rank_of(void *arg, const struct by_task_row *row)
 {
-	const struct report_table *t = arg;
-	uint64_t value = 0;
-
-	if (!column_get(&t->table, t->sort, row, &value))
-		return 0;
-	return t->is_reverse ? ~value : value;
+	return table_rank(arg, row);
 }
 
 static void init(struct report_table *t)
@@ -249,7 +242,7 @@ const struct table_kind table_by_task = {
 	.columns = columns,
 	.nr_columns = ARRAY_SIZE(columns),
 	.chooses_early = true,
-	.is_judged = is_judged,
+	.is_judged = is_task_judged,
 	.init = init,
 	.finish = finish,
 	.release = release,

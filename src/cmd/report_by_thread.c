@@ -1,56 +1,60 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* `report --by=thread` and `--by=worker`: what each thread, or each worker, did all the time. */
+#include <assert.h>
+
 #include "analyze/by_thread.h"
 #include "cmd/report_by.h"
 
+static_assert(offsetof(struct by_thread_row, thread) == 0, "as all rows of threads are");
+
 static const struct model_thread *thread_of(const void *r)
 {
-	return &((const struct by_thread_row *)r)->thread;
+	return r;
 }
 
-static bool number(const struct table *t, const void *r, uint64_t *value)
+bool say_thread_number(const struct table *t, const void *r, uint64_t *value)
 {
 	*value = thread_of(r)->thread;
 	return true;
 }
 
-static bool tid(const struct table *t, const void *r, uint64_t *value)
+bool say_thread_tid(const struct table *t, const void *r, uint64_t *value)
 {
 	*value = recording_thread_tid(table_rec(t), thread_of(r)->thread);
 	return true;
 }
 
-static const char *name(const struct table *t, const void *r, struct strbuf *scratch)
+const char *say_thread_name(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	return recording_thread_name(table_rec(t), thread_of(r)->thread);
 }
 
-static const char *kind(const struct table *t, const void *r, struct strbuf *scratch)
+const char *say_thread_kind(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	return model_thread_kind_name(thread_of(r)->kind);
 }
 
-static const char *runtime(const struct table *t, const void *r, struct strbuf *scratch)
+const char *say_thread_runtime(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	uint32_t nr = thread_of(r)->runtime;
 
 	return nr < table_rec(t)->nr_runtimes ? table_rec(t)->runtimes[nr].name : NULL;
 }
 
-static const char *runtime_label(const struct table *t, const void *r, struct strbuf *scratch)
+const char *say_thread_runtime_label(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	uint32_t nr = thread_of(r)->runtime;
 	char *name;
 
 	if (nr >= table_rec(t)->nr_runtimes || table_rec(t)->nr_runtimes == 1)
-		return runtime(t, r, scratch);
+		return say_thread_runtime(t, r, scratch);
 	name = recording_runtime_name(table_rec(t), nr);
 	strbuf_addstr(scratch, name);
 	free(name);
 	return scratch->s;
 }
 
-static bool runtime_id(const struct table *t, const void *r, uint64_t *value)
+bool say_thread_runtime_id(const struct table *t, const void *r, uint64_t *value)
 {
 	return say_index(thread_of(r)->runtime, table_rec(t)->nr_runtimes, value);
 }
@@ -108,12 +112,12 @@ static bool is_judged(const struct table *t, const void *r)
 	}
 
 static const struct column columns[] = {
-	{ .key = "thread", .number = number },
-	{ .key = "tid", .head = "TID", .unit = COLUMN_NUMBER, .number = tid },
-	{ .key = "kind", .head = "KIND", .text = kind },
-	{ .head = "RUNTIME", .rank = 8, .text = runtime_label },
-	{ .key = "runtime", .text = runtime },
-	{ .key = "runtime_id", .number = runtime_id },
+	{ .key = "thread", .number = say_thread_number },
+	{ .key = "tid", .head = "TID", .unit = COLUMN_NUMBER, .number = say_thread_tid },
+	{ .key = "kind", .head = "KIND", .text = say_thread_kind },
+	{ .head = "RUNTIME", .rank = 8, .text = say_thread_runtime_label },
+	{ .key = "runtime", .text = say_thread_runtime },
+	{ .key = "runtime_id", .number = say_thread_runtime_id },
 	{ .key = "polls", .head = "POLLS", AT(polls) },
 	SHARE("BUSY", busy),
 	SHARE("ASLEEP", asleep),
@@ -126,7 +130,7 @@ static const struct column columns[] = {
 	{ .key = "blocks", .head = "BLOCKS", .rank = 7, .hides_zero = true, AT(nr_blocks) },
 	{ .key = "max_blocked_ns", .unit = COLUMN_NS, AT(max_blocked_ns) },
 	COLUMNS_OF_VALUES("poll", "POLL", poll, 1, 4, 1, 0, 3, false, SLOW_NS, VERY_SLOW_NS),
-	{ .key = "name", .head = "NAME", .text = name },
+	{ .key = "name", .head = "NAME", .text = say_thread_name },
 };
 
 static void init(struct report_table *t)

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/format.h"
 #include "cmd/report_by.h"
 
 static const struct table_kind *const kinds[] = {
@@ -29,31 +30,46 @@ static const struct table_kind *find_kind(const char *name, struct err *e)
 	return NULL;
 }
 
-static int find_sort(struct report_table *t, struct err *e)
+static bool find_sort(struct report_table *t, const char *key)
 {
-	const char *key = t->opts->sort ? t->opts->sort : t->kind->sort;
-	struct strbuf keys = STRBUF_INIT;
-
 	t->is_reverse = key[0] == '-';
 	t->sort = table_find_key(&t->table, key + t->is_reverse);
-	if (t->sort)
+	return t->sort;
+}
+
+/* What a part cannot be sorted by leaves it in its usual order; one of them has to know it. */
+static int find_sorts(struct report_table *t, struct err *e)
+{
+	const char *key = t->opts->sort;
+	struct strbuf keys = STRBUF_INIT;
+	bool is_known = false;
+
+	is_known |= find_sort(t, key ? key : t->kind->sort);
+	vec_each (p, &t->parts)
+		is_known |= find_sort(*p, key ? key : (*p)->kind->sort);
+	if (!t->sort && is_known)
+		find_sort(t, t->kind->sort);
+	vec_each (p, &t->parts)
+		if (!(*p)->sort)
+			find_sort(*p, (*p)->kind->sort);
+	if (is_known)
 		return 0;
 	table_list_keys(&t->table, &keys);
+	vec_each (p, &t->parts) {
+		strbuf_addstr(&keys, "; ");
+		table_list_keys(&(*p)->table, &keys);
+	}
 	err_set(e, ERR_USAGE, "--by=%s cannot be sorted by '%s', only by: %s", t->kind->name, key,
 		keys.s);
 	strbuf_release(&keys);
 	return -1;
 }
 
-struct report_table *report_table_new(const struct recording *rec,
-				      const struct report_table_opts *opts, struct err *e)
+static struct report_table *make(const struct table_kind *kind, const struct recording *rec,
+				 const struct report_table_opts *opts)
 {
-	const struct table_kind *kind = find_kind(opts->by ? opts->by : kinds[0]->name, e);
-	struct report_table *t;
+	struct report_table *t = xcalloc(1, sizeof(*t));
 
-	if (!kind)
-		return NULL;
-	t = xcalloc(1, sizeof(*t));
 	t->kind = kind;
 	t->rec = rec;
 	t->opts = opts;
@@ -68,12 +84,39 @@ struct report_table *report_table_new(const struct recording *rec,
 				   .what = kind->what,
 				   .styles = opts->styles,
 				   .is_ascii = opts->is_ascii };
-	if (find_sort(t, e)) {
-		free(t);
+	return t;
+}
+
+static void release(struct report_table *t)
+{
+	vec_each (p, &t->parts)
+		release(*p);
+	vec_release(&t->parts);
+	vec_release(&t->table.rows);
+	vec_release(&t->sinks);
+	vec_release(&t->second);
+	free(t);
+}
+
+struct report_table *report_table_new(const struct recording *rec,
+				      const struct report_table_opts *opts, struct err *e)
+{
+	const struct table_kind *kind = find_kind(opts->by ? opts->by : kinds[0]->name, e);
+	struct report_table *t;
+
+	if (!kind)
+		return NULL;
+	t = make(kind, rec, opts);
+	for (const struct table_kind *const *part = kind->parts; part && *part; part++)
+		vec_push(&t->parts, make(*part, rec, opts));
+	if (find_sorts(t, e)) {
+		release(t);
 		return NULL;
 	}
 	if (kind->init)
 		kind->init(t);
+	vec_each (p, &t->parts)
+		(*p)->state = t->state;
 	return t;
 }
 
@@ -83,10 +126,7 @@ void report_table_free(struct report_table *t)
 		return;
 	if (t->kind->release)
 		t->kind->release(t->state);
-	vec_release(&t->table.rows);
-	vec_release(&t->sinks);
-	vec_release(&t->second);
-	free(t);
+	release(t);
 }
 
 const struct recording_sink *report_table_get_sinks(struct report_table *t, size_t *nr)
@@ -111,11 +151,15 @@ void report_table_finish(struct report_table *t, struct analyzer *a, const struc
 	if (t->limit)
 		t->table.rows.nr = MIN(t->table.rows.nr, t->limit);
 	t->table.nr_left_out = t->nr_in_all - t->table.rows.nr;
+	vec_each (p, &t->parts)
+		report_table_finish(*p, a, m);
 }
 
-void report_table_text(struct report_table *t, struct out *out)
+static void put_text(struct report_table *t, struct out *out)
 {
-	strbuf_addch(&out->buf, '\n');
+	if (t->kind->head)
+		strbuf_addf(&out->buf, "%s%s%s\n", style_on(t->opts->styles, STYLE_HEAD),
+			    t->kind->head, style_off(t->opts->styles));
 	if (!t->table.rows.nr) {
 		strbuf_addf(&out->buf, "%s\n", t->kind->empty);
 	} else if (t->opts->is_verbose && t->kind->tell) {
@@ -127,18 +171,66 @@ void report_table_text(struct report_table *t, struct out *out)
 	}
 }
 
-void report_table_csv(struct report_table *t, struct out *out)
+static void put_sum(const struct report_table *t, const struct table_sum *s, struct out *out)
 {
-	table_csv(&t->table, out);
+	char buf[FORMAT_SIZE];
+	uint64_t value = s->get(t);
+
+	strbuf_addf(&out->buf, "%s: %s\n", s->text,
+		    s->unit == COLUMN_NS ? format_span(value, buf) : format_grouped(value, buf));
 }
 
-void report_table_json(struct report_table *t, struct json *j)
+void report_table_text(struct report_table *t, struct out *out)
 {
-	json_open_object(j, "table");
+	strbuf_addch(&out->buf, '\n');
+	put_text(t, out);
+	vec_each (p, &t->parts) {
+		strbuf_addch(&out->buf, '\n');
+		put_text(*p, out);
+	}
+	if (t->kind->sums)
+		strbuf_addch(&out->buf, '\n');
+	for (const struct table_sum *s = t->kind->sums; s && s->key; s++)
+		put_sum(t, s, out);
+}
+
+void report_table_csv(struct report_table *t, struct out *out)
+{
+	VEC(struct table_part) parts = { 0 };
+
+	if (!t->kind->parts) {
+		table_csv(&t->table, out);
+		return;
+	}
+	vec_push(&parts, (struct table_part){ t->kind->name, &t->table, 0 });
+	vec_each (p, &t->parts)
+		vec_push(&parts, (struct table_part){ (*p)->kind->name, &(*p)->table, 0 });
+	for (const struct table_sum *s = t->kind->sums; s && s->key; s++)
+		vec_push(&parts, (struct table_part){ s->key, NULL, s->get(t) });
+	table_csv_parts(parts.v, parts.nr, out);
+	vec_release(&parts);
+}
+
+static void put_json(struct report_table *t, const char *key, struct json *j)
+{
+	json_open_object(j, key);
 	json_str(j, "by", t->kind->name);
 	json_str(j, "sort", t->sort->key);
 	json_bool(j, "reverse", t->is_reverse);
 	json_uint(j, "rows_in_all", t->nr_in_all);
 	table_json(&t->table, j);
+	for (const struct table_sum *s = t->kind->sums; s && s->key; s++)
+		json_uint(j, s->key, s->get(t));
+	if (t->parts.nr)
+		json_open_array(j, "parts");
+	vec_each (p, &t->parts)
+		put_json(*p, NULL, j);
+	if (t->parts.nr)
+		json_close_array(j);
 	json_close_object(j);
+}
+
+void report_table_json(struct report_table *t, struct json *j)
+{
+	put_json(t, "table", j);
 }

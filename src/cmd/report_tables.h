@@ -32,6 +32,7 @@ struct report_table_opts {
 	size_t width;
 	const struct styles *styles;
 	const struct futures_opts *futures; /* which of them are wanted */
+	const struct analyze_config *config;
 };
 
 struct report_table;

@@ -24,7 +24,7 @@ enum column_unit {
 	COLUMN_NUMBER, /* printed as it is: an id */
 	COLUMN_NS,
 	COLUMN_BYTES,
-	COLUMN_PERMILLE, /* printed as a percentage; only as text */
+	COLUMN_PERMILLE, /* printed as a percentage */
 };
 
 struct column {
@@ -83,6 +83,14 @@ void table_more(const struct table *t, struct out *out);
 /* width SIZE_MAX: nothing is left out and nothing is cut. */
 void table_text(const struct table *t, size_t width, struct out *out);
 void table_csv(const struct table *t, struct out *out);
+/* Several as one: the first column, "part", says whose a row is; each has all columns of all. What
+ * is a number and no table has it in the last one, "count". */
+struct table_part {
+	const char *name;
+	const struct table *table; /* NULL: a number */
+	uint64_t count;
+};
+void table_csv_parts(const struct table_part *parts, size_t nr, struct out *out);
 void table_json(const struct table *t, struct json *j); /* an array "rows" */
 
 /* A picture of a histogram, per_decade (1, 2, 3 or 6) characters for each power of ten from 100ns

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* A table for programs: every column that has a key, numbers as they are, names whole. */
+#include <string.h>
+
 #include "base/csv.h"
 #include "cmd/table.h"
 
@@ -48,6 +50,75 @@ void table_csv(const struct table *t, struct out *out)
 		strbuf_addstr(&out->buf, "\n");
 		out_spill(out);
 	}
+}
+
+/* NULL: the part has none of this key. */
+static const struct column *find_column(const struct table_part *part, const char *key)
+{
+	const struct table *t = part->table;
+
+	for (size_t c = 0; t && c < t->nr_columns; c++)
+		if (is_in_csv(&t->columns[c]) && strcmp(t->columns[c].key, key) == 0)
+			return &t->columns[c];
+	return NULL;
+}
+
+struct keys {
+	VEC(const char *) all;
+};
+
+/* Each once, in the order of the parts. */
+static void add_keys(struct keys *keys, const struct table_part *part,
+		     const struct table_part *first)
+{
+	const struct table *t = part->table;
+
+	for (size_t c = 0; t && c < t->nr_columns; c++) {
+		const struct table_part *p = first;
+
+		while (is_in_csv(&t->columns[c]) && !find_column(p, t->columns[c].key))
+			p++;
+		if (p == part && is_in_csv(&t->columns[c]))
+			vec_push(&keys->all, t->columns[c].key);
+	}
+}
+
+static void csv_row(const struct table_part *part, const void *row, const struct keys *keys,
+		    struct out *out)
+{
+	strbuf_addstr(&out->buf, part->name);
+	vec_each (key, &keys->all) {
+		const struct column *c = find_column(part, *key);
+
+		strbuf_addch(&out->buf, ',');
+		if (c)
+			csv_cell(part->table, c, row, &out->buf);
+	}
+	strbuf_addch(&out->buf, ',');
+	if (!part->table)
+		strbuf_addf(&out->buf, "%llu", (unsigned long long)part->count);
+	strbuf_addch(&out->buf, '\n');
+	out_spill(out);
+}
+
+void table_csv_parts(const struct table_part *parts, size_t nr, struct out *out)
+{
+	struct keys keys = { 0 };
+
+	for (size_t p = 0; p < nr; p++)
+		add_keys(&keys, &parts[p], parts);
+	strbuf_addstr(&out->buf, "part");
+	vec_each (key, &keys.all)
+		strbuf_addf(&out->buf, ",%s", *key);
+	strbuf_addstr(&out->buf, ",count\n");
+	for (size_t p = 0; p < nr; p++) {
+		size_t nr_rows = parts[p].table ? parts[p].table->rows.nr : 1;
+
+		for (size_t i = 0; i < nr_rows; i++)
+			csv_row(&parts[p], parts[p].table ? parts[p].table->rows.v[i] : NULL, &keys,
+				out);
+	}
+	vec_release(&keys.all);
 }
 
 /* [[lowest, highest, how many], …]; null: not known */

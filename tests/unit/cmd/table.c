@@ -343,6 +343,37 @@ static void test_data(void **state)
 	histogram_release(&rows[0].values);
 }
 
+/* Each part has its own columns, the same key is the same column, and a number is a part as well.
+ */
+static void test_parts(void **state)
+{
+	static const struct column others[] = { { .key = "weight", AT(ns) },
+						{ .key = "nr", .number = odd },
+						{ .head = "NAME", .draw = draw } };
+	struct fruit rows[] = { { "a,b", 1, 5 }, { "c", 2, 6 } };
+	struct table t, other;
+	struct out out;
+
+	add(&t, rows, 2);
+	add(&other, rows, 2);
+	other.columns = others;
+	other.nr_columns = ARRAY_SIZE(others);
+	out_init(&out, -1);
+	table_csv_parts((struct table_part[]){ { "first", &t, 0 },
+					       { "other", &other, 0 },
+					       { "sum", NULL, 42 } },
+			3, &out);
+	assert_string_equal(out.buf.s, "part,name,nr,time_ns,none,odd,p50_ns,weight,count\n"
+				       "first,\"a,b\",1,5,0,1,,,\n"
+				       "first,c,2,6,0,,,,\n"
+				       "other,,1,,,,,5,\n"
+				       "other,,,,,,,6,\n"
+				       "sum,,,,,,,,42\n");
+	strbuf_release(&out.buf);
+	vec_release(&t.rows);
+	vec_release(&other.rows);
+}
+
 static void check_order(struct table *t, const char *key, bool is_reverse, const char *expected)
 {
 	struct strbuf order = STRBUF_INIT;
@@ -430,7 +461,8 @@ int main(void)
 		cmocka_unit_test(test_cutting),	    cmocka_unit_test(test_names),
 		cmocka_unit_test(test_pairs),	    cmocka_unit_test(test_never_too_wide),
 		cmocka_unit_test(test_meaning),	    cmocka_unit_test(test_data),
-		cmocka_unit_test(test_sort),	    cmocka_unit_test(test_bars),
+		cmocka_unit_test(test_parts),	    cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_bars),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
