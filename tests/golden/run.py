@@ -20,6 +20,7 @@ import traceback
 
 import decode
 import scenarios  # noqa: F401: they register themselves
+import machines  # noqa: F401
 from script import SCENARIOS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -69,6 +70,10 @@ class Env:
     def report(self, scenario, *options, columns=WIDTH):
         return self.run(self.futrace, 'report', *thresholds(scenario), *options, self.trace(scenario.name), columns=columns)
 
+    def table(self, scenario, by):
+        """As it is in the JSON."""
+        return decode.pretty(json.loads(self.report(scenario, '--json', f'--by={by}'))['table']) + '\n'
+
     @functools.cache
     def findings(self, scenario_name):
         scenario = next(s for s in SCENARIOS if s.name == scenario_name)
@@ -111,6 +116,10 @@ def forms(env, scenario):
     """All that is kept of a scenario: name of the form, how to make it, and for how wide a terminal (None: for no one)."""
     yield 'report', functools.partial(env.report, scenario), WIDTH
     yield 'findings.json', lambda: decode.pretty(env.findings(scenario.name)) + '\n', None
+    for by in scenario.tables:
+        yield f'by-{by}', functools.partial(env.report, scenario, f'--by={by}'), WIDTH
+        yield f'by-{by}.csv', functools.partial(env.report, scenario, f'--by={by}', '--csv'), None
+        yield f'by-{by}.json', functools.partial(env.table, scenario, by), None
     if not scenario.is_full:
         return
     yield 'report-v', functools.partial(env.report, scenario, '--verbose'), math.inf

@@ -4,17 +4,18 @@ import collections
 
 US, MS, S = 1000, 1000 * 1000, 1000 * 1000 * 1000
 
-Scenario = collections.namedtuple('Scenario', 'name func finds options is_full story')
+Scenario = collections.namedtuple('Scenario', 'name func finds options is_full story tables')
 SCENARIOS = []
 
 
-def scenario(*finds, options=(), is_full=False, story=None):
+def scenario(*finds, options=(), is_full=False, story=None, tables=()):
     """A function that tells a Script what happens. `finds`: the rules that must find something in it, and no others may.
-    `options`: thresholds, so that few events are enough. `is_full`: all forms are kept, with the story of task `story`."""
+    `options`: thresholds, so that few events are enough. `is_full`: all forms are kept, with the story of task `story`;
+    `tables`: of one that is not full, these are kept too."""
     def register(func):
         if not func.__doc__:
             raise SyntaxError(f'{func.__name__} does not say what happens')
-        SCENARIOS.append(Scenario(func.__name__, func, set(finds), list(options), is_full, story))
+        SCENARIOS.append(Scenario(func.__name__, func, set(finds), list(options), is_full, story, tables))
         return func
     return register
 

@@ -43,7 +43,7 @@ class Recording:
         lines = self.run("dump").split("\n")[:-1]
         self.events = [Event(i, line) for i, line in enumerate(lines)]
         whole = self.report()
-        self.types, self.runtimes = whole["types"], whole["runtimes"]
+        self.types, self.runtimes, self.pid = whole["types"], whole["runtimes"], whole["pid"]
         info = json.loads(self.run("info", "--json"))
         self.number_runtimes(info["instances"])
         self.local_stacks = set(info["local_stacks"])

@@ -13,6 +13,7 @@ import io
 import sys
 
 import findings
+import machines
 import tables
 from events import Recording
 from stream import Stream
@@ -112,6 +113,7 @@ def check_view(s, options):
     report = s.rec.report(*options)
     check_base(s, report, out)
     check_tables(s, options, out)
+    machines.check(s, options, out)
     nr = check_findings(s, options, report, out)
     if not options:
         out.compare("copies", {r["id"]: r["copy"] for r in report["runtimes"]}, dict(enumerate(s.rec.copies)))
