@@ -123,6 +123,16 @@ static inline void agent_spawned(void *task, size_t size, const uint64_t *frame)
 uint32_t stack_take_place(uint64_t location) HIDDEN;
 /* Does the address lie on the stack of this thread, above sp? */
 bool stack_holds(uint64_t sp, uint64_t addr) HIDDEN;
+
+/* A frame further up: what its function's registers were when it called on. */
+struct stack_frame {
+	uint64_t pc, sp, rbp;
+	uint64_t end; /* of the frame: where its caller's begins */
+};
+
+/* From the caller of `frame` on, until is_it says so; false: none was. */
+bool stack_find(const uint64_t *frame, bool (*is_it)(const struct stack_frame *f, void *arg),
+		void *arg) HIDDEN;
 /* A return address of ours, in a function that keeps its frame by rbp, that is walked through. */
 extern uint64_t stack_through HIDDEN;
 void stack_init(

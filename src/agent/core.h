@@ -198,7 +198,7 @@ void core_thread_stop(struct wire_thread *t) HIDDEN;
  */
 void core_root_begin(struct core_run *run, uint64_t key, uint16_t type, uint32_t stack,
 		     uint64_t handle) HIDDEN; /* handle: an address inside of its runtime's */
-void core_root_start(struct core_run *run, uint64_t key, uint16_t type) HIDDEN;
+void core_root_start(struct core_run *run, uint64_t key, uint16_t type, uint64_t path) HIDDEN;
 void core_root_end(struct core_run *run, unsigned flags) HIDDEN;   /* EF_END_… */
 void core_root_wake(uint64_t key_and_type, unsigned flags) HIDDEN; /* EF_WAKE_… */
 

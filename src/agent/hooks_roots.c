@@ -8,6 +8,7 @@
  * enter their runtime as well; the reader knows them by the run around theirs.
  */
 #include "agent/redirect.h"
+#include "agent/root_future.h"
 
 #define MAX_NESTED 8
 #define NR_WAITING 256 /* a power of two */
@@ -21,6 +22,7 @@ struct root {
 	uint64_t parker, handle; /* by which it waits, 0: not yet */
 	uint16_t type;
 	bool is_running;
+	struct root_future future;
 	struct core_run run;
 };
 
@@ -50,7 +52,7 @@ static struct root *innermost(void)
 
 static void start(struct root *r)
 {
-	core_root_start(&r->run, r->frame, r->type);
+	core_root_start(&r->run, r->frame, r->type, root_future_path(&r->future));
 	r->is_running = true;
 }
 
@@ -119,7 +121,8 @@ static void wake(uint64_t addr)
 
 static void finish(struct root *r)
 {
-	/* it ends by being polled, seen or not */
+	/* it ends by being polled, seen or not; but the future may be gone */
+	r->future.addr = 0;
 	if (!r->is_running)
 		start(r);
 	core_root_end(&r->run, EF_END_COMPLETE | EF_END_WANTED);
@@ -189,6 +192,8 @@ static struct root *parks(uint64_t parker, const uint64_t *frame)
 	/* in its poll it may call what blocks by a parker: from further down the stack */
 	if (r->park_frame && here < r->park_frame)
 		return NULL;
+	if (here != r->park_frame)
+		root_future_find(&r->future, frame, r->frame);
 	r->park_frame = here;
 	r->parker = parker;
 	wait_for(r, parker);

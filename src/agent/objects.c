@@ -13,6 +13,7 @@
 #include "agent/path.h"
 #include "agent/hooks_futures.h"
 #include "agent/redirect.h"
+#include "agent/root_future.h"
 
 #include <dlfcn.h>
 #include <linux/futex.h>
@@ -306,6 +307,7 @@ static void redirect_answered(uint32_t i, bool is_again)
 	struct wire_object *o = &r->objects[i];
 	const struct wire_redirect *plan = r->redirects + o->first_redirect;
 
+	root_futures_add(r, is_again);
 	o->nr_redirected = 0;
 	if (o->first_redirect > WIRE_MAX_REDIRECTS ||
 	    o->nr_redirects > WIRE_MAX_REDIRECTS - o->first_redirect)

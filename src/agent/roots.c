@@ -5,7 +5,7 @@
  */
 #include "agent/ring.h"
 
-void core_root_start(struct core_run *run, uint64_t key, uint16_t type)
+void core_root_start(struct core_run *run, uint64_t key, uint16_t type, uint64_t path)
 {
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_RUN_START);
@@ -22,7 +22,7 @@ void core_root_start(struct core_run *run, uint64_t key, uint16_t type)
 		return;
 	run->bits |= CORE_RECORDED;
 	at[1] = EVENT_WORD1(key, type);
-	at[2] = key;
+	at[2] = EVENT_WORD2(key, path);
 	at[0] = EVENT_WORD0(EV_RUN_START, 0, ticks_now(p));
 	publish(t, t->head + EVENT_WORDS_RUN_START, limit - EVENT_WORDS_RUN_END);
 }
@@ -50,7 +50,7 @@ void core_root_begin(struct core_run *run, uint64_t key, uint16_t type, uint32_t
 {
 	core_spawn(key, 0, stack);
 	tell_instance(key, type, handle);
-	core_root_start(run, key, type);
+	core_root_start(run, key, type, 0);
 }
 
 /* It is over, although a run inside of it is not: an end was not seen. */

@@ -194,29 +194,62 @@ bool stack_holds(uint64_t sp, uint64_t addr)
 	return addr > sp && addr < end_of_stack(sp);
 }
 
+/* Where the frame's caller is; false: that is not known. The tables' word for its pc is `entry`. */
+static inline bool find_end(struct stack_frame *f, uint64_t entry, uint64_t top, uint64_t *below)
+{
+	f->end = (entry & ENTRY_RBP ? f->rbp : f->sp) + (entry >> CFA_SHIFT & BITS(CFA_BITS)) * 8;
+	*below = (entry >> RBP_SHIFT & BITS(RBP_BITS)) * 8;
+	return entry & ENTRY_KNOWN && f->end > f->sp && f->end <= top && f->end % 8 == 0 &&
+	       *below <= f->end - f->sp;
+}
+
+static inline void go_up(struct stack_frame *f, uint64_t below)
+{
+	f->pc = *(uint64_t *)(f->end - 8);
+	if (below)
+		f->rbp = *(uint64_t *)(f->end - below);
+	f->sp = f->end;
+}
+
+static inline struct stack_frame caller_of(const uint64_t *frame)
+{
+	return (struct stack_frame){ .pc = frame[1], .sp = (uint64_t)(frame + 2), .rbp = frame[0] };
+}
+
 /* Return addresses from the caller of `frame` on; returns how many. */
 static unsigned walk(const uint64_t *frame, uint64_t *pcs)
 {
-	uint64_t rbp = frame[0], pc = frame[1], sp = (uint64_t)(frame + 2);
-	uint64_t end = end_of_stack(sp);
+	struct stack_frame f = caller_of(frame);
+	uint64_t top = end_of_stack(f.sp), below;
 	unsigned nr = 0;
 
 	while (nr < WIRE_MAX_FRAMES) {
-		uint64_t entry = rule_of(pc), cfa, below;
+		uint64_t entry = rule_of(f.pc);
 
 		if (!entry)
 			break;
-		pcs[nr++] = pc;
-		cfa = (entry & ENTRY_RBP ? rbp : sp) + (entry >> CFA_SHIFT & BITS(CFA_BITS)) * 8;
-		below = (entry >> RBP_SHIFT & BITS(RBP_BITS)) * 8;
-		if (!(entry & ENTRY_KNOWN) || cfa <= sp || cfa > end || cfa % 8 || below > cfa - sp)
+		pcs[nr++] = f.pc;
+		if (!find_end(&f, entry, top, &below))
 			break;
-		pc = *(uint64_t *)(cfa - 8);
-		if (below)
-			rbp = *(uint64_t *)(cfa - below);
-		sp = cfa;
+		go_up(&f, below);
 	}
 	return nr;
+}
+
+bool stack_find(const uint64_t *frame, bool (*is_it)(const struct stack_frame *f, void *arg),
+		void *arg)
+{
+	struct stack_frame f = caller_of(frame);
+	uint64_t top = end_of_stack(f.sp), below;
+
+	for (unsigned i = 0; i < WIRE_MAX_FRAMES; i++) {
+		if (!find_end(&f, rule_of(f.pc), top, &below))
+			return false;
+		if (is_it(&f, arg))
+			return true;
+		go_up(&f, below);
+	}
+	return false;
 }
 
 static void publish_stack(struct wire_region *r, uint32_t number, unsigned nr_frames)

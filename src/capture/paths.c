@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "capture/process.h"
+#include "runtime/root_frames.h"
 #include "symbol/demangle.h"
 
 #define MAX_TYPES (1u << 24) /* as many as fit into a key */
+#define PATH_ROOM 64
 
 void paths_release(struct paths *p)
 {
@@ -49,14 +51,19 @@ static void copy_recipes(struct paths *paths, struct wire_region *r)
 		insert_dyn(r, &from->dyns.v[paths->nr_dyns]);
 }
 
+static void name_fd(char path[PATH_ROOM], int fd)
+{
+	snprintf(path, PATH_ROOM, "/proc/self/fd/%d", fd);
+}
+
 static struct recipe_book *open_book(struct paths *paths, const struct process_object *o,
 				     const char *cache_dir)
 {
 	const char *debug_path = o->d->debug_path, *why;
 	struct layouts *l;
-	char path[64];
+	char path[PATH_ROOM];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", o->fd);
+	name_fd(path, o->fd);
 	l = layouts_open(*debug_path ? debug_path : path, cache_dir, &why);
 	if (!l)
 		return NULL;
@@ -79,6 +86,18 @@ static uint32_t recipe_of(struct recipe_book *b, struct layouts *l, const struct
 	return recipe_compile(b, &place);
 }
 
+static void plan_framed(struct process *p, struct recipe_book *b, struct layouts *l,
+			const struct process_object *o)
+{
+	uint32_t *nr = &p->paths.nr_framed;
+	char path[PATH_ROOM];
+
+	name_fd(path, o->fd);
+	*nr += root_frames_find(b, l, o->d, path, o->base, p->region->framed + *nr,
+				WIRE_MAX_FRAMED - *nr);
+	p->region->nr_framed = *nr;
+}
+
 void paths_plan(struct process *p, const struct process_object *o, uint32_t first_table,
 		const char *cache_dir)
 {
@@ -88,8 +107,10 @@ void paths_plan(struct process *p, const struct process_object *o, uint32_t firs
 
 	for (uint32_t i = 0; b && i < o->nr_planned; i++)
 		p->region->tables[first_table + i].recipe = recipe_of(b, l, o->d, &o->d->tables[i]);
-	if (b)
+	if (b) {
+		plan_framed(p, b, l, o);
 		copy_recipes(paths, p->region);
+	}
 }
 
 /* ---- what came of it ---- */

@@ -16,7 +16,7 @@ struct process_object;
 struct paths {
 	struct recipes recipes; /* without nodes until the first is made */
 	VEC(struct layouts *) layouts;
-	uint32_t nr_nodes, nr_edges, nr_dyns; /* that are in the region */
+	uint32_t nr_nodes, nr_edges, nr_dyns, nr_framed; /* that are in the region */
 	struct map steps; /* by outer step, type and variant: number in the file + 1 */
 	uint64_t told[WIRE_PATH_WORDS]; /* a bit for each path that is in the file */
 };

@@ -40,6 +40,7 @@ struct root_shape {
 	/* Or, where this is not NULL, is a closure whose type has this part, and the future the
 	 * last type argument of that. */
 	const char *closure;
+	bool is_pinned; /* in the function's own frame, where it waits for the future by a parker */
 };
 
 #define TASK_HEADER_BYTES    48 /* as much of a task as look() may read */

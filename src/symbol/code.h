@@ -44,6 +44,20 @@ bool code_find_state(const struct image *img, uint64_t va, uint64_t nr_bytes,
 uint64_t code_called_in_state(const struct image *img, uint64_t va, uint64_t nr_bytes,
 			      const struct code_state *s, unsigned state);
 
+/* A coroutine in the frame of a function, off bytes from its stack pointer or rbp. */
+struct code_pinned {
+	bool by_rbp;
+	int32_t off;
+	uint64_t state_off; /* in the coroutine */
+	uint32_t state_bytes;
+	const uint64_t *bodies; /* where its code begins, if it is not inlined */
+	uint32_t nr_bodies;
+};
+
+/* Does the function look at that state, or call one of the bodies for it? */
+bool code_uses_pinned(const struct image *img, uint64_t va, uint64_t nr_bytes,
+		      const struct code_pinned *p);
+
 /* Unwind tables of a file: how deep the stack is at each instruction. */
 struct code_frames;
 struct code_frames *code_frames_new(const struct image *img); /* NULL: it has none */

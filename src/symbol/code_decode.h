@@ -15,5 +15,8 @@ struct instruction {
 bool code_decode(const uint8_t *code, size_t nr_bytes, struct instruction *i);
 /* Where a relative jump at `at` leads; false: it is none. */
 bool code_jump_target(const struct instruction *i, uint64_t at, uint64_t *target);
+struct image;
+/* Where a call leads, itself or by a word of the linker's; 0: that is not known. */
+uint64_t code_called(const struct image *img, const struct instruction *i, uint64_t va);
 
 #endif

@@ -113,8 +113,7 @@ bool code_find_state(const struct image *img, uint64_t va, uint64_t nr_bytes,
 	return false;
 }
 
-/* Where a call leads, itself or by a word of the linker's. */
-static uint64_t called(const struct image *img, const struct instruction *i, uint64_t va)
+uint64_t code_called(const struct image *img, const struct instruction *i, uint64_t va)
 {
 	const ZydisDecodedOperand *o = &i->operands[0];
 	uint64_t target;
@@ -146,7 +145,7 @@ uint64_t code_called_in_state(const struct image *img, uint64_t va, uint64_t nr_
 		if (!code || !code_decode(code, left, &i))
 			return 0;
 		if (i.in.meta.category == ZYDIS_CATEGORY_CALL)
-			return called(img, &i, at);
+			return code_called(img, &i, at);
 		if (i.in.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
 		    i.in.meta.category == ZYDIS_CATEGORY_COND_BR ||
 		    i.in.meta.category == ZYDIS_CATEGORY_RET)

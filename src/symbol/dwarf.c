@@ -121,6 +121,13 @@ struct dwarf *dwarf_open(const char *path, const char **why)
 	return d;
 }
 
+struct Dwarf *dwarf_libdw(struct dwarf *d)
+{
+	if (!d->libdw)
+		d->libdw = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
+	return d->libdw;
+}
+
 void dwarf_close(struct dwarf *d)
 {
 	if (!d)

@@ -228,7 +228,7 @@ const struct layout *layouts_get(struct layouts *l, uint32_t type)
 }
 
 /* The type argument of the function whose DIE is at off, or of the DIE that has its name. */
-static uint32_t param_of(struct layouts *l, uint64_t off, const char *param)
+uint32_t layouts_param_of(struct layouts *l, uint64_t off, const char *param)
 {
 	const uint64_t tags = TAG(DW_TAG_subprogram) | TAG(DW_TAG_template_type_parameter);
 
@@ -269,7 +269,7 @@ uint32_t layouts_of_function(struct layouts *l, uint64_t va, const char *param)
 
 	for (const struct index_entry *e = layout_index_find(&l->index, INDEX_FUNCTIONS, va); e;
 	     e = layout_index_next(&l->index, INDEX_FUNCTIONS, e)) {
-		if (!merge_answers(&found, param_of(l, e->value, param)))
+		if (!merge_answers(&found, layouts_param_of(l, e->value, param)))
 			return LAYOUT_NONE;
 	}
 	return found;

@@ -102,6 +102,24 @@ const struct layout *layouts_get(struct layouts *l, uint32_t type);
 
 /* Type argument `param` ("T") of the function that begins at va, as of `poll<T, S>`. */
 uint32_t layouts_of_function(struct layouts *l, uint64_t va, const char *param);
+/*
+ * Where a function keeps a value that it has pinned, while the code from va on runs: off bytes from
+ * the stack pointer, or from rbp. has_pointer: a pointer to it lies in the same frame.
+ */
+struct layout_pinned {
+	uint64_t va, end_va;
+	uint32_t type;
+	bool by_rbp, has_pointer;
+	int32_t off, pointer_off;
+};
+
+/*
+ * What debug info says of the function that begins at va, and of those inlined into it, if their
+ * mangled name has `function` in it; the value's type is type argument `param`. The caller frees
+ * what it finds.
+ */
+size_t layouts_pinned(struct layouts *l, uint64_t va, const char *function, const char *param,
+		      struct layout_pinned **out);
 /* The concrete type behind a `dyn Trait` whose table lies at va. */
 uint32_t layouts_of_vtable(struct layouts *l, uint64_t va);
 /* Where all such tables lie: the i-th, in the order of addresses; UINT64_MAX behind the last. */

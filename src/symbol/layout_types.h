@@ -44,6 +44,8 @@ struct layout_awaits {
 bool layouts_spend(struct layouts *l, uint64_t bytes);
 /* The number of the type at an offset; LAYOUT_NONE when there is none. */
 uint32_t layouts_number(struct layouts *l, uint64_t off);
+/* Type argument `param` of the function at an offset, LAYOUT_NONE: it has none. */
+uint32_t layouts_param_of(struct layouts *l, uint64_t off, const char *param);
 const char *layouts_file(struct layouts *l, struct raw_unit *u, uint64_t index); /* "" : unknown */
 
 /* layout_read.c: fills in what is below the name of a type. */

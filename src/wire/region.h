@@ -61,6 +61,7 @@
 #define WIRE_MAX_TEXTS	   4096 /* a power of two; number 0 is none */
 #define WIRE_TEXT_WORDS	   64	/* a bit for each of them */
 #define WIRE_TEXT_BYTES	   112	/* what is longer is cut */
+#define WIRE_MAX_FRAMED	   256
 
 enum wire_clock { WIRE_CLOCK_TSC = 1, WIRE_CLOCK_MONOTONIC = 2 };
 
@@ -275,6 +276,21 @@ struct wire_edge {
 	uint32_t node;
 };
 
+/*
+ * Where the future of a root lies: in the frame of the function that waits for it, if that was
+ * called from [addr, end_addr).
+ */
+struct wire_framed {
+	uint64_t addr, end_addr;
+	uint32_t recipe; /* edge, from the future itself */
+	uint32_t bytes;	 /* of the future */
+	int32_t off;	 /* from the stack pointer, or from rbp */
+	int32_t pointer_off;
+	uint8_t by_rbp;
+	uint8_t has_pointer; /* what lies at pointer_off must be the address of the future */
+	uint8_t pad[6];
+};
+
 /* Where a table of a `dyn` lies in memory, and the edge to what is behind it. By hash of addr. */
 struct wire_dyn {
 	uint64_t addr; /* 0: free; stored last */
@@ -441,7 +457,8 @@ struct wire_region {
 	uint32_t nr_edges;
 	uint32_t nr_no_path;  /* runs whose path found no place in paths */
 	uint32_t nr_bad_path; /* runs of a task that was not as its recipe says */
-	uint32_t pad[3];
+	uint32_t nr_framed;   /* framed[0..n) are valid */
+	uint32_t pad[2];
 	uint64_t lost[EV_MAX]; /* events of threads without a slot */
 	struct wire_object objects[WIRE_MAX_OBJECTS];
 	struct wire_table tables[WIRE_MAX_TABLES];
@@ -452,6 +469,7 @@ struct wire_region {
 	struct wire_node nodes[WIRE_MAX_NODES];
 	struct wire_edge edges[WIRE_MAX_EDGES];
 	struct wire_dyn dyns[WIRE_MAX_DYNS];
+	struct wire_framed framed[WIRE_MAX_FRAMED];
 	uint64_t paths_used[WIRE_PATH_WORDS]; /* a bit for each path that is filled in */
 	struct wire_path paths[WIRE_MAX_PATHS];
 	char strings[WIRE_STRING_BYTES];      /* each ends with NUL; the first is "" */
@@ -507,6 +525,7 @@ _Static_assert(WIRE_STACK_WORDS * 64 == WIRE_MAX_STACKS, "stacks_used");
 _Static_assert(sizeof(struct wire_node) == 16 && sizeof(struct wire_edge) == 16 &&
 		       sizeof(struct wire_dyn) == 16,
 	       "recipes");
+_Static_assert(sizeof(struct wire_framed) == 40, "wire_framed");
 _Static_assert(WIRE_MAX_DYNS == 1 << 13, "wire_dyn_home takes the upper 13 bits");
 _Static_assert(sizeof(struct wire_path) == 2048, "wire_path");
 _Static_assert(WIRE_PATH_WORDS * 64 == WIRE_MAX_PATHS && WIRE_MAX_PATHS <= 1 << 16, "paths_used");

@@ -186,10 +186,15 @@ static bool no_place(struct layouts *l, const struct found_table *t, struct task
 	return false;
 }
 
+static const struct task_shape shape = { .locate = no_place };
+
 const struct task_shape *task_shape(const struct discovery *d, const struct found_table *t)
 {
-	static const struct task_shape shape = { .locate = no_place };
+	return &shape;
+}
 
+const struct task_shape *task_shape_of(const struct found_runtime *r)
+{
 	return &shape;
 }
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The future of a root lies in the frame of block_on, always at the same place of it. Debug info
+ * says where, and is not believed alone: either the function's code must use what is there as this
+ * future, or a pointer in the same frame must lead there, which the agent looks at each time.
+ */
+#include "runtime/root_frames.h"
+
+#include <string.h>
+
+#include "symbol/code.h"
+#include "symbol/symtab.h"
+
+#define MAX_FUNCTION (1u << 20)
+
+/* Functions that block_on is, or may have been inlined into. */
+static const char *const around[] = { "block_on", "enter_runtime", "4main" };
+
+struct search {
+	struct recipe_book *book;
+	struct layouts *layouts;
+	const struct image *img;
+	const struct root_shape *shapes;
+	uint64_t base;
+	struct wire_framed *out;
+	uint32_t nr, max;
+};
+
+static bool is_used(const struct search *s, const struct symbol *function,
+		    const struct layout_pinned *p, const struct layout *t)
+{
+	struct code_pinned pinned = { .by_rbp = p->by_rbp,
+				      .off = p->off,
+				      .state_off = t->discr_off,
+				      .state_bytes = t->discr_bytes,
+				      .bodies = t->bodies,
+				      .nr_bodies = t->nr_bodies };
+
+	return t->kind == LAYOUT_COROUTINE && t->discr_off < t->size_bytes &&
+	       code_uses_pinned(s->img, function->va, function->size_bytes, &pinned);
+}
+
+static void add(struct search *s, const struct symbol *function, const struct layout_pinned *p)
+{
+	const struct layout *t = layouts_get(s->layouts, p->type);
+	bool is_sure = is_used(s, function, p, t);
+	struct task_place place = { .type = p->type };
+	struct wire_framed *f = &s->out[s->nr];
+
+	if (s->nr == s->max || !t->size_bytes || t->size_bytes > UINT32_MAX ||
+	    (!is_sure && !p->has_pointer) || p->va < function->va ||
+	    p->end_va > function->va + function->size_bytes)
+		return;
+	*f = (struct wire_framed){
+		.addr = s->base + p->va,
+		.end_addr = s->base + p->end_va,
+		.recipe = recipe_compile(s->book, &place),
+		.bytes = t->size_bytes,
+		.off = p->off,
+		.pointer_off = p->pointer_off,
+		.by_rbp = p->by_rbp,
+		.has_pointer = !is_sure,
+	};
+	s->nr += f->recipe != 0;
+}
+
+static void on_function(void *arg, const struct symbol *symbol)
+{
+	struct search *s = arg;
+	bool is_around = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(around); i++)
+		is_around = is_around || strstr(symbol->name, around[i]);
+	if (!is_around || symbol->size_bytes > MAX_FUNCTION)
+		return;
+	for (const struct root_shape *r = s->shapes; r->symbol; r++) {
+		struct layout_pinned *found;
+		size_t nr = layouts_pinned(s->layouts, symbol->va, r->symbol, r->param, &found);
+
+		for (size_t i = 0; i < nr && r->is_pinned; i++)
+			add(s, symbol, &found[i]);
+		free(found);
+	}
+}
+
+uint32_t root_frames_find(struct recipe_book *b, struct layouts *l, const struct discovery *d,
+			  const char *path, uint64_t base, struct wire_framed *out, uint32_t max)
+{
+	struct image *img = d->roots.nr_redirects ? image_open(path, NULL, NULL) : NULL;
+	struct search s = { b, l, img, NULL, base, out, 0, max };
+
+	for (uint32_t i = 0; img && i < d->nr_runtimes; i++) {
+		s.shapes = task_shape_of(&d->runtimes[i])->roots;
+		if (s.shapes)
+			symtab_each_function(img, on_function, &s);
+	}
+	image_close(img);
+	return s.nr;
+}

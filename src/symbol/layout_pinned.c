@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Where a function keeps the value that it has pinned. Debug info tells it in three ways, by the
+ * types of its variables: a variable of the value's own type, one that points to it and lies in the
+ * frame as well (unoptimised code), and (optimised code) a pointer that is nowhere, for it would
+ * always be the same distance from the stack pointer: that is what debug info says instead.
+ *
+ * Arguments of the function itself are where the value came from, and no place to look at.
+ */
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <string.h>
+
+#include "symbol/layout_types.h"
+
+#define MAX_NESTED_DIES 200
+#define MAX_DIES	(1u << 18) /* of one function */
+#define REG_RBP		6
+#define REG_RSP		7
+
+struct place {
+	enum { NOWHERE, ADDRESS, MEMORY } kind;
+	bool by_rbp;
+	int64_t off;
+};
+
+/* What is said of one value. */
+struct claims {
+	uint32_t type;
+	struct place address, value, pointer;
+	bool is_doubtful; /* two of them do not agree */
+};
+
+struct hunt {
+	struct layouts *l;
+	const char *function, *param;
+	bool by_rbp; /* where the function's frame is counted from */
+	unsigned nr_dies;
+	VEC(struct layout_pinned) found;
+};
+
+/* ---- expressions ---- */
+
+static struct place place_of(const struct hunt *h, const Dwarf_Op *ops, size_t nr)
+{
+	struct place p = { MEMORY, h->by_rbp, 0 };
+
+	if (!nr || nr > 2)
+		return (struct place){ 0 };
+	if (nr == 2 && ops[1].atom != DW_OP_stack_value)
+		return (struct place){ 0 };
+	if (nr == 2)
+		p.kind = ADDRESS;
+	p.off = (int64_t)ops[0].number;
+	if (ops[0].atom == DW_OP_breg0 + REG_RSP || ops[0].atom == DW_OP_breg0 + REG_RBP)
+		p.by_rbp = ops[0].atom == DW_OP_breg0 + REG_RBP;
+	else if (ops[0].atom != DW_OP_fbreg)
+		return (struct place){ 0 };
+	return p;
+}
+
+static bool same_place(const struct place *a, const struct place *b)
+{
+	return a->kind == b->kind && a->by_rbp == b->by_rbp && a->off == b->off;
+}
+
+/* Nowhere, unless it is the same wherever it is known. Memory may be used for something else where
+ * the variable is not. */
+static struct place place_of_die(const struct hunt *h, Dwarf_Die *die)
+{
+	struct place all = { 0 };
+	Dwarf_Addr base, from, to;
+	Dwarf_Attribute attr;
+	ptrdiff_t at = 0;
+	size_t nr;
+	Dwarf_Op *ops;
+
+	if (!dwarf_attr(die, DW_AT_location, &attr))
+		return all;
+	for (unsigned i = 0; (at = dwarf_getlocations(&attr, at, &base, &from, &to, &ops, &nr)) > 0;
+	     i++) {
+		struct place p = place_of(h, ops, nr);
+		bool is_everywhere = !from && to == (Dwarf_Addr)-1;
+
+		if (p.kind == NOWHERE || (p.kind == MEMORY && !is_everywhere) ||
+		    (i && !same_place(&all, &p)))
+			return (struct place){ 0 };
+		all = p;
+	}
+	return at < 0 ? (struct place){ 0 } : all;
+}
+
+static bool frame_is_by_rbp(Dwarf_Die *function, bool *by_rbp)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t nr;
+
+	if (!dwarf_attr(function, DW_AT_frame_base, &attr) ||
+	    dwarf_getlocation(&attr, &ops, &nr) != 0 || nr != 1)
+		return false;
+	*by_rbp = ops[0].atom == DW_OP_reg0 + REG_RBP;
+	return *by_rbp || ops[0].atom == DW_OP_reg0 + REG_RSP;
+}
+
+/* ---- variables ---- */
+
+static uint32_t type_of_die(struct layouts *l, Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die type;
+
+	if (!dwarf_attr_integrate(die, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &type))
+		return LAYOUT_NONE;
+	return layouts_number(l, dwarf_dieoffset(&type));
+}
+
+/* `&mut T` or `Pin<&mut T>`. */
+static bool points_to(struct layouts *l, uint32_t type, uint32_t target)
+{
+	const struct layout *t = layouts_get(l, type);
+
+	if (t->kind == LAYOUT_STRUCT && t->nr_members == 1 &&
+	    str_has_prefix(t->name, "core::pin::Pin<"))
+		t = layouts_get(l, t->members[0].type);
+	return t->kind == LAYOUT_POINTER && t->target == target;
+}
+
+static void claim(struct claims *c, struct place *of, const struct place *p)
+{
+	if (of->kind != NOWHERE && !same_place(of, p))
+		c->is_doubtful = true;
+	*of = *p;
+}
+
+static void on_variable(struct hunt *h, struct claims *c, Dwarf_Die *die, bool is_own)
+{
+	uint32_t type = type_of_die(h->l, die);
+	bool is_variable = dwarf_tag(die) == DW_TAG_variable, is_it = type == c->type;
+	struct place p;
+
+	if (type == LAYOUT_NONE || (!is_it && !points_to(h->l, type, c->type)))
+		return;
+	p = place_of_die(h, die);
+	if (!is_it && p.kind == ADDRESS)
+		claim(c, &c->address, &p);
+	else if (is_own && is_variable && p.kind == MEMORY)
+		claim(c, is_it ? &c->value : &c->pointer, &p);
+}
+
+/* is_own: not of functions that were inlined there. */
+static void collect(struct hunt *h, struct claims *c, Dwarf_Die *parent, bool is_own,
+		    unsigned depth)
+{
+	Dwarf_Die die;
+
+	if (!depth || dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (++h->nr_dies > MAX_DIES) {
+			c->is_doubtful = true;
+			return;
+		}
+		if (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter)
+			on_variable(h, c, &die, is_own);
+		else if (tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine)
+			collect(h, c, &die, is_own && tag == DW_TAG_lexical_block, depth - 1);
+	} while (dwarf_siblingof(&die, &die) == 0);
+}
+
+/* ---- functions ---- */
+
+static void add(struct hunt *h, Dwarf_Die *die, struct claims *c)
+{
+	const struct place *at = c->address.kind ? &c->address : &c->value;
+	struct layout_pinned p = { .type = c->type, .by_rbp = at->by_rbp, .off = at->off };
+	ptrdiff_t next = 0;
+	Dwarf_Addr base;
+
+	if (c->is_doubtful || at->kind == NOWHERE || at->off != p.off)
+		return;
+	if (c->address.kind && c->value.kind &&
+	    (c->address.off != c->value.off || c->address.by_rbp != c->value.by_rbp))
+		return;
+	if (c->pointer.kind && c->pointer.by_rbp == at->by_rbp) {
+		p.has_pointer = true;
+		p.pointer_off = c->pointer.off;
+	}
+	while ((next = dwarf_ranges(die, next, &base, &p.va, &p.end_va)) > 0)
+		if (p.va && p.va < p.end_va)
+			vec_push(&h->found, p);
+}
+
+static bool is_wanted(const struct hunt *h, Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	const char *name = dwarf_attr_integrate(die, DW_AT_linkage_name, &attr)
+				   ? dwarf_formstring(&attr)
+				   : NULL;
+
+	return name && strstr(name, h->function);
+}
+
+static void on_function(struct hunt *h, Dwarf_Die *die)
+{
+	struct claims c = { 0 };
+	Dwarf_Attribute attr;
+	Dwarf_Die named = *die;
+
+	if (!is_wanted(h, die))
+		return;
+	if (dwarf_attr(die, DW_AT_abstract_origin, &attr) && !dwarf_formref_die(&attr, &named))
+		return;
+	c.type = layouts_param_of(h->l, dwarf_dieoffset(&named), h->param);
+	if (c.type == LAYOUT_NONE)
+		return;
+	collect(h, &c, die, true, MAX_NESTED_DIES);
+	add(h, die, &c);
+}
+
+static void look_inside(struct hunt *h, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die die;
+
+	if (!depth || dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (++h->nr_dies > MAX_DIES)
+			return;
+		if (tag == DW_TAG_inlined_subroutine)
+			on_function(h, &die);
+		if (tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine)
+			look_inside(h, &die, depth - 1);
+	} while (dwarf_siblingof(&die, &die) == 0);
+}
+
+size_t layouts_pinned(struct layouts *l, uint64_t va, const char *function, const char *param,
+		      struct layout_pinned **out)
+{
+	const struct index_entry *e = layout_index_find(&l->index, INDEX_FUNCTIONS, va);
+	struct hunt h = { .l = l, .function = function, .param = param };
+	struct Dwarf *libdw = e ? dwarf_libdw(l->d) : NULL;
+	Dwarf_Die die;
+
+	/* what the linker made one of several is nobody's */
+	if (libdw && !layout_index_next(&l->index, INDEX_FUNCTIONS, e) &&
+	    dwarf_offdie(libdw, e->value, &die) && dwarf_tag(&die) == DW_TAG_subprogram &&
+	    frame_is_by_rbp(&die, &h.by_rbp)) {
+		on_function(&h, &die);
+		look_inside(&h, &die, MAX_NESTED_DIES);
+	}
+	*out = h.found.v;
+	return h.found.nr;
+}
