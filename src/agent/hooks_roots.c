@@ -14,6 +14,7 @@
 #define NR_WAITING 256 /* a power of two */
 #define NR_TRIES   8
 #define HANDLE_MAX 4096 /* bytes of a scheduler's handle, at most */
+#define PARKING_BYTES 2048 /* of the frames between block_on and its parker, at most */
 
 struct root {
 	uint64_t frame;		 /* of the call that began it; its key */
@@ -201,6 +202,41 @@ static struct root *parks(uint64_t parker, const uint64_t *frame)
 	return r;
 }
 
+/*
+ * The same of the crate parking: nothing is seen of such a root before it waits for the first time,
+ * when its first poll is over. It looks for a notification when it is ready, too.
+ */
+static struct root *parks_itself(uint64_t parker, const uint64_t *frame,
+				 const struct redirect *how)
+{
+	struct root_future found = { 0 };
+	struct root *r;
+
+	if (core_page.threads)
+		root_future_find(&found, frame, (uint64_t)(frame + 2) + PARKING_BYTES);
+	if (!found.frame)
+		return NULL;
+	while ((r = innermost()) && r->frame < found.frame)
+		finish(r);
+	if (r && r->frame == found.frame && found.is_done && is_on_top(r))
+		finish(r);
+	if (found.is_done || !found.addr || (r && r->frame == found.frame && !is_on_top(r)))
+		return NULL;
+	if (!r || r->frame != found.frame) {
+		if (mine.nr == MAX_NESTED)
+			return NULL;
+		r = &mine.roots[mine.nr++];
+		*r = (struct root){ .frame = found.frame, .type = how->type, .is_running = true };
+		core_root_begin(&r->run, r->frame, r->type, stack_take(frame), 0);
+	}
+	r->future = found;
+	r->parker = parker;
+	wait_for(r, parker);
+	if (r->is_running)
+		pause_run(r);
+	return r;
+}
+
 /* ---- current_thread ---- */
 
 static struct root *drives(uint64_t handle)
@@ -243,6 +279,7 @@ struct call {
 	struct root *root;
 	uint64_t handle;
 	bool was_woken;
+	both result;
 	struct wire_thread *asleep;
 };
 
@@ -254,7 +291,7 @@ static void after(struct call *c)
 		core_awake(c->asleep);
 	else if (c->how->kind == WIRE_RUNTIME_BUILD)
 		mine.nr_builds -= mine.nr_builds > 0;
-	else if (c->root)
+	else if (c->root && (c->how->kind != WIRE_ROOT_PARKING || (uint8_t)c->result & 1))
 		start(c->root);
 }
 
@@ -274,7 +311,11 @@ static inline __attribute__((always_inline)) void before(struct call *c, const u
 	case WIRE_ROOT_PARK:
 		c->root = parks(args[0], frame);
 		break;
+	case WIRE_ROOT_PARKING:
+		c->root = parks_itself(args[0], frame, c->how);
+		break;
 	case WIRE_ROOT_UNPARK:
+	case WIRE_ROOT_UNPARKING:
 		wake(args[0]);
 		break;
 	case WIRE_ROOT_DRIVE:
@@ -300,7 +341,8 @@ static inline __attribute__((always_inline)) void before(struct call *c, const u
 		CALL = { .how = &redirects[i] };                                           \
                                                                                            \
 		before(&c, (uint64_t[]){ a, b, c_, d }, __builtin_frame_address(0));       \
-		return ((moved_fn)(void *)c.how->moved)(a, b, c_, d, e, f);                \
+		c.result = ((moved_fn)(void *)c.how->moved)(a, b, c_, d, e, f);            \
+		return c.result;                                                           \
 	}
 
 HOOK(0)

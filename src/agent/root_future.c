@@ -3,7 +3,9 @@
 
 #include "agent/path.h"
 
-#define FIRST_AWAIT 3 /* states before it: not started, returned, panicked */
+/* states of coroutines; others before the first await: not started, panicked */
+#define RETURNED    1
+#define FIRST_AWAIT 3
 
 static uint32_t starts[WIRE_MAX_FRAMED]; /* of the recipes; 0: there is none */
 static uint32_t nr_known;
@@ -25,17 +27,23 @@ static const struct wire_framed *find_plan(const struct wire_region *r, uint64_t
 	return NULL;
 }
 
-/* Whoever waits for a coroutine has polled it, and it is not done. */
-static bool is_pending(const struct wire_region *r, uint32_t edge, uint64_t addr)
+/* Whoever waits for a coroutine has polled it, and it is not done; or it is. */
+static void judge(const struct wire_region *r, const struct wire_framed *p, struct root_future *f,
+		  uint64_t addr)
 {
-	const struct wire_edge *e = &r->edges[edge];
+	const struct wire_edge *e = &r->edges[p->recipe];
 	const struct wire_node *n = &r->nodes[e->node];
-	uint64_t state = 0;
+	uint64_t state = FIRST_AWAIT;
 
-	if (n->kind != WIRE_NODE_STATE)
-		return true;
-	__builtin_memcpy(&state, (const void *)(addr + e->off + n->off), n->bytes);
-	return state >= FIRST_AWAIT && state < n->nr;
+	if (n->kind == WIRE_NODE_STATE) {
+		state = 0;
+		__builtin_memcpy(&state, (const void *)(addr + e->off + n->off), n->bytes);
+		if (state >= n->nr)
+			return;
+	}
+	f->is_done = state == RETURNED;
+	if (state >= FIRST_AWAIT)
+		f->addr = addr;
 }
 
 /* What the plan says of the frame, and what is there, must agree. */
@@ -64,8 +72,11 @@ static bool is_it(const struct stack_frame *f, void *arg)
 	if (!p || f->sp > s->outermost)
 		return f->sp > s->outermost;
 	base = p->by_rbp ? f->rbp : f->sp;
-	if (is_sound(f, p, base) && is_pending(r, p->recipe, base + (int64_t)p->off))
-		*s->found = (struct root_future){ base + (int64_t)p->off, starts[p - r->framed] };
+	if (is_sound(f, p, base)) {
+		s->found->frame = f->sp;
+		s->found->start = starts[p - r->framed];
+		judge(r, p, s->found, base + (int64_t)p->off);
+	}
 	return true;
 }
 

@@ -11,12 +11,14 @@
 struct root_future {
 	uint64_t addr;	/* 0: it is not known */
 	uint32_t start; /* of its recipe; path.h */
+	bool is_done;
+	uint64_t frame; /* of the function that waits for it, 0: none that we know */
 };
 
 /* What the tool planned since the last time, or is_again: all, in a forked child. */
 void root_futures_add(const struct wire_region *r, bool is_again) HIDDEN;
 /*
- * When the future is pending, and the caller of `frame` waits for it. The future's frame is
+ * When the future was polled, and the caller of `frame` waits for it. The future's frame is
  * not above the one at `outermost`.
  */
 void root_future_find(struct root_future *f, const uint64_t *frame, uint64_t outermost) HIDDEN;

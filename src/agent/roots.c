@@ -49,7 +49,8 @@ void core_root_begin(struct core_run *run, uint64_t key, uint16_t type, uint32_t
 		     uint64_t handle)
 {
 	core_spawn(key, 0, stack);
-	tell_instance(key, type, handle);
+	if (handle)
+		tell_instance(key, type, handle);
 	core_root_start(run, key, type, 0);
 }
 

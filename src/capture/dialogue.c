@@ -125,10 +125,11 @@ static uint32_t plan(struct process *p, struct process_object *o, uint32_t first
 }
 
 /* Root futures have no table, and all are of one type. */
-static uint32_t define_root_type(struct process *p, const struct process_object *o)
+static uint32_t define_root_type(struct process *p, const struct process_object *o,
+				 uint32_t runtime)
 {
 	struct trace_type type = {
-		.runtime = o->first_runtime + o->d->roots.runtime,
+		.runtime = o->first_runtime + runtime,
 		.kind = TRACE_BLOCK_ON,
 		.name = "block_on",
 		.scheduler = "",
@@ -152,13 +153,19 @@ static void plan_redirect(struct process *p, const struct wire_redirect *r, uint
 static void plan_roots(struct process *p, const struct process_object *o)
 {
 	const struct found_roots *roots = &o->d->roots;
-	uint32_t type;
+	uint32_t type = EVENT_TYPE_NONE, parking_type = EVENT_TYPE_NONE;
 
 	if (!roots->nr_redirects || roots->nr_redirects > WIRE_MAX_REDIRECTS - p->nr_redirects)
 		return;
-	type = roots->nr_redirects > roots->nr_waits ? define_root_type(p, o) : EVENT_TYPE_NONE;
-	for (uint32_t i = 0; i < roots->nr_redirects; i++)
-		plan_redirect(p, &roots->redirects[i], type);
+	if (roots->nr_redirects > roots->nr_waits)
+		type = define_root_type(p, o, roots->runtime);
+	for (uint32_t i = 0; i < roots->nr_redirects; i++) {
+		bool is_parking = wire_is_parking(roots->redirects[i].kind);
+
+		if (is_parking && parking_type == EVENT_TYPE_NONE)
+			parking_type = define_root_type(p, o, roots->parking_runtime);
+		plan_redirect(p, &roots->redirects[i], is_parking ? parking_type : type);
+	}
 }
 
 static void plan_redirects(struct process *p, const struct process_object *o, struct wire_object *w)

@@ -16,12 +16,19 @@
 
 static const struct place {
 	const char *mark, *name, *v0_name;
+	uint8_t kind; /* enum wire_redirect_kind */
 	uint32_t timeout_arg;
 } places[] = {
-	{ "6Poller4wait", "polling::Poller::wait", "<polling::Poller>::wait", 2 },
+	{ "6Poller4wait", "polling::Poller::wait", "<polling::Poller>::wait", WIRE_DRIVER_WAIT, 2 },
 	{ "11ReactorLock5react", "async_io::reactor::ReactorLock::react",
-	  "<async_io::reactor::ReactorLock>::react", 1 },
+	  "<async_io::reactor::ReactorLock>::react", WIRE_DRIVER_WAIT, 1 },
+	{ "5Inner4park", "parking::Inner::park", "<parking::Inner>::park", WIRE_ROOT_PARKING },
+	{ "5Inner6unpark", "parking::Inner::unpark", "<parking::Inner>::unpark",
+	  WIRE_ROOT_UNPARKING },
 };
+
+/* indices into places */
+enum { POLLER, REACT, PARK, UNPARK };
 
 struct match {
 	struct symbol symbol;
@@ -72,7 +79,7 @@ static bool add(struct finding *f, const struct match *m, const struct place *p)
 	if (m->nr != 1 || !code || f->roots.nr_redirects == WIRE_MAX_REDIRECTS)
 		return false;
 	*r = (struct wire_redirect){ .va = m->symbol.va,
-				     .kind = WIRE_DRIVER_WAIT,
+				     .kind = p->kind,
 				     .type = EVENT_TYPE_NONE,
 				     .flag_off = p->timeout_arg };
 	r->nr_bytes = code_movable(code, len, WIRE_MOVED_BYTES);
@@ -85,14 +92,18 @@ static bool add(struct finding *f, const struct match *m, const struct place *p)
 void async_task_find_waits(struct finding *f)
 {
 	struct search s = { 0 };
-	bool is_seen = false, has_tables = false;
+	const struct found_table *table = NULL;
 
 	vec_each (t, &f->tables)
-		has_tables |= t->plan.kind == WIRE_TABLE_ASYNC_TASK;
-	if (!has_tables)
+		if (t->plan.kind == WIRE_TABLE_ASYNC_TASK)
+			table = t;
+	if (!table)
 		return;
 	symtab_each_function(f->img, look_at, &s);
 	symtab_each_function(f->img, look_for_merged, &s);
-	for (size_t i = 0; i < ARRAY_SIZE(places) && !is_seen; i++)
-		is_seen = add(f, &s.matches[i], &places[i]);
+	if (!add(f, &s.matches[POLLER], &places[POLLER]))
+		add(f, &s.matches[REACT], &places[REACT]);
+	f->roots.parking_runtime = table->runtime;
+	if (add(f, &s.matches[PARK], &places[PARK]))
+		add(f, &s.matches[UNPARK], &places[UNPARK]);
 }

@@ -54,6 +54,7 @@ struct found_roots {
 	uint32_t nr_redirects;
 	uint32_t nr_waits; /* of these: not for roots, but for waits of async-io's driver */
 	uint32_t runtime;  /* index into runtimes */
+	uint32_t parking_runtime; /* the same, of roots that wait by the crate parking */
 	const char *note;  /* why roots are not seen, or "" */
 };
 

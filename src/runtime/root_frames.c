@@ -8,13 +8,17 @@
 
 #include <string.h>
 
+#include "runtime/source.h"
 #include "symbol/code.h"
+#include "symbol/demangle.h"
 #include "symbol/symtab.h"
 
 #define MAX_FUNCTION (1u << 20)
+#define MAX_WRAPPERS 8
+#define MAX_ARGUMENTS 8
 
 /* Functions that block_on is, or may have been inlined into. */
-static const char *const around[] = { "block_on", "enter_runtime", "4main" };
+static const char *const around[] = { "block_on", "enter_runtime", "LocalKey", "4main" };
 
 struct search {
 	struct recipe_book *book;
@@ -25,6 +29,37 @@ struct search {
 	struct wire_framed *out;
 	uint32_t nr, max;
 };
+
+uint32_t root_last_argument(struct layouts *l, const char *name)
+{
+	struct span args[MAX_ARGUMENTS];
+	size_t nr = type_args(name, strlen(name), args, MAX_ARGUMENTS);
+	uint32_t type = LAYOUT_NONE;
+	char *last;
+
+	if (nr && nr <= MAX_ARGUMENTS) {
+		last = xstrndup(args[nr - 1].s, args[nr - 1].len);
+		type = layouts_named(l, last);
+		free(last);
+	}
+	return type;
+}
+
+/*
+ * Not what the runtime's own threads wait for: of its futures only those that hold one of the
+ * program's, which is their last type argument.
+ */
+static bool is_programs(struct layouts *l, uint32_t type)
+{
+	for (unsigned i = 0; i < MAX_WRAPPERS; i++) {
+		const struct layout *t = layouts_get(l, type);
+
+		if (t->kind == LAYOUT_COROUTINE && source_owner(t->file) == SOURCE_OF_PROGRAM)
+			return true;
+		type = root_last_argument(l, t->name);
+	}
+	return false;
+}
 
 static bool is_used(const struct search *s, const struct symbol *function,
 		    const struct layout_pinned *p, const struct layout *t)
@@ -74,11 +109,14 @@ static void on_function(void *arg, const struct symbol *symbol)
 	if (!is_around || symbol->size_bytes > MAX_FUNCTION)
 		return;
 	for (const struct root_shape *r = s->shapes; r->symbol; r++) {
-		struct layout_pinned *found;
-		size_t nr = layouts_pinned(s->layouts, symbol->va, r->symbol, r->param, &found);
+		struct layout_pinned *found = NULL;
+		size_t nr = 0;
 
-		for (size_t i = 0; i < nr && r->is_pinned; i++)
-			add(s, symbol, &found[i]);
+		if (r->is_pinned)
+			nr = layouts_pinned(s->layouts, symbol->va, r->symbol, r->param, &found);
+		for (size_t i = 0; i < nr; i++)
+			if (!r->has_workers || is_programs(s->layouts, found[i].type))
+				add(s, symbol, &found[i]);
 		free(found);
 	}
 }

@@ -41,6 +41,7 @@ struct root_shape {
 	 * last type argument of that. */
 	const char *closure;
 	bool is_pinned; /* in the function's own frame, where it waits for the future by a parker */
+	bool has_workers; /* the runtime's own threads wait there as well */
 };
 
 #define TASK_HEADER_BYTES    48 /* as much of a task as look() may read */

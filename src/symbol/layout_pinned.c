@@ -21,6 +21,7 @@
 struct place {
 	enum { NOWHERE, ADDRESS, MEMORY } kind;
 	bool by_rbp;
+	bool is_doubtful; /* two variables do not agree */
 	int64_t off;
 };
 
@@ -28,7 +29,6 @@ struct place {
 struct claims {
 	uint32_t type;
 	struct place address, value, pointer;
-	bool is_doubtful; /* two of them do not agree */
 };
 
 struct hunt {
@@ -43,7 +43,7 @@ struct hunt {
 
 static struct place place_of(const struct hunt *h, const Dwarf_Op *ops, size_t nr)
 {
-	struct place p = { MEMORY, h->by_rbp, 0 };
+	struct place p = { .kind = MEMORY, .by_rbp = h->by_rbp };
 
 	if (!nr || nr > 2)
 		return (struct place){ 0 };
@@ -126,11 +126,12 @@ static bool points_to(struct layouts *l, uint32_t type, uint32_t target)
 	return t->kind == LAYOUT_POINTER && t->target == target;
 }
 
-static void claim(struct claims *c, struct place *of, const struct place *p)
+static void claim(struct place *of, const struct place *p)
 {
-	if (of->kind != NOWHERE && !same_place(of, p))
-		c->is_doubtful = true;
-	*of = *p;
+	if (of->kind == NOWHERE)
+		*of = *p;
+	else if (!same_place(of, p))
+		of->is_doubtful = true;
 }
 
 static void on_variable(struct hunt *h, struct claims *c, Dwarf_Die *die, bool is_own)
@@ -143,9 +144,9 @@ static void on_variable(struct hunt *h, struct claims *c, Dwarf_Die *die, bool i
 		return;
 	p = place_of_die(h, die);
 	if (!is_it && p.kind == ADDRESS)
-		claim(c, &c->address, &p);
+		claim(&c->address, &p);
 	else if (is_own && is_variable && p.kind == MEMORY)
-		claim(c, is_it ? &c->value : &c->pointer, &p);
+		claim(is_it ? &c->value : &c->pointer, &p);
 }
 
 /* is_own: not of functions that were inlined there. */
@@ -159,10 +160,8 @@ static void collect(struct hunt *h, struct claims *c, Dwarf_Die *parent, bool is
 	do {
 		int tag = dwarf_tag(&die);
 
-		if (++h->nr_dies > MAX_DIES) {
-			c->is_doubtful = true;
+		if (++h->nr_dies > MAX_DIES)
 			return;
-		}
 		if (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter)
 			on_variable(h, c, &die, is_own);
 		else if (tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine)
@@ -172,19 +171,17 @@ static void collect(struct hunt *h, struct claims *c, Dwarf_Die *parent, bool is
 
 /* ---- functions ---- */
 
-static void add(struct hunt *h, Dwarf_Die *die, struct claims *c)
+/* A value may have been moved to where it is pinned: what points to it knows better. */
+static void add(struct hunt *h, Dwarf_Die *die, const struct claims *c)
 {
 	const struct place *at = c->address.kind ? &c->address : &c->value;
 	struct layout_pinned p = { .type = c->type, .by_rbp = at->by_rbp, .off = at->off };
 	ptrdiff_t next = 0;
 	Dwarf_Addr base;
 
-	if (c->is_doubtful || at->kind == NOWHERE || at->off != p.off)
+	if (at->is_doubtful || at->kind == NOWHERE || at->off != p.off || h->nr_dies > MAX_DIES)
 		return;
-	if (c->address.kind && c->value.kind &&
-	    (c->address.off != c->value.off || c->address.by_rbp != c->value.by_rbp))
-		return;
-	if (c->pointer.kind && c->pointer.by_rbp == at->by_rbp) {
+	if (c->pointer.kind && !c->pointer.is_doubtful && c->pointer.by_rbp == at->by_rbp) {
 		p.has_pointer = true;
 		p.pointer_off = c->pointer.off;
 	}

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "runtime/root_frames.h"
 #include "runtime/runtime.h"
 #include "symbol/demangle.h"
 #include "symbol/symtab.h"
@@ -17,7 +18,6 @@
 #define MAX_STACK     (UINT64_C(1) << 20)
 #define FRAME_BYTES   2048 /* besides the future itself */
 #define MAX_FUNCTION  (1u << 20)
-#define MAX_ARGUMENTS 8
 
 struct root_function {
 	uint64_t addr, end_addr;
@@ -45,21 +45,6 @@ struct hunt {
 	uint32_t runtime;
 };
 
-static uint32_t last_argument(struct layouts *l, const char *name)
-{
-	struct span args[MAX_ARGUMENTS];
-	size_t nr = type_args(name, strlen(name), args, MAX_ARGUMENTS);
-	uint32_t type = LAYOUT_NONE;
-	char *last;
-
-	if (nr && nr <= MAX_ARGUMENTS) {
-		last = xstrndup(args[nr - 1].s, args[nr - 1].len);
-		type = layouts_named(l, last);
-		free(last);
-	}
-	return type;
-}
-
 static uint32_t future_of(struct layouts *l, const struct root_shape *r, uint64_t va)
 {
 	uint32_t type = layouts_of_function(l, va, r->param);
@@ -68,7 +53,7 @@ static uint32_t future_of(struct layouts *l, const struct root_shape *r, uint64_
 	if (type == LAYOUT_NONE || !r->closure)
 		return type;
 	name = layouts_get(l, type)->name;
-	return strstr(name, r->closure) ? last_argument(l, name) : LAYOUT_NONE;
+	return strstr(name, r->closure) ? root_last_argument(l, name) : LAYOUT_NONE;
 }
 
 static void on_function(void *arg, const struct symbol *s)

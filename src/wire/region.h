@@ -215,6 +215,10 @@ enum wire_redirect_kind {
 	WIRE_ROOT_UNPARK,    /* park::Inner::unpark */
 	WIRE_ROOT_DRIVE,     /* current_thread::Context::park and park_yield */
 	WIRE_RUNTIME_BUILD,  /* Builder::build: no thread enters a runtime meanwhile */
+	/* parking::Inner, of async-io and futures-lite: the same. A root begins where it waits for
+	 * the first time, and goes on if park returns true */
+	WIRE_ROOT_PARKING,
+	WIRE_ROOT_UNPARKING,
 	/* polling and async-io, which make their system calls themselves: a thread waits for I/O
 	 * and timers; flag_off is the number of the argument that has the timeout */
 	WIRE_DRIVER_WAIT,
@@ -223,6 +227,11 @@ enum wire_redirect_kind {
 	WIRE_ALLOC_ALIGNED, /* (size, alignment): mimalloc's */
 	WIRE_FUTURE,	    /* the poll of an inner future */
 };
+
+static inline int wire_is_parking(unsigned kind)
+{
+	return kind == WIRE_ROOT_PARKING || kind == WIRE_ROOT_UNPARKING;
+}
 
 static inline int wire_is_alloc(unsigned kind)
 {

@@ -12,7 +12,6 @@ from live import check, nr_lost, same, test
 BUILDS = ("await", "await-dev")
 RUNTIMES = ("mt", "ct", "async-std", "smol")
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../programs/await/src/bin")
-WITH_ROOTS = ("tokio",)  # runtimes whose root futures are seen
 TIMER_NS = 3_000_000  # how late a timer may be, and what a program does before and after an await
 
 
@@ -89,7 +88,7 @@ def nested(t, build, runtime):
     lines = {(s["function"], s["count"], round(s["ns"] / s["count"] / 50e6) * 50): s["line"] for s in task}
     same("what the program did", sorted(lines), [("both", 3, 50), ("both", 3, 100), ("my_test", 3, 100)])
     count, ns = collections.Counter(), collections.Counter()
-    for s in said(r.out) if runtime in WITH_ROOTS else task:
+    for s in said(r.out):
         count[s["line"]] += s["count"]
         ns[s["line"]] += s["ns"]
     for line in count:
