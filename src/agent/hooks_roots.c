@@ -10,10 +10,10 @@
 #include "agent/redirect.h"
 #include "agent/root_future.h"
 
-#define MAX_NESTED 8
-#define NR_WAITING 256 /* a power of two */
-#define NR_TRIES   8
-#define HANDLE_MAX 4096 /* bytes of a scheduler's handle, at most */
+#define MAX_NESTED    8
+#define NR_WAITING    256 /* a power of two */
+#define NR_TRIES      8
+#define HANDLE_MAX    4096 /* bytes of a scheduler's handle, at most */
 #define PARKING_BYTES 2048 /* of the frames between block_on and its parker, at most */
 
 struct root {
@@ -206,8 +206,7 @@ static struct root *parks(uint64_t parker, const uint64_t *frame)
  * The same of the crate parking: nothing is seen of such a root before it waits for the first time,
  * when its first poll is over. It looks for a notification when it is ready, too.
  */
-static struct root *parks_itself(uint64_t parker, const uint64_t *frame,
-				 const struct redirect *how)
+static struct root *parks_itself(uint64_t parker, const uint64_t *frame, const struct redirect *how)
 {
 	struct root_future found = { 0 };
 	struct root *r;

@@ -157,7 +157,7 @@ static void plan_roots(struct process *p, const struct process_object *o)
 
 	if (!roots->nr_redirects || roots->nr_redirects > WIRE_MAX_REDIRECTS - p->nr_redirects)
 		return;
-	if (roots->nr_redirects > roots->nr_waits)
+	if (roots->nr_redirects > roots->nr_waits + roots->nr_parks)
 		type = define_root_type(p, o, roots->runtime);
 	for (uint32_t i = 0; i < roots->nr_redirects; i++) {
 		bool is_parking = wire_is_parking(roots->redirects[i].kind);

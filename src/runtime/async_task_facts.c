@@ -30,8 +30,13 @@ void async_task_judge(struct finding *f, const struct discovery *d, const struct
 			? (struct found_fact){ HOW_EXACT, "sleeps by futex and in the reactor" }
 			: (struct found_fact){ HOW_SOME, "waits for I/O and timers are not: such "
 							 "threads are neither busy nor asleep" };
-	facts[FACT_BLOCK_ON] = (struct found_fact){ HOW_NOT, "its future is no task",
-						    "spawn what it does as a task" };
+	facts[FACT_BLOCK_ON] =
+		d->roots.nr_parks && d->rung == RUNG_FULL
+			? (struct found_fact){ HOW_SOME, "where debug info tells where its future "
+							 "lies; not how long its first poll took" }
+			: (struct found_fact){ HOW_NOT, "its future is no task",
+					       "spawn what it does as a task, or build with "
+					       "`strip = false` and `debug = \"full\"`" };
 	facts[FACT_BLOCKING] =
 		d->rung == RUNG_NOTHING
 			? (struct found_fact){ HOW_SOME, "calls look like any other task",

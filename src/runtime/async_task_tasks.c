@@ -80,7 +80,8 @@ static const struct root_shape roots[] = {
 	IN_LOCAL("LocalKey$LT$T$GT$4with"),
 	IN_LOCAL("LocalKey$LT$T$GT$8try_with"),
 	IN_LOCAL("8LocalKey"), /* v0 */
-	{ "8async_io6driver8block_on", "impl Future<Output = T>", .is_pinned = true, .has_workers = true },
+	{ "8async_io6driver8block_on", "impl Future<Output = T>", .is_pinned = true,
+	  .has_workers = true },
 	{ NULL },
 };
 

@@ -85,7 +85,8 @@ static bool add(struct finding *f, const struct match *m, const struct place *p)
 	r->nr_bytes = code_movable(code, len, WIRE_MOVED_BYTES);
 	memcpy(r->bytes, code, r->nr_bytes);
 	f->roots.nr_redirects += r->nr_bytes > 0;
-	f->roots.nr_waits += r->nr_bytes > 0;
+	f->roots.nr_waits += r->nr_bytes && r->kind == WIRE_DRIVER_WAIT;
+	f->roots.nr_parks += r->nr_bytes && r->kind != WIRE_DRIVER_WAIT;
 	return r->nr_bytes > 0;
 }
 

@@ -52,10 +52,11 @@ struct found_table {
 struct found_roots {
 	struct wire_redirect redirects[WIRE_MAX_REDIRECTS]; /* .type is not filled in */
 	uint32_t nr_redirects;
-	uint32_t nr_waits; /* of these: not for roots, but for waits of async-io's driver */
-	uint32_t runtime;  /* index into runtimes */
+	uint32_t nr_waits;	  /* of these: not for roots, but for waits of async-io's driver */
+	uint32_t nr_parks;	  /* of these: for roots that wait by the crate parking */
+	uint32_t runtime;	  /* index into runtimes */
 	uint32_t parking_runtime; /* the same, of roots that wait by the crate parking */
-	const char *note;  /* why roots are not seen, or "" */
+	const char *note;	  /* why roots are not seen, or "" */
 };
 
 /* A function of an allocator in the file that gives tasks their memory, and can be redirected. */

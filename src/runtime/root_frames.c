@@ -13,8 +13,8 @@
 #include "symbol/demangle.h"
 #include "symbol/symtab.h"
 
-#define MAX_FUNCTION (1u << 20)
-#define MAX_WRAPPERS 8
+#define MAX_FUNCTION  (1u << 20)
+#define MAX_WRAPPERS  8
 #define MAX_ARGUMENTS 8
 
 /* Functions that block_on is, or may have been inlined into. */

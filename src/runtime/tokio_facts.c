@@ -116,21 +116,21 @@ static struct found_fact kinds(const struct discovery *d, const struct wire_tabl
 static struct found_fact block_on(struct finding *f, const struct discovery *d,
 				  const struct found_runtime *r, unsigned newest)
 {
+	uint32_t nr = d->roots.nr_redirects - d->roots.nr_waits - d->roots.nr_parks;
 	struct found_fact fact = { HOW_EXACT };
 	char *text;
 
 	if (newest < FIRST_ROOTS_MINOR)
 		return (struct found_fact){ HOW_NOT, "before Tokio 1.29 other functions lead to it",
 					    "use Tokio 1.29 or later" };
-	if (d->roots.nr_redirects == d->roots.nr_waits)
+	if (!nr)
 		return (struct found_fact){ HOW_NOT, d->roots.note };
 	if (d->roots.runtime != r - d->runtimes)
 		return (struct found_fact){ HOW_NOT, "only those of the other Tokio are" };
 	if (d->link == ELF_SHARED_OBJECT)
 		return (struct found_fact){ HOW_SOME, "where the program begins with this library, "
 						      "not where it is loaded later" };
-	text = xasprintf("by %u functions that are redirected when the program starts",
-			 d->roots.nr_redirects - d->roots.nr_waits);
+	text = xasprintf("by %u functions that are redirected when the program starts", nr);
 	fact.text = finding_string(f, text);
 	free(text);
 	return fact;

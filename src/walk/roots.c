@@ -15,9 +15,9 @@
 #include "symbol/symtab.h"
 #include "walk/descend.h"
 
-#define MAX_STACK     (UINT64_C(1) << 20)
-#define FRAME_BYTES   2048 /* besides the future itself */
-#define MAX_FUNCTION  (1u << 20)
+#define MAX_STACK    (UINT64_C(1) << 20)
+#define FRAME_BYTES  2048 /* besides the future itself */
+#define MAX_FUNCTION (1u << 20)
 
 struct root_function {
 	uint64_t addr, end_addr;
