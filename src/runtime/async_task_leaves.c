@@ -150,4 +150,6 @@ const struct leaf_rules async_task_leaves = {
 	.guards = guards,
 	.nr_guards = ARRAY_SIZE(guards),
 	.shared = shared,
+	.loop_crate = "async_executor::",
+	.loop = "::run::{async_fn#0}::{async_block_env#0}",
 };

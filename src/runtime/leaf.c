@@ -133,3 +133,16 @@ bool leaf_is_never(const char *type)
 			return true;
 	return false;
 }
+
+bool leaf_is_loop(const char *type)
+{
+	const char *args = strchr(type, '<');
+
+	each_rules (r) {
+		const char *loop = r->loop ? strstr(type, r->loop) : NULL;
+
+		if (loop && (!args || loop < args) && str_has_prefix(type, r->loop_crate))
+			return true;
+	}
+	return false;
+}

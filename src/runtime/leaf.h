@@ -102,6 +102,9 @@ struct leaf_rules {
 	const char *const *passing;
 	/* Futures that are made to wait for ever, the same way. */
 	const char *const *never;
+	/* What an executor does beside the future that it was given: it runs tasks, without end. A
+	 * crate, and where in it: "::run::{async_block_env#0}"; or NULL. */
+	const char *loop_crate, *loop;
 };
 
 /* By the name of a type; NULL: there is none. */
@@ -112,5 +115,6 @@ bool leaf_is_shared(const char *type); /* an Arc that is to be followed */
 bool leaf_is_ready(const char *type);  /* nothing to be told of */
 bool leaf_is_passing(const char *type);
 bool leaf_is_never(const char *type); /* nobody will ever wake it, and on purpose */
+bool leaf_is_loop(const char *type); /* no part of what waits */
 
 #endif

@@ -18,15 +18,6 @@ void parts_release(struct parts *p)
 	vec_release(&p->holds);
 }
 
-/* What an executor does beside the future that it was given: it runs tasks, without end. */
-static bool is_executor(const struct layout *t)
-{
-	static const char body[] = "::run::{async_fn#0}::{async_block_env#0}";
-	const char *args = strchr(t->name, '<'), *at = strstr(t->name, body);
-
-	return at && (!args || at < args) && str_has_prefix(t->name, "async_executor::");
-}
-
 /* Members that share their place: only one of them is there, and nobody says which. */
 static bool is_union(struct layouts *l, const struct layout *t)
 {
@@ -76,7 +67,7 @@ static bool look(struct parts *p, uint32_t type, unsigned depth)
 {
 	const struct layout *t = layouts_get(p->layouts, type);
 
-	if (is_executor(t))
+	if (leaf_is_loop(t->name))
 		return false;
 	if (t->is_future || leaf_find(t->name))
 		return true;
