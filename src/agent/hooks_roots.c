@@ -179,6 +179,15 @@ static void end(uint64_t guard, const uint64_t *frame, const struct redirect *ho
 	finish(r);
 }
 
+/*
+ * Its frame may lie somewhat above the call that we saw it begin with. Then it must be no other
+ * root's.
+ */
+static void find_future(struct root *r, const uint64_t *frame)
+{
+	root_future_find(&r->future, frame, mine.nr > 1 ? r->frame : UINT64_MAX);
+}
+
 /* ---- parking ---- */
 
 /* The root that is about to park, NULL: whoever parks here is none. */
@@ -194,7 +203,7 @@ static struct root *parks(uint64_t parker, const uint64_t *frame)
 	if (r->park_frame && here < r->park_frame)
 		return NULL;
 	if (here != r->park_frame)
-		root_future_find(&r->future, frame, r->frame);
+		find_future(r, frame);
 	r->park_frame = here;
 	r->parker = parker;
 	wait_for(r, parker);
@@ -238,7 +247,7 @@ static struct root *parks_itself(uint64_t parker, const uint64_t *frame, const s
 
 /* ---- current_thread ---- */
 
-static struct root *drives(uint64_t handle)
+static struct root *drives(uint64_t handle, const uint64_t *frame)
 {
 	struct root *r = innermost();
 
@@ -251,6 +260,8 @@ static struct root *drives(uint64_t handle)
 		r->handle = handle;
 		wait_for(r, handle);
 	}
+	if (!r->future.frame)
+		find_future(r, frame);
 	if (r->is_running)
 		pause_run(r);
 	return r;
@@ -319,7 +330,7 @@ static inline __attribute__((always_inline)) void before(struct call *c, const u
 		break;
 	case WIRE_ROOT_DRIVE:
 		c->handle = args[2];
-		c->root = drives(c->handle);
+		c->root = drives(c->handle, frame);
 		c->was_woken = c->root && *(volatile uint8_t *)(c->handle + c->how->flag_off);
 		break;
 	case WIRE_RUNTIME_BUILD:

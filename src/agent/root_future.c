@@ -27,23 +27,32 @@ static const struct wire_framed *find_plan(const struct wire_region *r, uint64_t
 	return NULL;
 }
 
-/* Whoever waits for a coroutine has polled it, and it is not done; or it is. */
+/*
+ * Whoever waits for a coroutine has polled it, and it is not done; or it is. If there is only a
+ * pointer to it, it leads to a frame further up.
+ */
 static void judge(const struct wire_region *r, const struct wire_framed *p, struct root_future *f,
-		  uint64_t addr)
+		  uint64_t addr, uint64_t end)
 {
 	const struct wire_edge *e = &r->edges[p->recipe];
 	const struct wire_node *n = &r->nodes[e->node];
-	uint64_t state = FIRST_AWAIT;
+	uint64_t at = addr + e->off, state = 0;
 
-	if (n->kind == WIRE_NODE_STATE) {
-		state = 0;
-		__builtin_memcpy(&state, (const void *)(addr + e->off + n->off), n->bytes);
-		if (state >= n->nr)
+	if (n->kind == WIRE_NODE_DEREF) {
+		e = &r->edges[n->first];
+		at = *(const uint64_t *)(at + n->off) + e->off;
+		n = &r->nodes[e->node];
+		if (n->kind != WIRE_NODE_STATE || !stack_holds(end, at) ||
+		    !stack_holds(end, at + n->off + n->bytes))
 			return;
 	}
-	f->is_done = state == RETURNED;
-	if (state >= FIRST_AWAIT)
-		f->addr = addr;
+	if (n->kind == WIRE_NODE_STATE) {
+		__builtin_memcpy(&state, (const void *)(at + n->off), n->bytes);
+		f->is_done = state == RETURNED;
+		if (state < FIRST_AWAIT || state >= n->nr)
+			return;
+	}
+	f->addr = addr;
 }
 
 /* What the plan says of the frame, and what is there, must agree. */
@@ -75,7 +84,7 @@ static bool is_it(const struct stack_frame *f, void *arg)
 	if (is_sound(f, p, base)) {
 		s->found->frame = f->sp;
 		s->found->start = starts[p - r->framed];
-		judge(r, p, s->found, base + (int64_t)p->off);
+		judge(r, p, s->found, base + (int64_t)p->off, f->end);
 	}
 	return true;
 }

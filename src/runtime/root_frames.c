@@ -62,7 +62,7 @@ static bool is_programs(struct layouts *l, uint32_t type)
 }
 
 static bool is_used(const struct search *s, const struct symbol *function,
-		    const struct layout_pinned *p, const struct layout *t)
+		    const struct layout_pinned *p, const struct layout *t, bool is_argument)
 {
 	struct code_pinned pinned = { .by_rbp = p->by_rbp,
 				      .off = p->off,
@@ -71,19 +71,23 @@ static bool is_used(const struct search *s, const struct symbol *function,
 				      .bodies = t->bodies,
 				      .nr_bodies = t->nr_bodies };
 
+	if (is_argument)
+		return t->size_bytes == 8 &&
+		       code_keeps_argument(s->img, function->va, function->size_bytes, &pinned);
 	return t->kind == LAYOUT_COROUTINE && t->discr_off < t->size_bytes &&
 	       code_uses_pinned(s->img, function->va, function->size_bytes, &pinned);
 }
 
-static void add(struct search *s, const struct symbol *function, const struct layout_pinned *p)
+static void add(struct search *s, const struct symbol *function, const struct layout_pinned *p,
+		bool is_argument)
 {
 	const struct layout *t = layouts_get(s->layouts, p->type);
-	bool is_sure = is_used(s, function, p, t);
+	bool is_sure = is_used(s, function, p, t, is_argument);
 	struct task_place place = { .type = p->type };
 	struct wire_framed *f = &s->out[s->nr];
 
 	if (s->nr == s->max || !t->size_bytes || t->size_bytes > UINT32_MAX ||
-	    (!is_sure && !p->has_pointer) || p->va < function->va ||
+	    (!is_sure && (is_argument || !p->has_pointer)) || p->va < function->va ||
 	    p->end_va > function->va + function->size_bytes)
 		return;
 	*f = (struct wire_framed){
@@ -112,11 +116,12 @@ static void on_function(void *arg, const struct symbol *symbol)
 		struct layout_pinned *found = NULL;
 		size_t nr = 0;
 
-		if (r->is_pinned)
-			nr = layouts_pinned(s->layouts, symbol->va, r->symbol, r->param, &found);
+		if (r->is_pinned || r->is_argument)
+			nr = layouts_pinned(s->layouts, symbol->va, r->symbol, r->param,
+					    r->is_argument, &found);
 		for (size_t i = 0; i < nr; i++)
 			if (!r->has_workers || is_programs(s->layouts, found[i].type))
-				add(s, symbol, &found[i]);
+				add(s, symbol, &found[i], r->is_argument);
 		free(found);
 	}
 }

@@ -41,6 +41,7 @@ struct root_shape {
 	 * last type argument of that. */
 	const char *closure;
 	bool is_pinned; /* in the function's own frame, where it waits for the future by a parker */
+	bool is_argument; /* a pointer to it is given to the function, which drives the runtime */
 	bool has_workers; /* the runtime's own threads wait there as well */
 };
 

@@ -82,7 +82,7 @@ static bool locate(struct layouts *l, const struct found_table *t, struct task_p
 
 static const struct root_shape roots[] = {
 	{ "CachedParkThread8block_on", "F", .is_pinned = true },
-	{ "CoreGuard8block_on", "F" },
+	{ "CoreGuard8block_on", "F", .is_argument = true },
 	{ NULL },
 };
 

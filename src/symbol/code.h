@@ -58,6 +58,13 @@ struct code_pinned {
 bool code_uses_pinned(const struct image *img, uint64_t va, uint64_t nr_bytes,
 		      const struct code_pinned *p);
 
+/*
+ * Does the function store one of its arguments at off, before anything else, and never write there
+ * again?
+ */
+bool code_keeps_argument(const struct image *img, uint64_t va, uint64_t nr_bytes,
+			 const struct code_pinned *p);
+
 /* Unwind tables of a file: how deep the stack is at each instruction. */
 struct code_frames;
 struct code_frames *code_frames_new(const struct image *img); /* NULL: it has none */

@@ -67,3 +67,54 @@ bool code_uses_pinned(const struct image *img, uint64_t va, uint64_t nr_bytes,
 	}
 	return false;
 }
+
+/* ---- arguments ---- */
+
+/* Which registers still hold arguments. */
+struct kept {
+	bool holds[ZYDIS_REGISTER_MAX_VALUE + 1];
+	bool is_begin; /* nothing was called, and the way has not parted */
+	unsigned nr;   /* times that one was stored at the place */
+	bool is_spoilt;
+};
+
+static void follow(struct kept *k, const struct instruction *i, const struct code_pinned *p)
+{
+	const ZydisDecodedOperand *to = &i->operands[0], *from = &i->operands[1];
+	bool is_copy = i->in.mnemonic == ZYDIS_MNEMONIC_MOV &&
+		       from->type == ZYDIS_OPERAND_TYPE_REGISTER && from->size == 64 &&
+		       k->holds[from->reg.value];
+
+	for (unsigned n = 0; n < i->in.operand_count_visible; n++) {
+		const ZydisDecodedOperand *o = &i->operands[n];
+
+		if (!(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+			continue;
+		if (o->type == ZYDIS_OPERAND_TYPE_REGISTER)
+			k->holds[ZydisRegisterGetLargestEnclosing(
+				ZYDIS_MACHINE_MODE_LONG_64, o->reg.value)] = is_copy && o == to;
+		else if (is_in_frame(o, p, p->off) && is_copy && k->is_begin)
+			k->nr++;
+		else if (is_in_frame(o, p, p->off))
+			k->is_spoilt = true;
+	}
+	if (i->in.meta.category == ZYDIS_CATEGORY_CALL ||
+	    i->in.meta.category == ZYDIS_CATEGORY_COND_BR)
+		k->is_begin = false;
+}
+
+bool code_keeps_argument(const struct image *img, uint64_t va, uint64_t nr_bytes,
+			 const struct code_pinned *p)
+{
+	const uint8_t *code = image_at(img, va, nr_bytes);
+	struct kept k = { .is_begin = true };
+	struct instruction i;
+
+	k.holds[ZYDIS_REGISTER_RDI] = k.holds[ZYDIS_REGISTER_RSI] = true;
+	for (uint64_t at = 0; code && at < nr_bytes; at += i.in.length) {
+		if (!code_decode(code + at, nr_bytes - at, &i))
+			return false;
+		follow(&k, &i, p);
+	}
+	return k.nr == 1 && !k.is_spoilt;
+}

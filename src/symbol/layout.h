@@ -115,11 +115,12 @@ struct layout_pinned {
 
 /*
  * What debug info says of the function that begins at va, and of those inlined into it, if their
- * mangled name has `function` in it; the value's type is type argument `param`. The caller frees
- * what it finds.
+ * mangled name has `function` in it; the value's type is type argument `param`. is_argument: it is
+ * not pinned there, but a pointer to it is an argument of the function that begins at va, and what
+ * is told is that pointer. The caller frees what it finds.
  */
 size_t layouts_pinned(struct layouts *l, uint64_t va, const char *function, const char *param,
-		      struct layout_pinned **out);
+		      bool is_argument, struct layout_pinned **out);
 /* The concrete type behind a `dyn Trait` whose table lies at va. */
 uint32_t layouts_of_vtable(struct layouts *l, uint64_t va);
 /* Where all such tables lie: the i-th, in the order of addresses; UINT64_MAX behind the last. */

@@ -5,7 +5,8 @@
  * frame as well (unoptimised code), and (optimised code) a pointer that is nowhere, for it would
  * always be the same distance from the stack pointer: that is what debug info says instead.
  *
- * Arguments of the function itself are where the value came from, and no place to look at.
+ * Arguments of the function itself are where the value came from, and no place to look at, unless
+ * the function was given a pointer, and that is what is asked for.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -28,13 +29,15 @@ struct place {
 /* What is said of one value. */
 struct claims {
 	uint32_t type;
-	struct place address, value, pointer;
+	struct place address, value, pointer, argument; /* the last points to it, too */
+	uint32_t argument_type;
 };
 
 struct hunt {
 	struct layouts *l;
 	const char *function, *param;
-	bool by_rbp; /* where the function's frame is counted from */
+	bool is_argument; /* it is asked for, instead of what is pinned */
+	bool by_rbp;	  /* where the function's frame is counted from */
 	unsigned nr_dies;
 	VEC(struct layout_pinned) found;
 };
@@ -147,6 +150,10 @@ static void on_variable(struct hunt *h, struct claims *c, Dwarf_Die *die, bool i
 		claim(&c->address, &p);
 	else if (is_own && is_variable && p.kind == MEMORY)
 		claim(is_it ? &c->value : &c->pointer, &p);
+	else if (is_own && !is_it && p.kind == MEMORY) {
+		claim(&c->argument, &p);
+		c->argument_type = type;
+	}
 }
 
 /* is_own: not of functions that were inlined there. */
@@ -174,8 +181,12 @@ static void collect(struct hunt *h, struct claims *c, Dwarf_Die *parent, bool is
 /* A value may have been moved to where it is pinned: what points to it knows better. */
 static void add(struct hunt *h, Dwarf_Die *die, const struct claims *c)
 {
-	const struct place *at = c->address.kind ? &c->address : &c->value;
-	struct layout_pinned p = { .type = c->type, .by_rbp = at->by_rbp, .off = at->off };
+	const struct place *at = h->is_argument	   ? &c->argument
+				 : c->address.kind ? &c->address
+						   : &c->value;
+	struct layout_pinned p = { .type = h->is_argument ? c->argument_type : c->type,
+				   .by_rbp = at->by_rbp,
+				   .off = at->off };
 	ptrdiff_t next = 0;
 	Dwarf_Addr base;
 
@@ -235,20 +246,43 @@ static void look_inside(struct hunt *h, Dwarf_Die *parent, unsigned depth)
 	} while (dwarf_siblingof(&die, &die) == 0);
 }
 
-size_t layouts_pinned(struct layouts *l, uint64_t va, const char *function, const char *param,
-		      struct layout_pinned **out)
+/* The function that begins at va. What the linker made one of several is nobody's. */
+static bool find_function(struct layouts *l, uint64_t va, Dwarf_Die *function)
 {
 	const struct index_entry *e = layout_index_find(&l->index, INDEX_FUNCTIONS, va);
-	struct hunt h = { .l = l, .function = function, .param = param };
-	struct Dwarf *libdw = e ? dwarf_libdw(l->d) : NULL;
+	struct Dwarf *libdw = dwarf_libdw(l->d);
+	Dwarf_Die unit, *scopes = NULL;
+	Dwarf_Addr low = 0;
+	int nr;
+
+	if (!libdw)
+		return false;
+	if (e)
+		return !layout_index_next(&l->index, INDEX_FUNCTIONS, e) &&
+		       dwarf_offdie(libdw, e->value, function) &&
+		       dwarf_tag(function) == DW_TAG_subprogram;
+	/* those without type arguments are not in the index */
+	nr = dwarf_addrdie(libdw, va, &unit) ? dwarf_getscopes(&unit, va, &scopes) : 0;
+	for (int i = 0; i < nr && !low; i++)
+		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram &&
+		    dwarf_lowpc(&scopes[i], &low) == 0)
+			*function = scopes[i];
+	free(scopes);
+	return low == va;
+}
+
+size_t layouts_pinned(struct layouts *l, uint64_t va, const char *function, const char *param,
+		      bool is_argument, struct layout_pinned **out)
+{
+	struct hunt h = {
+		.l = l, .function = function, .param = param, .is_argument = is_argument
+	};
 	Dwarf_Die die;
 
-	/* what the linker made one of several is nobody's */
-	if (libdw && !layout_index_next(&l->index, INDEX_FUNCTIONS, e) &&
-	    dwarf_offdie(libdw, e->value, &die) && dwarf_tag(&die) == DW_TAG_subprogram &&
-	    frame_is_by_rbp(&die, &h.by_rbp)) {
+	if (find_function(l, va, &die) && frame_is_by_rbp(&die, &h.by_rbp)) {
 		on_function(&h, &die);
-		look_inside(&h, &die, MAX_NESTED_DIES);
+		if (!is_argument)
+			look_inside(&h, &die, MAX_NESTED_DIES);
 	}
 	*out = h.found.v;
 	return h.found.nr;
