@@ -13,6 +13,7 @@
 #include "symbol/demangle.h"
 #include "symbol/symtab.h"
 
+#define PARK	      "5Inner4park"
 #define MAX_FUNCTION  (1u << 20)
 #define MAX_WRAPPERS  8
 #define MAX_ARGUMENTS 8
@@ -28,6 +29,7 @@ struct search {
 	uint64_t base;
 	struct wire_framed *out;
 	uint32_t nr, max;
+	bool is_blind; /* not all waits by the crate parking are seen */
 };
 
 uint32_t root_last_argument(struct layouts *l, const char *name)
@@ -103,6 +105,17 @@ static void add(struct search *s, const struct symbol *function, const struct la
 	s->nr += f->recipe != 0;
 }
 
+/* The function that is redirected must not have been inlined where it is called. */
+static void look_for_copies(void *arg, const struct symbol *symbol)
+{
+	struct search *s = arg;
+
+	if (strstr(symbol->name, "7parking") &&
+	    (strstr(symbol->name, "6Parker4park") || strstr(symbol->name, "6Parker12park")) &&
+	    layouts_inlines(s->layouts, symbol->va, PARK))
+		s->is_blind = true;
+}
+
 static void on_function(void *arg, const struct symbol *symbol)
 {
 	struct search *s = arg;
@@ -119,6 +132,9 @@ static void on_function(void *arg, const struct symbol *symbol)
 		if (r->is_pinned || r->is_argument)
 			nr = layouts_pinned(s->layouts, symbol->va, r->symbol, r->param,
 					    r->is_argument, &found);
+		if (r->has_workers && nr &&
+		    (s->is_blind || layouts_inlines(s->layouts, symbol->va, PARK)))
+			nr = 0;
 		for (size_t i = 0; i < nr; i++)
 			if (!r->has_workers || is_programs(s->layouts, found[i].type))
 				add(s, symbol, &found[i], r->is_argument);
@@ -130,8 +146,10 @@ uint32_t root_frames_find(struct recipe_book *b, struct layouts *l, const struct
 			  const char *path, uint64_t base, struct wire_framed *out, uint32_t max)
 {
 	struct image *img = d->roots.nr_redirects ? image_open(path, NULL, NULL) : NULL;
-	struct search s = { b, l, img, NULL, base, out, 0, max };
+	struct search s = { b, l, img, NULL, base, out, 0, max, false };
 
+	if (img && d->roots.nr_parks)
+		symtab_each_function(img, look_for_copies, &s);
 	for (uint32_t i = 0; img && i < d->nr_runtimes; i++) {
 		s.shapes = task_shape_of(&d->runtimes[i])->roots;
 		if (s.shapes)

@@ -121,6 +121,11 @@ struct layout_pinned {
  */
 size_t layouts_pinned(struct layouts *l, uint64_t va, const char *function, const char *param,
 		      bool is_argument, struct layout_pinned **out);
+/*
+ * Was a function of that name, a part of the mangled one, inlined into the one that begins at va?
+ * True also when that is not known.
+ */
+bool layouts_inlines(struct layouts *l, uint64_t va, const char *function);
 /* The concrete type behind a `dyn Trait` whose table lies at va. */
 uint32_t layouts_of_vtable(struct layouts *l, uint64_t va);
 /* Where all such tables lie: the i-th, in the order of addresses; UINT64_MAX behind the last. */

@@ -287,3 +287,32 @@ size_t layouts_pinned(struct layouts *l, uint64_t va, const char *function, cons
 	*out = h.found.v;
 	return h.found.nr;
 }
+
+static bool has_inlined(struct hunt *h, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die die;
+
+	if (!depth)
+		return true;
+	if (dwarf_child(parent, &die) != 0)
+		return false;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (++h->nr_dies > MAX_DIES ||
+		    (tag == DW_TAG_inlined_subroutine && is_wanted(h, &die)))
+			return true;
+		if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) &&
+		    has_inlined(h, &die, depth - 1))
+			return true;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return false;
+}
+
+bool layouts_inlines(struct layouts *l, uint64_t va, const char *function)
+{
+	struct hunt h = { .l = l, .function = function };
+	Dwarf_Die die;
+
+	return !find_function(l, va, &die) || has_inlined(&h, &die, MAX_NESTED_DIES);
+}
