@@ -108,7 +108,8 @@ void paths_plan(struct process *p, const struct process_object *o, uint32_t firs
 	for (uint32_t i = 0; b && i < o->nr_planned; i++)
 		p->region->tables[first_table + i].recipe = recipe_of(b, l, o->d, &o->d->tables[i]);
 	if (b) {
-		plan_framed(p, b, l, o);
+		if (!p->lobby->no_roots)
+			plan_framed(p, b, l, o);
 		copy_recipes(paths, p->region);
 	}
 }

@@ -30,6 +30,8 @@ static const char *const section_names[NR_RAW_SECTIONS] = {
 	[RAW_LINE] = ".debug_line",
 	[RAW_RANGES] = ".debug_ranges",
 	[RAW_RNGLISTS] = ".debug_rnglists",
+	[RAW_LOC] = ".debug_loc",
+	[RAW_LOCLISTS] = ".debug_loclists",
 };
 
 static int section_id(const char *name)
@@ -119,13 +121,6 @@ struct dwarf *dwarf_open(const char *path, const char **why)
 	raw_read_units(&d->raw);
 	d->abbrevs = xcalloc(d->raw.nr_units + 1, sizeof(*d->abbrevs));
 	return d;
-}
-
-struct Dwarf *dwarf_libdw(struct dwarf *d)
-{
-	if (!d->libdw)
-		d->libdw = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
-	return d->libdw;
 }
 
 void dwarf_close(struct dwarf *d)

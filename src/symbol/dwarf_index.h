@@ -68,7 +68,6 @@ struct dwarf {
 	VEC(char *) strings;
 };
 
-struct Dwarf *dwarf_libdw(struct dwarf *d); /* NULL: it does not like the file */
 const struct raw_abbrevs *dwarf_abbrevs(struct dwarf *d, const struct raw_unit *u);
 /* A cursor that stands on the DIE at off; false when there is no unit around it. */
 bool dwarf_cursor(struct dwarf *d, uint64_t off, struct raw_cursor *c);

@@ -4,22 +4,21 @@
 
 #include "symbol/dwarf_raw.h"
 
-static bool old_list(const struct raw_file *f, uint64_t off, uint64_t base, uint64_t va)
+/* The next piece; false at the end of the list. Those that only set the base are empty ones. */
+static bool old_piece(struct raw_ranges *r)
 {
-	const struct raw_section *s = &f->sections[RAW_RANGES];
-	struct raw_bytes b = { .data = s->data, .off = off, .end = s->size_bytes };
+	uint64_t from = raw_fixed(&r->at, 8), to = raw_fixed(&r->at, 8);
 
-	while (off < s->size_bytes && !b.broken) {
-		uint64_t from = raw_fixed(&b, 8), to = raw_fixed(&b, 8);
-
-		if (b.broken || (!from && !to))
-			break;
-		if (from == UINT64_MAX)
-			base = to;
-		else if (va - base >= from && va - base < to)
-			return true;
+	r->from = r->to = 0;
+	if (r->at.broken || (!from && !to))
+		return false;
+	if (from == UINT64_MAX) {
+		r->base = to;
+	} else {
+		r->from = r->base + from;
+		r->to = r->base + to;
 	}
-	return false;
+	return true;
 }
 
 static uint64_t indexed(const struct raw_file *f, const struct raw_unit *u, uint64_t index)
@@ -33,38 +32,37 @@ static uint64_t indexed(const struct raw_file *f, const struct raw_unit *u, uint
 	return raw_fixed(&b, 8);
 }
 
-/* The next piece; false at the end of the list. An entry that only sets the base is an empty one.
- */
-static bool next_piece(const struct raw_file *f, const struct raw_unit *u, struct raw_bytes *b,
-		       uint64_t *base, uint64_t piece[2])
+static bool new_piece(struct raw_ranges *r)
 {
-	piece[0] = piece[1] = 0;
+	struct raw_bytes *b = &r->at;
+
+	r->from = r->to = 0;
 	switch (raw_fixed(b, 1)) {
 	case DW_RLE_base_addressx:
-		*base = indexed(f, u, raw_uleb(b));
+		r->base = indexed(r->file, r->unit, raw_uleb(b));
 		break;
 	case DW_RLE_base_address:
-		*base = raw_fixed(b, 8);
+		r->base = raw_fixed(b, 8);
 		break;
 	case DW_RLE_startx_endx:
-		piece[0] = indexed(f, u, raw_uleb(b));
-		piece[1] = indexed(f, u, raw_uleb(b));
+		r->from = indexed(r->file, r->unit, raw_uleb(b));
+		r->to = indexed(r->file, r->unit, raw_uleb(b));
 		break;
 	case DW_RLE_startx_length:
-		piece[0] = indexed(f, u, raw_uleb(b));
-		piece[1] = piece[0] + raw_uleb(b);
+		r->from = indexed(r->file, r->unit, raw_uleb(b));
+		r->to = r->from + raw_uleb(b);
 		break;
 	case DW_RLE_offset_pair:
-		piece[0] = *base + raw_uleb(b);
-		piece[1] = *base + raw_uleb(b);
+		r->from = r->base + raw_uleb(b);
+		r->to = r->base + raw_uleb(b);
 		break;
 	case DW_RLE_start_end:
-		piece[0] = raw_fixed(b, 8);
-		piece[1] = raw_fixed(b, 8);
+		r->from = raw_fixed(b, 8);
+		r->to = raw_fixed(b, 8);
 		break;
 	case DW_RLE_start_length:
-		piece[0] = raw_fixed(b, 8);
-		piece[1] = piece[0] + raw_uleb(b);
+		r->from = raw_fixed(b, 8);
+		r->to = r->from + raw_uleb(b);
 		break;
 	default: /* DW_RLE_end_of_list too */
 		return false;
@@ -72,26 +70,43 @@ static bool next_piece(const struct raw_file *f, const struct raw_unit *u, struc
 	return !b->broken;
 }
 
-static bool new_list(const struct raw_file *f, const struct raw_unit *u, uint64_t off,
-		     uint64_t base, uint64_t va)
+void raw_ranges_init(struct raw_ranges *r, const struct raw_file *f, const struct raw_unit *u,
+		     const struct raw_die *die, uint64_t unit_low_pc)
 {
-	const struct raw_section *s = &f->sections[RAW_RNGLISTS];
-	struct raw_bytes b = { .data = s->data, .off = off, .end = s->size_bytes };
-	uint64_t piece[2];
+	const struct raw_section *s = &f->sections[u->version >= 5 ? RAW_RNGLISTS : RAW_RANGES];
 
-	while (off < s->size_bytes && next_piece(f, u, &b, &base, piece))
-		if (va >= piece[0] && va < piece[1])
-			return true;
-	return false;
+	*r = (struct raw_ranges){ .file = f, .unit = u, .base = unit_low_pc };
+	if (die->has_ranges) {
+		r->kind = u->version >= 5 ? RAW_NEW_RANGES : RAW_OLD_RANGES;
+		r->at = (struct raw_bytes){ .data = s->data, .end = s->size_bytes };
+		raw_skip(&r->at, die->ranges_off);
+	} else if (die->has_low_pc) {
+		r->kind = RAW_ONE_RANGE;
+		r->from = die->low_pc;
+		r->to = die->is_high_pc_len ? die->low_pc + die->high_pc : die->high_pc;
+	}
+}
+
+bool raw_ranges_next(struct raw_ranges *r)
+{
+	if (r->kind == RAW_OLD_RANGES)
+		return old_piece(r);
+	if (r->kind == RAW_NEW_RANGES)
+		return new_piece(r);
+	if (r->kind == RAW_NO_RANGE)
+		return false;
+	r->kind = RAW_NO_RANGE;
+	return true;
 }
 
 bool raw_die_covers(const struct raw_file *f, const struct raw_unit *u, const struct raw_die *die,
 		    uint64_t unit_low_pc, uint64_t va)
 {
-	if (die->has_ranges)
-		return u->version >= 5 ? new_list(f, u, die->ranges_off, unit_low_pc, va)
-				       : old_list(f, die->ranges_off, unit_low_pc, va);
-	if (!die->has_low_pc || va < die->low_pc)
-		return false;
-	return die->is_high_pc_len ? va - die->low_pc < die->high_pc : va < die->high_pc;
+	struct raw_ranges r;
+
+	raw_ranges_init(&r, f, u, die, unit_low_pc);
+	while (raw_ranges_next(&r))
+		if (va >= r.from && va < r.to)
+			return true;
+	return false;
 }

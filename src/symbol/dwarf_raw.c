@@ -388,6 +388,9 @@ static void read_unit_attr(struct raw_cursor *c, struct raw_bytes *b, const stru
 	case DW_AT_rnglists_base:
 		c->unit->rnglists_base = read_number(c, b, s);
 		break;
+	case DW_AT_loclists_base:
+		c->unit->loclists_base = read_number(c, b, s);
+		break;
 	case DW_AT_stmt_list:
 		die->line_off = read_number(c, b, s);
 		break;
@@ -425,7 +428,12 @@ static void read_type_attr(struct raw_cursor *c, struct raw_bytes *b, const stru
 		skip_form(b, c->unit, s->form);
 		break;
 	case DW_AT_location:
+		die->location = (struct raw_value){ b->off, s->form };
 		die->has_addr = read_place(c, b, s, &die->addr);
+		break;
+	case DW_AT_frame_base:
+		die->frame_base = (struct raw_value){ b->off, s->form };
+		skip_form(b, c->unit, s->form);
 		break;
 	case DW_AT_encoding:
 		die->encoding = read_number(c, b, s);

@@ -21,13 +21,15 @@ enum raw_section_id {
 	RAW_LINE,
 	RAW_RANGES,
 	RAW_RNGLISTS,
+	RAW_LOC,
+	RAW_LOCLISTS,
 	NR_RAW_SECTIONS
 };
 
 struct raw_unit {
 	uint64_t off, end, die_off; /* in .debug_info: header, end, first DIE */
 	uint64_t abbrev_off;
-	uint64_t str_offsets_base, addr_base, rnglists_base;
+	uint64_t str_offsets_base, addr_base, rnglists_base, loclists_base;
 	uint8_t version, offset_bytes, addr_bytes;
 	bool walked; /* free for the user of the unit */
 };
@@ -37,6 +39,12 @@ struct raw_file {
 	struct raw_unit *units;
 	size_t nr_units;
 	uint64_t nr_broken;
+};
+
+/* An attribute that is read only when somebody asks for it. */
+struct raw_value {
+	uint64_t off;  /* in .debug_info */
+	uint16_t form; /* 0: the DIE does not have it */
 };
 
 /* What a DIE says, of the attributes that matter here; has_… tells which are there. */
@@ -57,6 +65,7 @@ struct raw_die {
 	uint64_t addr;		 /* of a variable that is always at the same place */
 	uint64_t count;		 /* of the elements of an array */
 	uint64_t const_value, encoding, language;
+	struct raw_value location, frame_base;
 	const char *name, *linkage_name,
 		*comp_dir; /* borrowed from the sections; NULL when absent */
 };
@@ -96,7 +105,33 @@ struct raw_row {
 /* Runs the line table's program. rows must be sorted by va; those already known are left alone. */
 void raw_line_rows(const struct raw_file *f, uint64_t line_off, struct raw_row *rows, size_t nr);
 
-/* dwarf_ranges.c: does the code that the DIE describes include va? unit_low_pc is the unit's. */
+/*
+ * dwarf_loc.c: a location is one expression, or a list of them, each for some of the code; then
+ * is_list, and an empty one says nothing. next: false at the end, or where it is broken.
+ */
+struct raw_locations {
+	struct raw_bytes at;
+	uint8_t version; /* of the list, 0: it is an expression */
+	bool is_list, is_broken;
+};
+
+void raw_locations_init(struct raw_locations *l, const struct raw_file *f, const struct raw_unit *u,
+			const struct raw_value *value);
+bool raw_locations_next(struct raw_locations *l, struct raw_bytes *expression);
+
+/* dwarf_ranges.c: the pieces [from, to) of the code that a DIE describes. */
+struct raw_ranges {
+	const struct raw_file *file;
+	const struct raw_unit *unit;
+	struct raw_bytes at;
+	uint64_t base, from, to;
+	enum { RAW_NO_RANGE, RAW_ONE_RANGE, RAW_OLD_RANGES, RAW_NEW_RANGES } kind;
+};
+
+void raw_ranges_init(struct raw_ranges *r, const struct raw_file *f, const struct raw_unit *u,
+		     const struct raw_die *die, uint64_t unit_low_pc);
+bool raw_ranges_next(struct raw_ranges *r);
+/* Does the code that the DIE describes include va? unit_low_pc is the unit's. */
 bool raw_die_covers(const struct raw_file *f, const struct raw_unit *u, const struct raw_die *die,
 		    uint64_t unit_low_pc, uint64_t va);
 

@@ -130,6 +130,12 @@ static void on_poll(struct walk *w)
 	}
 }
 
+/* Besides functions with type arguments, what those that run futures may be inlined into. */
+static bool is_asked_for(const char *name)
+{
+	return strchr(name, '<') || strcmp(name, "main") == 0;
+}
+
 static void on_subprogram(struct walk *w, const struct raw_die *die)
 {
 	bool has_code = die->has_low_pc && die->low_pc; /* 0: the linker threw it away */
@@ -138,7 +144,7 @@ static void on_subprogram(struct walk *w, const struct raw_die *die)
 		on_body(w, die);
 	if (has_code && die->has_origin)
 		vec_push(&w->to->copies, (struct copy){ die->origin_off, die->off });
-	if (has_code && (die->has_origin || (die->name && strchr(die->name, '<'))))
+	if (has_code && (die->has_origin || (die->name && is_asked_for(die->name))))
 		vec_push(&w->to->tables[INDEX_FUNCTIONS],
 			 (struct index_entry){ die->low_pc, die->off });
 	if (!die->has_children)
@@ -447,7 +453,7 @@ void layout_index_add_path(const struct layout_index *x, struct dwarf *d, uint64
 	}
 }
 
-#define VERSION 1
+#define VERSION 2
 
 struct stored {
 	uint64_t version, is_split, nr[NR_INDEX_TABLES];

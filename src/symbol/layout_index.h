@@ -15,7 +15,7 @@
 
 enum index_table {
 	INDEX_NAMES,	 /* hash of a type's name -> offset of its definition */
-	INDEX_FUNCTIONS, /* va -> offset of a function with type arguments */
+	INDEX_FUNCTIONS, /* va -> offset of a function with type arguments, or main */
 	INDEX_VTABLES,	 /* va -> offset of the table's type */
 	INDEX_BODIES,	 /* hash of a coroutine's name -> offset of a function that is its code */
 	INDEX_FUTURES,	 /* hash of the name of a type that has a poll of its own */

@@ -9,15 +9,15 @@
  * the function was given a pointer, and that is what is asked for.
  */
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <string.h>
 
 #include "symbol/layout_types.h"
 
-#define MAX_NESTED_DIES 200
-#define MAX_DIES	(1u << 18) /* of one function */
-#define REG_RBP		6
-#define REG_RSP		7
+#define TAG(t)	   (UINT64_C(1) << (t))
+#define MAX_NESTED 200
+#define MAX_HOPS   16 /* from a DIE to the one that has its name */
+#define REG_RBP	   6
+#define REG_RSP	   7
 
 struct place {
 	enum { NOWHERE, ADDRESS, MEMORY } kind;
@@ -38,28 +38,75 @@ struct hunt {
 	const char *function, *param;
 	bool is_argument; /* it is asked for, instead of what is pinned */
 	bool by_rbp;	  /* where the function's frame is counted from */
-	unsigned nr_dies;
+	struct raw_unit *unit;
+	uint64_t unit_low_pc;
 	VEC(struct layout_pinned) found;
 };
 
-/* ---- expressions ---- */
+static const uint64_t tags = TAG(DW_TAG_compile_unit) | TAG(DW_TAG_subprogram) |
+			     TAG(DW_TAG_inlined_subroutine) | TAG(DW_TAG_lexical_block) |
+			     TAG(DW_TAG_variable) | TAG(DW_TAG_formal_parameter);
 
-static struct place place_of(const struct hunt *h, const Dwarf_Op *ops, size_t nr)
+/* ---- DIEs ---- */
+
+static bool read_die(struct layouts *l, uint64_t off, struct raw_cursor *c, struct raw_die *die)
 {
-	struct place p = { .kind = MEMORY, .by_rbp = h->by_rbp };
+	return dwarf_cursor(l->d, off, c) && raw_next(c, tags, die) == 1;
+}
 
-	if (!nr || nr > 2)
+/* The next below the one that the cursor came from; false when there is none. */
+static bool next_child(struct hunt *h, struct raw_cursor *c, struct raw_die *die)
+{
+	return layouts_spend(h->l, 1) && raw_next(c, tags, die) == 1;
+}
+
+static void skip_below(struct raw_cursor *c, const struct raw_die *die)
+{
+	if (die->has_children)
+		raw_skip_children(c);
+}
+
+/* Goes to the DIE that this one is a copy of. */
+static bool go_to_origin(struct layouts *l, struct raw_die *die)
+{
+	struct raw_cursor c;
+
+	return die->has_origin && read_die(l, die->origin_off, &c, die);
+}
+
+static uint32_t type_of_die(struct layouts *l, struct raw_die die)
+{
+	for (unsigned hops = 0; hops < MAX_HOPS && !die.has_type; hops++)
+		if (!go_to_origin(l, &die))
+			return LAYOUT_NONE;
+	return die.has_type ? layouts_number(l, die.type_off) : LAYOUT_NONE;
+}
+
+static bool is_wanted(const struct hunt *h, struct raw_die die)
+{
+	for (unsigned hops = 0; hops < MAX_HOPS && !die.linkage_name; hops++)
+		if (!go_to_origin(h->l, &die))
+			return false;
+	return die.linkage_name && strstr(die.linkage_name, h->function);
+}
+
+/* ---- places ---- */
+
+static struct place place_of(const struct hunt *h, struct raw_bytes expression)
+{
+	const unsigned op = raw_fixed(&expression, 1);
+	struct place p = { .kind = MEMORY, .by_rbp = h->by_rbp, .off = raw_sleb(&expression) };
+
+	if (op == DW_OP_breg0 + REG_RSP || op == DW_OP_breg0 + REG_RBP)
+		p.by_rbp = op == DW_OP_breg0 + REG_RBP;
+	else if (op != DW_OP_fbreg)
 		return (struct place){ 0 };
-	if (nr == 2 && ops[1].atom != DW_OP_stack_value)
-		return (struct place){ 0 };
-	if (nr == 2)
+	if (expression.off < expression.end) {
+		if (raw_fixed(&expression, 1) != DW_OP_stack_value)
+			return (struct place){ 0 };
 		p.kind = ADDRESS;
-	p.off = (int64_t)ops[0].number;
-	if (ops[0].atom == DW_OP_breg0 + REG_RSP || ops[0].atom == DW_OP_breg0 + REG_RBP)
-		p.by_rbp = ops[0].atom == DW_OP_breg0 + REG_RBP;
-	else if (ops[0].atom != DW_OP_fbreg)
-		return (struct place){ 0 };
-	return p;
+	}
+	return expression.broken || expression.off < expression.end ? (struct place){ 0 } : p;
 }
 
 static bool same_place(const struct place *a, const struct place *b)
@@ -69,54 +116,46 @@ static bool same_place(const struct place *a, const struct place *b)
 
 /* Nowhere, unless it is the same wherever it is known. Memory may be used for something else where
  * the variable is not. */
-static struct place place_of_die(const struct hunt *h, Dwarf_Die *die)
+static struct place place_of_die(const struct hunt *h, const struct raw_die *die)
 {
+	struct raw_locations locations;
+	struct raw_bytes expression;
 	struct place all = { 0 };
-	Dwarf_Addr base, from, to;
-	Dwarf_Attribute attr;
-	ptrdiff_t at = 0;
-	size_t nr;
-	Dwarf_Op *ops;
 
-	if (!dwarf_attr(die, DW_AT_location, &attr))
+	if (!die->location.form)
 		return all;
-	for (unsigned i = 0; (at = dwarf_getlocations(&attr, at, &base, &from, &to, &ops, &nr)) > 0;
-	     i++) {
-		struct place p = place_of(h, ops, nr);
-		bool is_everywhere = !from && to == (Dwarf_Addr)-1;
+	raw_locations_init(&locations, &h->l->d->raw, h->unit, &die->location);
+	while (layouts_spend(h->l, 1) && raw_locations_next(&locations, &expression)) {
+		struct place p = place_of(h, expression);
 
-		if (p.kind == NOWHERE || (p.kind == MEMORY && !is_everywhere) ||
-		    (i && !same_place(&all, &p)))
+		if (expression.off == expression.end)
+			continue;
+		if (p.kind == NOWHERE || (p.kind == MEMORY && locations.is_list) ||
+		    (all.kind != NOWHERE && !same_place(&all, &p)))
 			return (struct place){ 0 };
 		all = p;
 	}
-	return at < 0 ? (struct place){ 0 } : all;
+	return locations.is_broken ? (struct place){ 0 } : all;
 }
 
-static bool frame_is_by_rbp(Dwarf_Die *function, bool *by_rbp)
+static bool frame_is_by_rbp(const struct hunt *h, const struct raw_die *function, bool *by_rbp)
 {
-	Dwarf_Attribute attr;
-	Dwarf_Op *ops;
-	size_t nr;
+	struct raw_locations locations;
+	struct raw_bytes expression;
+	unsigned op;
 
-	if (!dwarf_attr(function, DW_AT_frame_base, &attr) ||
-	    dwarf_getlocation(&attr, &ops, &nr) != 0 || nr != 1)
+	if (!function->frame_base.form)
 		return false;
-	*by_rbp = ops[0].atom == DW_OP_reg0 + REG_RBP;
-	return *by_rbp || ops[0].atom == DW_OP_reg0 + REG_RSP;
+	raw_locations_init(&locations, &h->l->d->raw, h->unit, &function->frame_base);
+	if (locations.is_list || !raw_locations_next(&locations, &expression) ||
+	    expression.end - expression.off != 1)
+		return false;
+	op = raw_fixed(&expression, 1);
+	*by_rbp = op == DW_OP_reg0 + REG_RBP;
+	return *by_rbp || op == DW_OP_reg0 + REG_RSP;
 }
 
 /* ---- variables ---- */
-
-static uint32_t type_of_die(struct layouts *l, Dwarf_Die *die)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Die type;
-
-	if (!dwarf_attr_integrate(die, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &type))
-		return LAYOUT_NONE;
-	return layouts_number(l, dwarf_dieoffset(&type));
-}
 
 /* `&mut T` or `Pin<&mut T>`. */
 static bool points_to(struct layouts *l, uint32_t type, uint32_t target)
@@ -137,15 +176,15 @@ static void claim(struct place *of, const struct place *p)
 		of->is_doubtful = true;
 }
 
-static void on_variable(struct hunt *h, struct claims *c, Dwarf_Die *die, bool is_own)
+static void on_variable(struct hunt *h, struct claims *c, const struct raw_die *die, bool is_own)
 {
-	uint32_t type = type_of_die(h->l, die);
-	bool is_variable = dwarf_tag(die) == DW_TAG_variable, is_it = type == c->type;
-	struct place p;
+	bool is_variable = die->tag == DW_TAG_variable, is_it;
+	struct place p = place_of_die(h, die);
+	uint32_t type = p.kind == NOWHERE ? LAYOUT_NONE : type_of_die(h->l, *die);
 
+	is_it = type == c->type;
 	if (type == LAYOUT_NONE || (!is_it && !points_to(h->l, type, c->type)))
 		return;
-	p = place_of_die(h, die);
 	if (!is_it && p.kind == ADDRESS)
 		claim(&c->address, &p);
 	else if (is_own && is_variable && p.kind == MEMORY)
@@ -156,30 +195,28 @@ static void on_variable(struct hunt *h, struct claims *c, Dwarf_Die *die, bool i
 	}
 }
 
-/* is_own: not of functions that were inlined there. */
-static void collect(struct hunt *h, struct claims *c, Dwarf_Die *parent, bool is_own,
+/* From below the DIE that the cursor came from. is_own: not of functions that were inlined. */
+static void collect(struct hunt *h, struct claims *c, struct raw_cursor *at, bool is_own,
 		    unsigned depth)
 {
-	Dwarf_Die die;
+	struct raw_die die;
 
-	if (!depth || dwarf_child(parent, &die) != 0)
-		return;
-	do {
-		int tag = dwarf_tag(&die);
+	while (next_child(h, at, &die)) {
+		bool is_block = die.tag == DW_TAG_lexical_block;
 
-		if (++h->nr_dies > MAX_DIES)
-			return;
-		if (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter)
+		if (die.tag == DW_TAG_variable || die.tag == DW_TAG_formal_parameter)
 			on_variable(h, c, &die, is_own);
-		else if (tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine)
-			collect(h, c, &die, is_own && tag == DW_TAG_lexical_block, depth - 1);
-	} while (dwarf_siblingof(&die, &die) == 0);
+		if (depth && die.has_children && (is_block || die.tag == DW_TAG_inlined_subroutine))
+			collect(h, c, at, is_own && is_block, depth - 1);
+		else
+			skip_below(at, &die);
+	}
 }
 
 /* ---- functions ---- */
 
 /* A value may have been moved to where it is pinned: what points to it knows better. */
-static void add(struct hunt *h, Dwarf_Die *die, const struct claims *c)
+static void add(struct hunt *h, const struct raw_die *die, const struct claims *c)
 {
 	const struct place *at = h->is_argument	   ? &c->argument
 				 : c->address.kind ? &c->address
@@ -187,88 +224,68 @@ static void add(struct hunt *h, Dwarf_Die *die, const struct claims *c)
 	struct layout_pinned p = { .type = h->is_argument ? c->argument_type : c->type,
 				   .by_rbp = at->by_rbp,
 				   .off = at->off };
-	ptrdiff_t next = 0;
-	Dwarf_Addr base;
+	struct raw_ranges r;
 
-	if (at->is_doubtful || at->kind == NOWHERE || at->off != p.off || h->nr_dies > MAX_DIES)
+	if (at->is_doubtful || at->kind == NOWHERE || at->off != p.off || !layouts_spend(h->l, 0))
 		return;
 	if (c->pointer.kind && !c->pointer.is_doubtful && c->pointer.by_rbp == at->by_rbp) {
 		p.has_pointer = true;
 		p.pointer_off = c->pointer.off;
 	}
-	while ((next = dwarf_ranges(die, next, &base, &p.va, &p.end_va)) > 0)
+	raw_ranges_init(&r, &h->l->d->raw, h->unit, die, h->unit_low_pc);
+	while (layouts_spend(h->l, 1) && raw_ranges_next(&r)) {
+		p.va = r.from;
+		p.end_va = r.to;
 		if (p.va && p.va < p.end_va)
 			vec_push(&h->found, p);
+	}
 }
 
-static bool is_wanted(const struct hunt *h, Dwarf_Die *die)
-{
-	Dwarf_Attribute attr;
-	const char *name = dwarf_attr_integrate(die, DW_AT_linkage_name, &attr)
-				   ? dwarf_formstring(&attr)
-				   : NULL;
-
-	return name && strstr(name, h->function);
-}
-
-static void on_function(struct hunt *h, Dwarf_Die *die)
+/* The cursor stands behind the DIE. */
+static void on_function(struct hunt *h, const struct raw_die *die, struct raw_cursor at)
 {
 	struct claims c = { 0 };
-	Dwarf_Attribute attr;
-	Dwarf_Die named = *die;
 
-	if (!is_wanted(h, die))
+	if (!die->has_children || !is_wanted(h, *die))
 		return;
-	if (dwarf_attr(die, DW_AT_abstract_origin, &attr) && !dwarf_formref_die(&attr, &named))
-		return;
-	c.type = layouts_param_of(h->l, dwarf_dieoffset(&named), h->param);
+	c.type = layouts_param_of(h->l, die->has_origin ? die->origin_off : die->off, h->param);
 	if (c.type == LAYOUT_NONE)
 		return;
-	collect(h, &c, die, true, MAX_NESTED_DIES);
+	collect(h, &c, &at, true, MAX_NESTED);
 	add(h, die, &c);
 }
 
-static void look_inside(struct hunt *h, Dwarf_Die *parent, unsigned depth)
+static void look_inside(struct hunt *h, struct raw_cursor *at, unsigned depth)
 {
-	Dwarf_Die die;
+	struct raw_die die;
 
-	if (!depth || dwarf_child(parent, &die) != 0)
-		return;
-	do {
-		int tag = dwarf_tag(&die);
+	while (next_child(h, at, &die)) {
+		bool is_inlined = die.tag == DW_TAG_inlined_subroutine;
 
-		if (++h->nr_dies > MAX_DIES)
-			return;
-		if (tag == DW_TAG_inlined_subroutine)
-			on_function(h, &die);
-		if (tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine)
-			look_inside(h, &die, depth - 1);
-	} while (dwarf_siblingof(&die, &die) == 0);
+		if (is_inlined)
+			on_function(h, &die, *at);
+		if (depth && die.has_children && (is_inlined || die.tag == DW_TAG_lexical_block))
+			look_inside(h, at, depth - 1);
+		else
+			skip_below(at, &die);
+	}
 }
 
 /* The function that begins at va. What the linker made one of several is nobody's. */
-static bool find_function(struct layouts *l, uint64_t va, Dwarf_Die *function)
+static bool find_function(struct hunt *h, uint64_t va, struct raw_cursor *at,
+			  struct raw_die *function)
 {
-	const struct index_entry *e = layout_index_find(&l->index, INDEX_FUNCTIONS, va);
-	struct Dwarf *libdw = dwarf_libdw(l->d);
-	Dwarf_Die unit, *scopes = NULL;
-	Dwarf_Addr low = 0;
-	int nr;
+	const struct index_entry *e = layout_index_find(&h->l->index, INDEX_FUNCTIONS, va);
+	struct raw_cursor c;
+	struct raw_die unit;
 
-	if (!libdw)
+	if (!e || layout_index_next(&h->l->index, INDEX_FUNCTIONS, e) ||
+	    !read_die(h->l, e->value, at, function) || function->tag != DW_TAG_subprogram ||
+	    !read_die(h->l, at->unit->die_off, &c, &unit))
 		return false;
-	if (e)
-		return !layout_index_next(&l->index, INDEX_FUNCTIONS, e) &&
-		       dwarf_offdie(libdw, e->value, function) &&
-		       dwarf_tag(function) == DW_TAG_subprogram;
-	/* those without type arguments are not in the index */
-	nr = dwarf_addrdie(libdw, va, &unit) ? dwarf_getscopes(&unit, va, &scopes) : 0;
-	for (int i = 0; i < nr && !low; i++)
-		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram &&
-		    dwarf_lowpc(&scopes[i], &low) == 0)
-			*function = scopes[i];
-	free(scopes);
-	return low == va;
+	h->unit = at->unit;
+	h->unit_low_pc = unit.low_pc;
+	return true;
 }
 
 size_t layouts_pinned(struct layouts *l, uint64_t va, const char *function, const char *param,
@@ -277,42 +294,41 @@ size_t layouts_pinned(struct layouts *l, uint64_t va, const char *function, cons
 	struct hunt h = {
 		.l = l, .function = function, .param = param, .is_argument = is_argument
 	};
-	Dwarf_Die die;
+	struct raw_cursor at;
+	struct raw_die die;
 
-	if (find_function(l, va, &die) && frame_is_by_rbp(&die, &h.by_rbp)) {
-		on_function(&h, &die);
-		if (!is_argument)
-			look_inside(&h, &die, MAX_NESTED_DIES);
+	if (find_function(&h, va, &at, &die) && frame_is_by_rbp(&h, &die, &h.by_rbp)) {
+		on_function(&h, &die, at);
+		if (!is_argument && die.has_children)
+			look_inside(&h, &at, MAX_NESTED);
 	}
 	*out = h.found.v;
 	return h.found.nr;
 }
 
-static bool has_inlined(struct hunt *h, Dwarf_Die *parent, unsigned depth)
+static bool has_inlined(struct hunt *h, struct raw_cursor *at)
 {
-	Dwarf_Die die;
+	unsigned depth = 1;
+	struct raw_die die;
+	int what;
 
-	if (!depth)
-		return true;
-	if (dwarf_child(parent, &die) != 0)
-		return false;
-	do {
-		int tag = dwarf_tag(&die);
-
-		if (++h->nr_dies > MAX_DIES ||
-		    (tag == DW_TAG_inlined_subroutine && is_wanted(h, &die)))
+	while (depth && layouts_spend(h->l, 1) && (what = raw_next(at, tags, &die)) != 0) {
+		if (what == 2) {
+			depth--;
+			continue;
+		}
+		if (die.tag == DW_TAG_inlined_subroutine && is_wanted(h, die))
 			return true;
-		if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) &&
-		    has_inlined(h, &die, depth - 1))
-			return true;
-	} while (dwarf_siblingof(&die, &die) == 0);
-	return false;
+		depth += die.has_children;
+	}
+	return depth > 0; /* it is not known */
 }
 
 bool layouts_inlines(struct layouts *l, uint64_t va, const char *function)
 {
 	struct hunt h = { .l = l, .function = function };
-	Dwarf_Die die;
+	struct raw_cursor at;
+	struct raw_die die;
 
-	return !find_function(l, va, &die) || has_inlined(&h, &die, MAX_NESTED_DIES);
+	return !find_function(&h, va, &at, &die) || (die.has_children && has_inlined(&h, &at));
 }
