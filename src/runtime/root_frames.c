@@ -63,9 +63,15 @@ static bool is_programs(struct layouts *l, uint32_t type)
 	return false;
 }
 
-static bool is_used(const struct search *s, const struct symbol *function,
-		    const struct layout_pinned *p, const struct layout *t, bool is_argument)
+/*
+ * Puts right where it lies. True: the function's code says so, too; false: only debug info does, or
+ * nobody.
+ */
+static bool is_sure(const struct search *s, const struct symbol *function, struct layout_pinned *p,
+		    bool is_argument)
 {
+	const struct layout *t = layouts_get(s->layouts, p->type);
+	struct code_function code = { function->va, function->size_bytes, p->frame_by_rbp };
 	struct code_pinned pinned = { .by_rbp = p->by_rbp,
 				      .off = p->off,
 				      .state_off = t->discr_off,
@@ -76,31 +82,40 @@ static bool is_used(const struct search *s, const struct symbol *function,
 	if (is_argument)
 		return t->size_bytes == 8 &&
 		       code_keeps_argument(s->img, function->va, function->size_bytes, &pinned);
-	return t->kind == LAYOUT_COROUTINE && t->discr_off < t->size_bytes &&
-	       code_uses_pinned(s->img, function->va, function->size_bytes, &pinned);
+	if (t->kind != LAYOUT_COROUTINE || t->discr_off >= t->size_bytes)
+		return false;
+	if (p->is_placed && code_uses_pinned(s->img, function->va, function->size_bytes, &pinned))
+		return true;
+	if (!code_find_pinned(s->img, &code, p->va, p->end_va, &pinned) ||
+	    (p->is_placed && (p->by_rbp != pinned.by_rbp || p->off != pinned.off)))
+		return false;
+	p->is_placed = true;
+	p->by_rbp = pinned.by_rbp;
+	p->off = pinned.off;
+	return true;
 }
 
-static void add(struct search *s, const struct symbol *function, const struct layout_pinned *p,
+static void add(struct search *s, const struct symbol *function, struct layout_pinned *p,
 		bool is_argument)
 {
-	const struct layout *t = layouts_get(s->layouts, p->type);
-	bool is_sure = is_used(s, function, p, t, is_argument);
+	uint64_t bytes = layouts_get(s->layouts, p->type)->size_bytes;
+	bool has_code = is_sure(s, function, p, is_argument);
 	struct task_place place = { .type = p->type };
 	struct wire_framed *f = &s->out[s->nr];
 
-	if (s->nr == s->max || !t->size_bytes || t->size_bytes > UINT32_MAX ||
-	    (!is_sure && (is_argument || !p->has_pointer)) || p->va < function->va ||
+	if (s->nr == s->max || !bytes || bytes > UINT32_MAX || !p->is_placed ||
+	    (!has_code && (is_argument || !p->has_pointer)) || p->va < function->va ||
 	    p->end_va > function->va + function->size_bytes)
 		return;
 	*f = (struct wire_framed){
 		.addr = s->base + p->va,
 		.end_addr = s->base + p->end_va,
 		.recipe = recipe_compile(s->book, &place),
-		.bytes = t->size_bytes,
+		.bytes = bytes,
 		.off = p->off,
 		.pointer_off = p->pointer_off,
 		.by_rbp = p->by_rbp,
-		.has_pointer = !is_sure,
+		.has_pointer = !has_code,
 	};
 	s->nr += f->recipe != 0;
 }

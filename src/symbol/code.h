@@ -44,6 +44,12 @@ bool code_find_state(const struct image *img, uint64_t va, uint64_t nr_bytes,
 uint64_t code_called_in_state(const struct image *img, uint64_t va, uint64_t nr_bytes,
 			      const struct code_state *s, unsigned state);
 
+/*
+ * Which argument of a coroutine's code is the coroutine, 0 or 1: what it looks for the state in
+ * first, which has nr_bytes at off. -1: that is not known.
+ */
+int code_find_owner(const struct image *img, uint64_t va, uint64_t off, unsigned nr_bytes);
+
 /* A coroutine in the frame of a function, off bytes from its stack pointer or rbp. */
 struct code_pinned {
 	bool by_rbp;
@@ -54,9 +60,21 @@ struct code_pinned {
 	uint32_t nr_bodies;
 };
 
-/* Does the function look at that state, or call one of the bodies for it? */
+/* Does the function look at that state? */
 bool code_uses_pinned(const struct image *img, uint64_t va, uint64_t nr_bytes,
 		      const struct code_pinned *p);
+
+struct code_function {
+	uint64_t va, nr_bytes;
+	bool by_rbp; /* it keeps its frame by rbp, which does not change */
+};
+
+/*
+ * Where the coroutine lies whose code is called in [va, end_va) of a function: fills in by_rbp and
+ * off. False: it is called nowhere there, or not always for the same place of the frame.
+ */
+bool code_find_pinned(const struct image *img, const struct code_function *f, uint64_t va,
+		      uint64_t end_va, struct code_pinned *p);
 
 /*
  * Does the function store one of its arguments at off, before anything else, and never write there

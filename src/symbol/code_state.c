@@ -9,8 +9,9 @@
 #include "symbol/code.h"
 #include "symbol/code_decode.h"
 
-#define MAX_STEPS 48 /* instructions before the jump */
-#define MAX_TAIL  6  /* instructions before a call */
+#define MAX_STEPS	48 /* instructions before the jump */
+#define MAX_TAIL	6  /* instructions before a call */
+#define MAX_INSTRUCTION 15 /* bytes */
 
 enum { NOTHING, FIRST_ARG, SECOND_ARG, STATE, TABLE, TARGET };
 
@@ -111,6 +112,38 @@ bool code_find_state(const struct image *img, uint64_t va, uint64_t nr_bytes,
 		}
 	}
 	return false;
+}
+
+int code_find_owner(const struct image *img, uint64_t va, uint64_t off, unsigned nr_bytes)
+{
+	struct walk w = { 0 };
+	struct instruction i;
+
+	w.holds[ZYDIS_REGISTER_RDI] = FIRST_ARG;
+	w.holds[ZYDIS_REGISTER_RSI] = SECOND_ARG;
+	for (unsigned n = 0; n < MAX_STEPS; n++, va += i.in.length) {
+		const uint8_t *code = image_at(img, va, MAX_INSTRUCTION);
+
+		if (!code || !code_decode(code, MAX_INSTRUCTION, &i) ||
+		    i.in.meta.category == ZYDIS_CATEGORY_CALL ||
+		    i.in.meta.category == ZYDIS_CATEGORY_RET ||
+		    i.in.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+		    i.in.meta.category == ZYDIS_CATEGORY_COND_BR)
+			return -1;
+		for (unsigned k = 0; k < i.in.operand_count_visible; k++) {
+			const ZydisDecodedOperand *o = &i.operands[k];
+			uint8_t held = o->type == ZYDIS_OPERAND_TYPE_MEMORY ? holds(&w, o->mem.base)
+									    : NOTHING;
+
+			if ((held == FIRST_ARG || held == SECOND_ARG) && o->size == 8 * nr_bytes &&
+			    o->actions & ZYDIS_OPERAND_ACTION_MASK_READ &&
+			    o->mem.index == ZYDIS_REGISTER_NONE &&
+			    o->mem.disp.value == (int64_t)off)
+				return held - FIRST_ARG;
+		}
+		step(&w, &i, va);
+	}
+	return -1;
 }
 
 uint64_t code_called(const struct image *img, const struct instruction *i, uint64_t va)

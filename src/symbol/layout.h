@@ -104,12 +104,14 @@ const struct layout *layouts_get(struct layouts *l, uint32_t type);
 uint32_t layouts_of_function(struct layouts *l, uint64_t va, const char *param);
 /*
  * Where a function keeps a value that it has pinned, while the code from va on runs: off bytes from
- * the stack pointer, or from rbp. has_pointer: a pointer to it lies in the same frame.
+ * the stack pointer, or from rbp. has_pointer: a pointer to it lies in the same frame. Without
+ * is_placed, it is not known where.
  */
 struct layout_pinned {
 	uint64_t va, end_va;
 	uint32_t type;
-	bool by_rbp, has_pointer;
+	bool frame_by_rbp; /* the function keeps its frame by rbp */
+	bool is_placed, by_rbp, has_pointer;
 	int32_t off, pointer_off;
 };
 

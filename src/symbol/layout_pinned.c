@@ -92,21 +92,23 @@ static bool is_wanted(const struct hunt *h, struct raw_die die)
 
 /* ---- places ---- */
 
-static struct place place_of(const struct hunt *h, struct raw_bytes expression)
+/* By rbp, where it is the frame's; elsewhere it may hold anything. */
+static struct place place_of(const struct hunt *h, struct raw_bytes e)
 {
-	const unsigned op = raw_fixed(&expression, 1);
-	struct place p = { .kind = MEMORY, .by_rbp = h->by_rbp, .off = raw_sleb(&expression) };
+	const unsigned op = raw_fixed(&e, 1);
+	struct place p = { .kind = MEMORY, .by_rbp = h->by_rbp };
 
-	if (op == DW_OP_breg0 + REG_RSP || op == DW_OP_breg0 + REG_RBP)
-		p.by_rbp = op == DW_OP_breg0 + REG_RBP;
-	else if (op != DW_OP_fbreg)
+	if (op == DW_OP_reg0 + REG_RSP) /* a pointer that is the stack pointer */
+		p = (struct place){ .kind = ADDRESS };
+	else if (op == DW_OP_breg0 + REG_RSP)
+		p.by_rbp = false;
+	else if (op != DW_OP_fbreg && !(op == DW_OP_breg0 + REG_RBP && h->by_rbp))
 		return (struct place){ 0 };
-	if (expression.off < expression.end) {
-		if (raw_fixed(&expression, 1) != DW_OP_stack_value)
-			return (struct place){ 0 };
+	if (p.kind == MEMORY)
+		p.off = raw_sleb(&e);
+	if (p.kind == MEMORY && e.off < e.end && raw_fixed(&e, 1) == DW_OP_stack_value)
 		p.kind = ADDRESS;
-	}
-	return expression.broken || expression.off < expression.end ? (struct place){ 0 } : p;
+	return e.broken || e.off < e.end ? (struct place){ 0 } : p;
 }
 
 static bool same_place(const struct place *a, const struct place *b)
@@ -222,11 +224,14 @@ static void add(struct hunt *h, const struct raw_die *die, const struct claims *
 				 : c->address.kind ? &c->address
 						   : &c->value;
 	struct layout_pinned p = { .type = h->is_argument ? c->argument_type : c->type,
+				   .frame_by_rbp = h->by_rbp,
+				   .is_placed = at->kind != NOWHERE && !at->is_doubtful &&
+						at->off == (int32_t)at->off,
 				   .by_rbp = at->by_rbp,
 				   .off = at->off };
 	struct raw_ranges r;
 
-	if (at->is_doubtful || at->kind == NOWHERE || at->off != p.off || !layouts_spend(h->l, 0))
+	if ((h->is_argument && !p.is_placed) || !layouts_spend(h->l, 0))
 		return;
 	if (c->pointer.kind && !c->pointer.is_doubtful && c->pointer.by_rbp == at->by_rbp) {
 		p.has_pointer = true;
