@@ -42,7 +42,7 @@ static void judge(const struct wire_region *r, const struct wire_framed *p, stru
 		e = &r->edges[n->first];
 		at = *(const uint64_t *)(at + n->off) + e->off;
 		n = &r->nodes[e->node];
-		if (n->kind != WIRE_NODE_STATE || !stack_holds(end, at) ||
+		if (n->kind != WIRE_NODE_STATE || !stack_holds(end - 1, at) ||
 		    !stack_holds(end, at + n->off + n->bytes))
 			return;
 	}

@@ -20,11 +20,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define NAME DW_AT_name, DW_FORM_strx1
-#define TYPE DW_AT_type, DW_FORM_ref2
-#define SIZE DW_AT_byte_size, DW_FORM_data1
-#define CODE DW_AT_low_pc, DW_FORM_addrx1
-#define LINE DW_AT_decl_file, DW_FORM_data1, DW_AT_decl_line, DW_FORM_data1
+#define NAME	 DW_AT_name, DW_FORM_strx1
+#define TYPE	 DW_AT_type, DW_FORM_ref2
+#define SIZE	 DW_AT_byte_size, DW_FORM_data1
+#define CODE	 DW_AT_low_pc, DW_FORM_addrx1
+#define CODE_END DW_AT_high_pc, DW_FORM_data1
+#define LINKAGE	 DW_AT_linkage_name, DW_FORM_strx1
+#define LINE	 DW_AT_decl_file, DW_FORM_data1, DW_AT_decl_line, DW_FORM_data1
 
 static const uint8_t abbrevs[] = {
 	1,
@@ -185,6 +187,63 @@ static const uint8_t abbrevs[] = {
 	TYPE,
 	0,
 	0,
+	22,
+	DW_TAG_subprogram,
+	1,
+	LINKAGE,
+	CODE,
+	CODE_END,
+	DW_AT_frame_base,
+	DW_FORM_exprloc,
+	0,
+	0,
+	23,
+	DW_TAG_inlined_subroutine,
+	1,
+	DW_AT_abstract_origin,
+	DW_FORM_ref2,
+	CODE,
+	CODE_END,
+	0,
+	0,
+	24,
+	DW_TAG_inlined_subroutine,
+	1,
+	LINKAGE,
+	DW_AT_ranges,
+	DW_FORM_rnglistx,
+	0,
+	0,
+	25,
+	DW_TAG_lexical_block,
+	1,
+	0,
+	0,
+	26,
+	DW_TAG_variable,
+	0,
+	TYPE,
+	DW_AT_location,
+	DW_FORM_exprloc,
+	0,
+	0,
+	27,
+	DW_TAG_variable,
+	0,
+	TYPE,
+	DW_AT_location,
+	DW_FORM_loclistx,
+	0,
+	0,
+	28,
+	DW_TAG_formal_parameter,
+	0,
+	DW_AT_abstract_origin,
+	DW_FORM_ref2,
+	DW_AT_location,
+	DW_FORM_sec_offset,
+	0,
+	0,
 	0,
 };
 
@@ -209,7 +268,7 @@ static const char names[][32] = {
 
 struct elf {
 	struct strbuf file;
-	Elf64_Shdr sections[8];
+	Elf64_Shdr sections[10];
 	unsigned nr_sections;
 	struct strbuf section_names;
 };
@@ -278,6 +337,8 @@ static void make_elf(const uint8_t *data, size_t size, struct strbuf *to)
 	add_section(&e, ".debug_str", names, sizeof(names));
 	add_section(&e, ".debug_str_offsets", offsets, sizeof(offsets));
 	add_section(&e, ".debug_addr", addrs, sizeof(addrs));
+	add_section(&e, ".debug_loclists", data, size);
+	add_section(&e, ".debug_rnglists", data, size);
 	strbuf_add(&e.section_names, ".shstrtab", sizeof(".shstrtab"));
 	add_section(&e, ".shstrtab", e.section_names.s, e.section_names.len);
 	e.sections[e.nr_sections - 1].sh_name = e.sections[e.nr_sections - 1].sh_size - 10;
@@ -321,6 +382,25 @@ static void look_at_type(struct layouts *l, uint32_t type)
 		sum += t->function[0] + t->file[0];
 }
 
+/* In the function there, and in those inlined into it. */
+static void look_at_pinned(struct layouts *l, uint64_t va)
+{
+	static const char *const params[] = { "T", "F" };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(params); i++) {
+		for (int is_argument = 0; is_argument < 2; is_argument++) {
+			struct layout_pinned *pinned;
+			size_t nr = layouts_pinned(l, va, "o", params[i], is_argument, &pinned);
+
+			for (size_t k = 0; k < nr; k++)
+				if (pinned[k].va >= pinned[k].end_va)
+					abort();
+			free(pinned);
+		}
+	}
+	sum += layouts_inlines(l, va, "o");
+}
+
 static void look_at_all(const char *path)
 {
 	const char *why;
@@ -331,8 +411,10 @@ static void look_at_all(const char *path)
 		layouts_named(l, "a::{async_fn_env#0}");
 		for (uint64_t va = 0; va < 1 << 12; va += 8)
 			layouts_of_vtable(l, va);
-		for (uint64_t va = 0; va < 1 << 17; va += 16)
+		for (uint64_t va = 0; va < 1 << 17; va += 16) {
 			layouts_of_function(l, va, "T");
+			look_at_pinned(l, va);
+		}
 		for (uint32_t type = 0; type < MAX_TYPES; type++)
 			look_at_type(l, type);
 	}
