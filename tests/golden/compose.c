@@ -11,10 +11,11 @@
  *	step OUTER STATE[,foreign] PLACE:LINE[-LAST] LEAF FUNCTION FUTURE	numbered from 0;
  *without FUNCTION it is no async fn or block
  *	path NUMBER STEP...				the innermost step of each branch
- *	thread TIME TID NAME				starts, and has that name
- *	TIME TID EVENT [FLAG | FIELD=NUMBER]...		names as event.def has them; kind= takes
- *one, too cpu TOOL_NS TARGET_NS				before the end end TIME
- *exited|signaled|stopped STATUS		without it the file is a cut one
+ *	text TEXT					of marks, which name it by its number, from
+ *1 thread TIME TID NAME				starts, and has that name TIME TID EVENT
+ *[FLAG | FIELD=NUMBER]...		names as event.def has them; kind= takes one, too cpu
+ *TOOL_NS TARGET_NS				before the end end TIME exited|signaled|stopped
+ *STATUS		without it the file is a cut one
  *
  * Definitions come before the first thread. The last word of a line may have spaces, "-" is
  *nothing, and \xNN is any byte.
@@ -48,6 +49,7 @@ struct composer {
 	struct trace_writer *w; /* NULL until the first definition */
 	uint32_t nr_runtimes, nr_futures;
 	VEC(struct thread) threads;
+	VEC(uint32_t) texts; /* numbers in the file */
 	struct trace_end end;
 	bool has_end;
 };
@@ -273,6 +275,20 @@ static void put_future(struct composer *c, char *rest)
 	trace_writer_future(c->w, &f);
 }
 
+static void put_text(struct composer *c, char *rest)
+{
+	const char *text = take(c, &rest, true);
+
+	begin(c);
+	vec_push(&c->texts, trace_writer_string(c->w, text, strlen(text)));
+}
+
+/* The number of a text in the file; 0 and what was not defined: none. */
+static uint32_t text_of(struct composer *c, uint64_t nr)
+{
+	return nr && nr <= c->texts.nr ? c->texts.v[nr - 1] : 0;
+}
+
 static struct trace_stream *stream_of(struct composer *c, uint32_t tid)
 {
 	vec_each (t, &c->threads)
@@ -320,6 +336,8 @@ static void set_field(struct composer *c, struct event *ev, const char *name, co
 		ev->type = number(c, value);
 	else if (d->task == EVENT_TASK_ADDR && !strcmp(name, "addr"))
 		ev->addr = number(c, value);
+	else if (d->a && !strcmp(name, d->a) && !strcmp(name, "name"))
+		ev->a = text_of(c, number(c, value));
 	else if (d->a && !strcmp(name, d->a))
 		ev->a = isalpha(value[0]) ? kind_of(c, value) : number(c, value);
 	else if (d->b && !strcmp(name, d->b))
@@ -411,6 +429,8 @@ static void put_line(struct composer *c, char *line)
 		put_instance(c, line);
 	} else if (!strcmp(word, "future")) {
 		put_future(c, line);
+	} else if (!strcmp(word, "text")) {
+		put_text(c, line);
 	} else if (!strcmp(word, "thread")) {
 		put_thread(c, line);
 	} else if (!strcmp(word, "cpu")) {

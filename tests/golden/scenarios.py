@@ -754,6 +754,35 @@ def inner():
     return s
 
 
+@scenario(is_full=True, story=3)
+def marks():
+    """Marks and spans of the program's own: with fields, outside of tasks, one that goes to another task, one that never ends."""
+    s = service()
+    serve = s.type('shop::serve', place='src/main.rs:51')
+    request, hit, odd = s.name('request'), s.name('cache-hit'), s.name('\x1b[31m"a, b"\n')
+    size, word, half = s.name('bytes'), s.name('word'), s.name('half')
+    one, two = s.task(3, serve), s.task(4, serve)
+    for task, at in ((one, 10 * MS), (two, 11 * MS)):
+        s.spawn(at, MAIN, task)
+    s.at(20 * MS, W1, 'run-start', **one.fields(), addr=one.addr)
+    s.mark(21 * MS, W1, request, 700, 'span-start', **{f'f{size}': 4096, f'f{word}': 'a text with more than sixteen bytes'})
+    s.mark(22 * MS, W1, hit, 7, **{f'f{half}': 0.5, f'f{size}': -1, f'f{word}': b'\xff"=\x1b'})
+    s.mark(22 * MS, W1, hit, 8)
+    s.at(24 * MS, W1, 'run-end')
+    s.at(30 * MS, W2, 'run-start', **two.fields(), addr=two.addr)
+    s.mark(31 * MS, W2, request, 701, 'span-start')
+    s.mark(32 * MS, W2, request, 700, 'span-end')
+    s.mark(33 * MS, W2, hit, 2**64 - 1)
+    s.at(34 * MS, W2, 'run-end', 'complete', 'wanted')
+    s.mark(35 * MS, MAIN, odd)
+    s.mark(36 * MS, MAIN, 0, 1)
+    s.mark(37 * MS, MAIN, odd, 1, 'span-start')
+    s.mark(38 * MS, MAIN, odd, 2, 'span-end')
+    s.mark(39 * MS, MAIN, odd, 1, 'span-end')
+    s.end(50 * MS)
+    return s
+
+
 @scenario()
 def stripped():
     """Nobody knows the names of anything."""

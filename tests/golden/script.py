@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """How a scenario is told: a Script collects definitions and events, and prints them for compose.c, in order of time."""
 import collections
+import struct
 
 US, MS, S = 1000, 1000 * 1000, 1000 * 1000 * 1000
 
@@ -42,7 +43,7 @@ class Script:
     def __init__(self):
         self.definitions, self.threads, self.events, self.last = [], [], [], []
         self.nr_types = self.nr_helpers = self.nr_stacks = self.nr_instances = 0
-        self.nr_steps = self.nr_paths = self.nr_futures = 0
+        self.nr_steps = self.nr_paths = self.nr_futures = self.nr_texts = 0
 
     def define(self, *words):
         self.definitions.append(' '.join(map(str, words)))
@@ -93,6 +94,28 @@ class Script:
         self.at(time, tid, 'future-start', future=future)
         self.at(time + ns, tid, 'future-end', *end)
         return time + ns
+
+    def name(self, text):
+        """Of marks, spans and fields."""
+        self.define('text', escape(text))
+        self.nr_texts += 1
+        return self.nr_texts
+
+    def mark(self, time, tid, name, nr=0, kind='mark', **fields):
+        """fields: name of the field (as name() has it) -> value."""
+        for field, value in fields.items():
+            field = int(field.removeprefix('f'))
+            if isinstance(value, float):
+                self.at(time, tid, 'field', 'float', name=field, value=int.from_bytes(struct.pack('<d', value), 'little'))
+            elif isinstance(value, int):
+                self.at(time, tid, 'field', *(['signed'] if value < 0 else []), name=field, value=value % 2**64)
+            else:
+                data = value if isinstance(value, bytes) else value.encode()
+                self.at(time, tid, 'field', 'text', name=field, value=len(data))
+                for i in range(0, len(data), 16):
+                    lo, hi = struct.unpack('<QQ', data[i:i + 16].ljust(16, b'\0'))
+                    self.at(time, tid, 'text', text_lo=lo, text_hi=hi)
+        self.at(time, tid, kind, name=name, id=nr)
 
     def owned(self, time, tid, task, instance):
         """From now on that thread runs what the instance owns."""

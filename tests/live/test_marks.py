@@ -64,7 +64,7 @@ def summed_up(t, build):
     t.record(*marks_program(t, build)).ok()
     rows = rows_of(t, "mark", "span")
     wanted = collections.Counter((x["kind"], x["name"]) for x in rows)
-    report = json.loads(t.run(t.futrace, "report", "--by=mark", "--json", "--limit=0", t.path("t.data")).ok().out)
+    report = json.loads(t.run(t.futrace, "report", "--by=mark", "--json", "--limit=0", t.path("t.data")).ok().out)["table"]
     same("rows", {(x["kind"], x["name"]): x["count"] for x in report["rows"]}, dict(wanted))
     for row in report["rows"]:
         mine = [x for x in rows if (x["kind"], x["name"]) == (row["kind"], row["name"])]

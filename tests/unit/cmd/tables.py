@@ -19,7 +19,7 @@ import tempfile
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../model"))
 import awaits  # noqa: E402
 
-TABLES = ["type", "task", "spawn", "worker", "thread", "wake", "await", "future"]
+TABLES = ["type", "task", "spawn", "worker", "thread", "wake", "await", "future", "mark"]
 TEXTS = {"type", "kind", "location", "runtime", "spawn", "end", "name", "how", "cause", "waker_type", "waker_thread",
          "spawned_at", "function", "future", "for", "dropped_at"}
 PERCENTS = {"p50": 50, "p90": 90, "p99": 99, "max": 100}
@@ -80,7 +80,7 @@ def check_forms(path, by, rows):
     lines = text.split("\n\n")[-1 if by != "type" or not rows else -2].splitlines()
     if rows:
         key = {"type": "TASKS", "task": "ID", "spawn": "TASKS", "worker": "TID", "thread": "TID", "wake": "COUNT", "await": "WAITS",
-               "future": "COUNT"}[by]
+               "future": "COUNT", "mark": "COUNT"}[by]
         head = next(i for i, line in enumerate(lines) if re.search(rf"\b{key}\b", line))
         end = re.search(rf"\b{key}\b", lines[head]).end()
         found = [int(line[:end].split()[-1].replace("-", "0")) for line in lines[head + 1:]]
@@ -207,6 +207,25 @@ def check_wakes(path, rows, report, helpers):
     check(f"{path} spawns", {k: n for k, n in spawns.items() if n and k not in helpers}, {})
 
 
+def check_marks(path, rows, lines):
+    """Marks and spans by name are those of the single lines."""
+    marks = collections.defaultdict(list)
+    for line in lines:
+        if line["kind"] in ("mark", "span"):
+            marks[line["kind"], line["name"]].append(line)
+    check(f"{path} marks", sorted((row["kind"], row["name"] or "") for row in rows), sorted((k, n or "") for k, n in marks))
+    for row in rows:
+        mine, what = marks[row["kind"], row["name"]], f"{path} {row['kind']} {row['name']}"
+        over = [m for m in mine if m["kind"] == "span" and not m.get("open")]
+        check(f"{what} count", row["count"], len(mine))
+        check(f"{what} in_tasks", row["in_tasks"], sum("task" in m for m in mine))
+        check_values(what, row, "lasted", [m["lasted_ns"] for m in over])
+        if row["kind"] == "span":
+            check(f"{what} open", row["open"], len(mine) - len(over))
+            check(f"{what} moved", row["moved"], sum(m["tid"] != m["end_tid"] for m in mine))
+            check(f"{what} lasted_ns", row["lasted_ns"], sum(m["lasted_ns"] for m in over))
+
+
 def check_awaits(path, rows, paths, runs):
     own, total, tasks = collections.defaultdict(list), collections.defaultdict(list), collections.defaultdict(set)
     for run in runs:
@@ -275,6 +294,7 @@ def check_file(path):
     check_spawns(path, tables["spawn"], report)
     check_threads(path, tables["thread"], tables["worker"], report, polls, helpers)
     check_wakes(path, tables["wake"], report, helpers)
+    check_marks(path, tables["mark"], lines)
     paths, runs = awaits.of_ndjson(lines), [line for line in lines if line["kind"] in ("poll", "drop")]
     if paths.paths:
         check_awaits(path, tables["await"], paths, runs)

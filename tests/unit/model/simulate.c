@@ -35,6 +35,7 @@ struct simulation {
 	unsigned depth[NR_THREADS];
 	bool is_asleep[NR_THREADS];
 	bool has_instances;
+	uint32_t names[3]; /* of marks; the last one is none */
 	uint64_t time, next_id;
 	uint64_t contested; /* a shutdown of this task began of late: somebody may poll it now */
 };
@@ -149,6 +150,12 @@ static void step(struct simulation *s, bool is_absurd)
 								      .task = ev.task,
 								      .a = rnd(NR_INSTANCES + 2) });
 	trace_stream_put(s->streams[thread], &ev);
+	if (s->time % 4 == 0) /* few names and ids, so that ends find starts */
+		trace_stream_put(s->streams[thread],
+				 &(struct event){ .kind = EV_MARK + s->time / 4 % 3,
+						  .time = ev.time,
+						  .a = s->names[s->time / 16 % 3],
+						  .b = s->time / 64 % 4 });
 	if (ev.kind == EV_SPAWN && s->next_id % 4)
 		trace_stream_put(s->streams[thread],
 				 &(struct event){ .kind = EV_SPAWN_STACK,
@@ -225,6 +232,8 @@ static int simulate(int fd, uint64_t seed, uint64_t nr_events)
 								.owner = 10 - i });
 	if (seed % 4) /* and some recordings have none */
 		define_paths(s.w);
+	s.names[0] = trace_writer_string(s.w, "request", 7);
+	s.names[1] = trace_writer_string(s.w, "\"=cache\", hit", 13);
 	for (unsigned i = 0; i < NR_THREADS; i++)
 		s.streams[i] = trace_writer_thread(s.w, 100 + i);
 	for (uint64_t i = 0; i < nr_events; i++)
