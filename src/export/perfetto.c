@@ -44,7 +44,7 @@ static void init(struct perfetto *p, struct export_job *job)
 {
 	uint64_t end_ns = trace_get_duration(job->rec->trace), to_ns = job->view.to_ns;
 
-	p->job = job;
+	*p = (struct perfetto){ .job = job };
 	trunks_init(&p->trunks, job, strbuf_addstr);
 	p->slices = (struct slices){ .rec = job->rec,
 				     .trunks = &p->trunks,
