@@ -115,6 +115,6 @@ bool leaf_is_shared(const char *type); /* an Arc that is to be followed */
 bool leaf_is_ready(const char *type);  /* nothing to be told of */
 bool leaf_is_passing(const char *type);
 bool leaf_is_never(const char *type); /* nobody will ever wake it, and on purpose */
-bool leaf_is_loop(const char *type); /* no part of what waits */
+bool leaf_is_loop(const char *type);  /* no part of what waits */
 
 #endif
