@@ -153,11 +153,24 @@ static bool *choose_futures(const struct futures_opts *o, const struct recording
 	return shown;
 }
 
+/* The same of those whose polls were recorded. */
+static bool *choose_polled(const struct futures_opts *o, const struct recording *rec)
+{
+	bool *shown;
+
+	if (!futures_is_set(o))
+		return NULL;
+	shown = xcalloc((size_t)rec->nr_futures + 1, sizeof(*shown));
+	for (uint32_t i = 0; i < rec->nr_futures; i++)
+		shown[i] = futures_want(o, &rec->futures[i]);
+	return shown;
+}
+
 static int export_recording(const struct exporter *x, const struct export_opts *o,
 			    struct export_job *job, struct err *e)
 {
 	struct view view;
-	bool *futures;
+	bool *futures, *polled;
 	int rc;
 
 	if (view_init(&view, &o->view, job->rec, e))
@@ -170,12 +183,14 @@ static int export_recording(const struct exporter *x, const struct export_opts *
 	job->has_task = o->task != UNSET;
 	job->task = o->task;
 	job->futures = futures = choose_futures(&o->futures, job->rec);
+	job->polled = polled = choose_polled(&o->futures, job->rec);
 	job->note = note;
 	job->note_arg = &view.progress;
 	rc = write_output(x, job, e);
 	progress_erase(&view.progress);
 	view_release(&view);
 	free(futures);
+	free(polled);
 	return rc;
 }
 

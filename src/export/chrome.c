@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * The JSON of chrome://tracing, which every older viewer opens: polls as complete events ("X") on
- * their threads, sleeps inside them, arrows from the poll that woke or spawned a task to the poll
- * that followed, counters, findings as instants; the futures that a poll goes through, as far as
- * the path tells, inside of it; and tracks of tasks on request. It is large and slow to load:
- * perfetto is the better one.
+ * their threads, sleeps and futures inside them, arrows from the poll that woke or spawned a task
+ * to the poll that followed, counters, findings as instants; and tracks of tasks on request. It is
+ * large and slow to load: perfetto is the better one.
  *
  * Viewers sort by time and keep the order of the file among equals, and what comes first is then
- * the outer one. The model tells inner ones first; so what begins together with the run around it
+ * the outer one. The model tells inner ones first; so what begins together with what is around it
  * is *held* until that one is written. Torn runs do not nest with others of their thread: they are
  * written as asynchronous events, which need not.
  */
@@ -20,6 +19,7 @@
 #include "export/exporters.h"
 #include "export/marks.h"
 #include "export/names.h"
+#include "export/nested.h"
 #include "export/thin.h"
 
 /* Viewers give up on more than that. */
@@ -42,6 +42,7 @@ struct state {
 	struct out *out;
 	struct names groups;  /* as JSON strings */
 	struct trunks trunks; /* names as JSON strings */
+	struct nested nested;
 	struct chrome_tasks tasks;
 	struct counters counters;
 	struct analyzer *analyzer;
@@ -128,32 +129,62 @@ static void put_head(const struct state *s, struct strbuf *b, char phase,
 	strbuf_addstr(b, names_get(&s->groups, recording_group_of(s->rec, run->task->key.type)));
 }
 
-/* Outer ones first: they begin and end together. */
-static void put_futures(const struct state *s, struct strbuf *b, const struct model_run *run)
-{
-	struct trunk trunk = trunks_get(&s->trunks, run->path);
+/* Where and when a slice is, and whose: NULL: nobody's that is known. */
+struct span {
+	const struct model_task *task;
+	uint32_t thread;
+	uint64_t start_ns, end_ns;
+};
 
-	for (uint32_t i = 0; i < trunk.nr; i++) {
-		strbuf_addstr(b, ",\n{\"ph\":\"X\",\"cat\":\"future\",\"name\":");
-		strbuf_addstr(
-			b, names_get(&s->trunks.futures, s->rec->awaits.future_of[trunk.steps[i]]));
-		put_place(s, b, run->thread, run->start_ns);
-		put_time(b, ",\"dur\":", run->end_ns - run->start_ns);
-		chrome_put_colour(b, run->task->nr);
-		strbuf_addstr(b, ",\"args\":{");
-		chrome_put_await(b, &s->rec->steps[trunk.steps[i]]);
+/* A slice of a future; its args are to follow. */
+static void put_future_head(const struct state *s, struct strbuf *b, const char *category,
+			    uint32_t kind, const struct span *span)
+{
+	strbuf_addf(b, ",\n{\"ph\":\"X\",\"cat\":\"%s\",\"name\":", category);
+	strbuf_addstr(b, names_get(&s->trunks.futures, kind));
+	put_place(s, b, span->thread, span->start_ns);
+	put_time(b, ",\"dur\":", span->end_ns - span->start_ns);
+	if (span->task)
+		chrome_put_colour(b, span->task->nr);
+	strbuf_addstr(b, ",\"args\":{");
+}
+
+/* Outer ones first: they begin and end together. */
+static void put_inner(const struct state *s, struct strbuf *b, struct trunk inner,
+		      const struct span *span)
+{
+	for (uint32_t i = 0; i < inner.nr; i++) {
+		put_future_head(s, b, "future", s->rec->awaits.future_of[inner.steps[i]], span);
+		chrome_put_await(b, &s->rec->steps[inner.steps[i]]);
 		strbuf_addstr(b, "}}");
 	}
 }
 
-static void put_run(struct state *s, struct strbuf *b, const struct model_run *run)
+static void put_future(const struct state *s, struct strbuf *b, const struct model_future *f,
+		       struct trunk inner)
+{
+	const struct span span = { f->task, f->thread, f->start_ns, f->end_ns };
+
+	put_future_head(s, b, "future_poll", s->trunks.kinds.of_future[f->future], &span);
+	put_number(b, "\"self_ns\":", f->self_ns);
+	if (f->flags)
+		strbuf_addf(b, ",\"result\":\"%s\"", model_result_name(f->flags));
+	if (f->is_open)
+		strbuf_addstr(b, ",\"recording_ended_first\":true");
+	strbuf_addstr(b, "}}");
+	put_inner(s, b, inner, &span);
+}
+
+static void put_run(struct state *s, struct strbuf *b, const struct model_run *run,
+		    struct trunk inner)
 {
 	put_head(s, b, 'X', run);
 	put_place(s, b, run->thread, run->start_ns);
 	put_time(b, ",\"dur\":", run->end_ns - run->start_ns);
 	chrome_put_colour(b, run->task->nr);
 	put_args(s, b, run);
-	put_futures(s, b, run);
+	put_inner(s, b, inner,
+		  &(struct span){ run->task, run->thread, run->start_ns, run->end_ns });
 	put_arrow(s, b, run);
 }
 
@@ -206,23 +237,43 @@ static void end(struct state *s, bool is_held, uint32_t thread, uint64_t start_n
 	}
 }
 
+/* Is it too short? */
+static bool leave_out(struct state *s, uint64_t ns)
+{
+	s->nr_runs++;
+	s->nr_left_out += ns < s->min_ns;
+	return ns < s->min_ns;
+}
+
 static void on_run(void *sink, const struct model_run *run)
 {
 	struct state *s = sink;
 	uint64_t ns = run->end_ns - run->start_ns;
-	bool is_held = run->outer_start_ns == run->start_ns && !run->is_torn;
+	bool is_held = run->around_ns == run->start_ns && !run->is_torn;
 	struct strbuf *b = begin(s, is_held);
+	struct trunk inner = nested_in_run(&s->nested, run);
 
-	s->nr_runs++;
-	if (ns < s->min_ns) {
-		s->nr_left_out++;
+	if (leave_out(s, ns))
 		return;
-	}
 	if (unlikely(run->is_torn))
 		put_torn(s, b, run);
 	else
-		put_run(s, b, run);
+		put_run(s, b, run, inner);
 	end(s, is_held, run->thread, run->start_ns, ns);
+}
+
+static void on_future(void *sink, const struct model_future *f)
+{
+	struct state *s = sink;
+	uint64_t ns = f->end_ns - f->start_ns;
+	bool is_held = f->around_ns == f->start_ns;
+	struct strbuf *b = begin(s, is_held);
+	struct trunk inner = nested_in_future(&s->nested, f);
+
+	if (!trunks_show(&s->trunks, f->future) || leave_out(s, ns))
+		return;
+	put_future(s, b, f, inner);
+	end(s, is_held, f->thread, f->start_ns, ns);
 }
 
 /* Only those that somebody's poll has to answer for. They are told before the run around them. */
@@ -230,7 +281,7 @@ static void on_sleep(void *sink, const struct model_sleep *sleep)
 {
 	struct state *s = sink;
 	uint64_t ns = sleep->end_ns - sleep->start_ns;
-	bool is_held = sleep->start_ns == sleep->run_start_ns;
+	bool is_held = sleep->start_ns == sleep->around_ns;
 	struct strbuf *b = begin(s, is_held);
 
 	if (!sleep->task || !ns || ns < s->min_ns)
@@ -243,7 +294,7 @@ static void on_sleep(void *sink, const struct model_sleep *sleep)
 	end(s, is_held, sleep->thread, sleep->start_ns, ns);
 }
 
-static const struct model_ops ops = { .run = on_run, .sleep = on_sleep };
+static const struct model_ops ops = { .run = on_run, .sleep = on_sleep, .future = on_future };
 
 static void put_name(const struct state *s, const char *what, uint32_t tid, const char *name)
 {
@@ -468,6 +519,7 @@ static void init_tasks(struct state *s, uint64_t span_ns)
 
 static void release(struct state *s)
 {
+	nested_release(&s->nested);
 	tracks_release(&s->tasks.tracks);
 	chosen_release(&s->tasks.chosen);
 	vec_release(&s->tasks.nrs);
@@ -487,6 +539,7 @@ static int run(struct export_job *job, struct err *e)
 
 	end_ns = to_ns ? MIN(to_ns, end_ns) : end_ns;
 	trunks_init(&s.trunks, job, chrome_quote);
+	s.nested.trunks = &s.trunks;
 	init_tasks(&s, end_ns - job->view.from_ns);
 	names_of_groups(&s.groups, job->rec, chrome_quote);
 	counters_init(&s.counters, job->view.from_ns, end_ns, job->max_bytes, COUNTERS_SHIFT,

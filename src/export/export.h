@@ -36,6 +36,7 @@ struct export_job {
 	/* By number of the future (model/steps.h): which of those inside of tasks are shown. NULL:
 	 * async fns and blocks, and what they wait for. */
 	const bool *futures;
+	const bool *polled; /* by number of the trace's future: whose polls are shown; NULL: all */
 	void (*note)(void *arg, const char *text); /* one line for the user; no newline */
 	void *note_arg;
 };

@@ -47,7 +47,7 @@ static void init(struct perfetto *p, struct export_job *job)
 	*p = (struct perfetto){ .job = job };
 	trunks_init(&p->trunks, job, strbuf_addstr);
 	p->slices = (struct slices){ .rec = job->rec,
-				     .trunks = &p->trunks,
+				     .nested = { .trunks = &p->trunks },
 				     .out = job->out,
 				     .buf = &job->out->buf,
 				     .from_ns = job->view.from_ns,

@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "export/counters.h"
 #include "export/export.h"
+#include "export/nested.h"
 #include "export/perfetto_fields.h"
 #include "export/proto.h"
 #include "export/thin.h"
@@ -39,12 +40,13 @@ enum category {
 	CATEGORY_STATE,
 	CATEGORY_FINDING,
 	CATEGORY_FUTURE,
+	CATEGORY_FUTURE_POLL,
 	CATEGORY_MARK,
 	CATEGORY_SPAN
 };
 
-/* Names of events: these, then those of the polls and of the drops of each group, of futures, and
- * of what is waited for at each path. */
+/* Names of events: these, then those of the polls and of the drops of each group, of futures on
+ * paths, of what is waited for at each path, and of futures that are on none. */
 enum {
 	NAME_WAKE = 1,
 	NAME_SPAWN,
@@ -68,11 +70,16 @@ enum arg {
 	PF_POLLS,
 	PF_STATES_NS, /* in the order of enum model_state */
 	PF_AWAIT = PF_STATES_NS + MODEL_NR_STATES,
+	PF_SELF_NS,
+	PF_RESULT,
 	PF_ID,
 };
 
-/* Strings of args: the causes of wakes, then what is waited for at each path. */
-#define ARG_PATHS (1 + MODEL_NR_CAUSES)
+/* Strings of args: the causes of wakes, what polls of futures return (by bit of the EF_FUTURE_…
+ * flags, of which a greater one says more), then what is waited for at each path. */
+#define ARG_RESULTS (1 + MODEL_NR_CAUSES)
+#define NR_RESULTS  3
+#define ARG_PATHS   (ARG_RESULTS + NR_RESULTS)
 
 /* A slice whose beginning has to wait for that of the run around it. */
 struct held {
@@ -84,7 +91,7 @@ struct held {
 
 struct slices {
 	const struct recording *rec;
-	const struct trunks *trunks;
+	struct nested nested;
 	struct strbuf *buf; /* of the output, or one to measure with */
 	struct out *out;    /* NULL while measuring */
 	uint64_t from_ns;   /* of the view: what was before it has no arrow */
@@ -188,12 +195,29 @@ static inline uint64_t perfetto_wait_name(const struct recording *rec, uint32_t 
 	return NAME_GROUPS + UINT64_C(2) * rec->nr_groups + rec->awaits.nr_futures + path;
 }
 
+static inline uint64_t perfetto_future_name(const struct recording *rec, uint32_t kind)
+{
+	uint64_t first = NAME_GROUPS + UINT64_C(2) * rec->nr_groups;
+
+	return first + kind + (kind < rec->awaits.nr_futures ? 0 : rec->nr_paths);
+}
+
+static inline uint64_t perfetto_step_source(const struct recording *rec, uint32_t step)
+{
+	return UINT64_C(1) + rec->nr_groups + step;
+}
+
+/* Where a future is written whose polls were recorded. */
+static inline uint64_t perfetto_future_source(const struct recording *rec, uint32_t future)
+{
+	return perfetto_step_source(rec, rec->nr_steps) + future;
+}
+
 /* Of an event that is open: it is a future, and stands at its await. */
 static inline void perfetto_put_future(struct proto *w, const struct recording *rec, uint32_t step)
 {
-	event_name(w, NAME_GROUPS + UINT64_C(2) * rec->nr_groups + rec->awaits.future_of[step],
-		   CATEGORY_FUTURE);
-	proto_uint(w, EVENT_SOURCE_IID, UINT64_C(1) + rec->nr_groups + step);
+	event_name(w, perfetto_future_name(rec, rec->awaits.future_of[step]), CATEGORY_FUTURE);
+	proto_uint(w, EVENT_SOURCE_IID, perfetto_step_source(rec, step));
 }
 
 static inline void slice_end(struct proto *w, uint64_t time_ns, uint64_t track)

@@ -79,9 +79,11 @@ static void put_interned(struct proto *w, struct strbuf *buf, unsigned field, ui
 }
 
 static const char *const categories[] = {
-	[CATEGORY_POLL] = "poll",     [CATEGORY_DROP] = "drop",	  [CATEGORY_SLEEP] = "sleep",
-	[CATEGORY_WAKE] = "wake",     [CATEGORY_STATE] = "state", [CATEGORY_FINDING] = "finding",
-	[CATEGORY_FUTURE] = "future", [CATEGORY_MARK] = "mark",	  [CATEGORY_SPAN] = "span",
+	[CATEGORY_POLL] = "poll",     [CATEGORY_DROP] = "drop",
+	[CATEGORY_SLEEP] = "sleep",   [CATEGORY_WAKE] = "wake",
+	[CATEGORY_STATE] = "state",   [CATEGORY_FINDING] = "finding",
+	[CATEGORY_FUTURE] = "future", [CATEGORY_FUTURE_POLL] = "future_poll",
+	[CATEGORY_MARK] = "mark",     [CATEGORY_SPAN] = "span",
 };
 
 static const char *const args[] = {
@@ -100,6 +102,8 @@ static const char *const args[] = {
 	[PF_STATES_NS + MODEL_IDLE] = "idle_ns",
 	[PF_STATES_NS + MODEL_UNKNOWN] = "unknown_ns",
 	[PF_AWAIT] = "await",
+	[PF_SELF_NS] = "self_ns",
+	[PF_RESULT] = "result",
 	[PF_ID] = "id",
 };
 
@@ -143,6 +147,9 @@ static void put_names(struct strbuf *buf)
 	put_sleep_names(&w, buf);
 	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
 		put_interned(&w, buf, INTERNED_ARG_STRINGS, 1 + i, model_cause_name(i));
+	for (unsigned bit = 0; bit < NR_RESULTS; bit++)
+		put_interned(&w, buf, INTERNED_ARG_STRINGS, ARG_RESULTS + bit,
+			     model_result_name(1 << bit));
 	proto_close(&w, data);
 	proto_close(&w, packet);
 	proto_finish(&w, buf);
@@ -175,18 +182,19 @@ static void put_group(struct strbuf *buf, const struct recording *rec, uint32_t 
 	proto_finish(&w, buf);
 }
 
-static void put_step(struct strbuf *buf, const struct recording *rec, uint32_t step)
+/* A place of source; file "": it is not known. */
+static void put_source(struct strbuf *buf, uint64_t iid, const char *function, const char *file,
+		       uint32_t line)
 {
-	const struct trace_step *s = &rec->steps[step];
 	struct proto w = proto_start(buf);
 	size_t packet = packet_open(&w, 0), data = proto_open(&w, PACKET_INTERNED_DATA), source;
 
 	source = proto_open(&w, INTERNED_SOURCES);
-	proto_uint(&w, SOURCE_IID, UINT64_C(1) + rec->nr_groups + step);
-	proto_string(&w, buf, SOURCE_FUNCTION, step_name(s));
-	if (s->file[0]) {
-		proto_string(&w, buf, SOURCE_FILE, s->file);
-		proto_uint(&w, SOURCE_LINE, s->line);
+	proto_uint(&w, SOURCE_IID, iid);
+	proto_string(&w, buf, SOURCE_FUNCTION, function);
+	if (file[0]) {
+		proto_string(&w, buf, SOURCE_FILE, file);
+		proto_uint(&w, SOURCE_LINE, line);
 	}
 	proto_close(&w, source);
 	proto_close(&w, data);
@@ -212,19 +220,22 @@ static void put_futures(struct strbuf *buf, const struct trunks *t)
 {
 	const struct recording *rec = t->rec;
 
-	for (uint32_t i = 0; i < rec->awaits.nr_futures; i++) {
+	for (uint32_t i = 0; i < t->kinds.nr; i++) {
 		struct proto w = proto_start(buf);
 		size_t packet = packet_open(&w, 0), data = proto_open(&w, PACKET_INTERNED_DATA);
 
-		put_interned(&w, buf, INTERNED_EVENT_NAMES,
-			     NAME_GROUPS + UINT64_C(2) * rec->nr_groups + i,
+		put_interned(&w, buf, INTERNED_EVENT_NAMES, perfetto_future_name(rec, i),
 			     names_get(&t->futures, i));
 		proto_close(&w, data);
 		proto_close(&w, packet);
 		proto_finish(&w, buf);
 	}
 	for (uint32_t i = 0; i < rec->nr_steps; i++)
-		put_step(buf, rec, i);
+		put_source(buf, perfetto_step_source(rec, i), step_name(&rec->steps[i]),
+			   rec->steps[i].file, rec->steps[i].line);
+	for (uint32_t i = 0; i < rec->nr_futures; i++)
+		put_source(buf, perfetto_future_source(rec, i), rec->futures[i].name,
+			   rec->futures[i].file, rec->futures[i].line);
 	for (uint32_t i = 0; i < rec->nr_paths; i++)
 		if (rec->paths[i].nr_steps)
 			put_path(buf, t, i);

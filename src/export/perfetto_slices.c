@@ -10,11 +10,11 @@
  *
  * A reader sorts packets by time and keeps the order of the file among those of one nanosecond; the
  * end of a slice closes whatever began last. The model tells of runs when they are over, inner ones
- * first. So the order is right by itself, except where a run or sleep begins in the same nanosecond
- * as the run around it: its beginning is held back until that one is told. The futures that a poll
- * goes through, as far as the path tells, are slices inside of it, and begin and end with it. Torn
- * runs do not nest with the others of their thread: each gets a track of its own below the
- * thread's.
+ * first. So the order is right by itself, except where a run, sleep or poll of a future begins in
+ * the same nanosecond as what is around it: its beginning is held back until that one is told. The
+ * futures that a poll goes through, as far as only the path tells, are slices inside of it, and
+ * begin and end with it. Torn runs do not nest with the others of their thread: each gets a track
+ * of its own below the thread's.
  */
 #include "export/perfetto.h"
 
@@ -84,32 +84,36 @@ static void put_args(const struct slices *s, struct proto *w, const struct model
 		event_arg(w, PF_OPEN, ARG_BOOL, true);
 }
 
-static void put_futures(struct slices *s, struct proto *w, const struct model_run *run,
-			uint64_t track)
+/* Of a slice that is open: all polls of a task have one colour. */
+static void put_colour(struct proto *w, const struct model_task *task)
 {
-	struct trunk trunk = trunks_get(s->trunks, run->path);
+	proto_uint(w, EVENT_CORRELATION_ID, 1 + task->nr);
+}
 
-	for (uint32_t i = 0; i < trunk.nr; i++) {
-		struct event_mark m = event_open(w, run->start_ns, TYPE_SLICE_BEGIN, track);
+/* Slices that begin and end together. */
+struct bundle {
+	const struct model_run *run;	   /* the outermost is one of these, … */
+	const struct model_future *future; /* or NULL */
+	struct trunk inner;		   /* futures inside of it, by its path */
+	uint32_t thread;
+	uint64_t start_ns, end_ns, around_ns, track;
+};
 
-		perfetto_put_future(w, s->rec, trunk.steps[i]);
-		proto_uint(w, EVENT_CORRELATION_ID, 1 + run->task->nr);
+static void put_inner(struct slices *s, struct proto *w, const struct bundle *b)
+{
+	const struct model_task *task = b->run ? b->run->task : b->future->task;
+
+	for (uint32_t i = 0; i < b->inner.nr; i++) {
+		struct event_mark m = event_open(w, b->start_ns, TYPE_SLICE_BEGIN, b->track);
+
+		perfetto_put_future(w, s->rec, b->inner.steps[i]);
+		put_colour(w, task);
 		event_close(w, m);
 	}
 }
 
-/* Of the run, and of the futures in it. */
-static inline void put_end(struct slices *s, struct proto *w, const struct model_run *run,
+static inline void put_run(struct slices *s, struct proto *w, const struct model_run *run,
 			   uint64_t track)
-{
-	if (unlikely(run->path != MODEL_NO_PATH))
-		for (uint32_t i = trunks_get(s->trunks, run->path).nr; i-- > 0;)
-			slice_end(w, run->end_ns, track);
-	slice_end(w, run->end_ns, track);
-}
-
-static inline void put_begin(struct slices *s, struct proto *w, const struct model_run *run,
-			     uint64_t track)
 {
 	uint32_t group = recording_group_of(s->rec, run->task->key.type);
 	unsigned nr_flows = put_origins(s, w, run, s->next_flow);
@@ -123,11 +127,43 @@ static inline void put_begin(struct slices *s, struct proto *w, const struct mod
 	proto_uint(w, EVENT_SOURCE_IID, 1 + group);
 	for (unsigned i = 0; i < nr_flows; i++)
 		proto_fixed64(w, EVENT_ENDING_FLOW_IDS, s->next_flow++);
-	/* all polls of a task have one colour */
-	proto_uint(w, EVENT_CORRELATION_ID, 1 + run->task->nr);
+	put_colour(w, run->task);
 	event_close(w, m);
-	if (unlikely(run->path != MODEL_NO_PATH))
-		put_futures(s, w, run, track);
+}
+
+static void put_future(const struct slices *s, struct proto *w, const struct model_future *f,
+		       uint64_t track)
+{
+	struct event_mark m = event_open(w, f->start_ns, TYPE_SLICE_BEGIN, track);
+	unsigned result = f->flags & ((1 << NR_RESULTS) - 1);
+
+	event_name(w, perfetto_future_name(s->rec, s->nested.trunks->kinds.of_future[f->future]),
+		   CATEGORY_FUTURE_POLL);
+	event_arg(w, PF_SELF_NS, ARG_UINT, f->self_ns);
+	if (result)
+		event_arg(w, PF_RESULT, ARG_STRING_IID, ARG_RESULTS + 31 - __builtin_clz(result));
+	if (f->is_open)
+		event_arg(w, PF_OPEN, ARG_BOOL, true);
+	proto_uint(w, EVENT_SOURCE_IID, perfetto_future_source(s->rec, f->future));
+	if (f->task)
+		put_colour(w, f->task);
+	event_close(w, m);
+}
+
+static inline void put_begin(struct slices *s, struct proto *w, const struct bundle *b)
+{
+	if (likely(b->run))
+		put_run(s, w, b->run, b->track);
+	else
+		put_future(s, w, b->future, b->track);
+	if (unlikely(b->inner.nr))
+		put_inner(s, w, b);
+}
+
+static inline void put_end(struct proto *w, const struct bundle *b)
+{
+	for (uint32_t i = 0; i <= b->inner.nr; i++)
+		slice_end(w, b->end_ns, b->track);
 }
 
 static void hold(struct slices *s, uint32_t thread, uint64_t start_ns, struct strbuf *bytes)
@@ -154,30 +190,46 @@ static void let_go(struct slices *s, uint32_t thread, uint64_t start_ns)
 	s->held.nr = kept;
 }
 
-/* Begins with the run around it, or others may begin with it. */
-static void put_entangled(struct slices *s, const struct model_run *run)
+/* Begins with what is around it, or others may begin with it. */
+static void put_entangled(struct slices *s, const struct bundle *b)
 {
 	struct strbuf bytes = STRBUF_INIT;
 	struct proto w = proto_start(&bytes);
-	uint64_t track = track_of(run->thread);
-	bool is_instant = run->start_ns == run->end_ns;
+	bool is_instant = b->start_ns == b->end_ns;
 
-	put_begin(s, &w, run, track);
+	put_begin(s, &w, b);
 	if (is_instant)
-		put_end(s, &w, run, track);
+		put_end(&w, b);
 	proto_finish(&w, &bytes);
-	if (run->outer_start_ns == run->start_ns) {
-		hold(s, run->thread, run->start_ns, &bytes);
+	if (b->around_ns == b->start_ns) {
+		hold(s, b->thread, b->start_ns, &bytes);
 	} else {
 		strbuf_add(s->buf, bytes.s, bytes.len);
-		let_go(s, run->thread, run->start_ns);
+		let_go(s, b->thread, b->start_ns);
 	}
 	strbuf_release(&bytes);
 	if (is_instant)
 		return;
 	w = proto_start(s->buf);
-	put_end(s, &w, run, track);
+	put_end(&w, b);
 	proto_finish(&w, s->buf);
+}
+
+/* is_alone: on a track of its own. */
+static void put_bundle(struct slices *s, const struct bundle *b, bool is_alone)
+{
+	struct proto w;
+
+	if (unlikely(s->held.nr || b->around_ns == b->start_ns) && !s->sizes && !is_alone) {
+		put_entangled(s, b);
+		out_spill(s->out);
+		return;
+	}
+	w = proto_start(s->buf);
+	put_begin(s, &w, b);
+	put_end(&w, b);
+	proto_finish(&w, s->buf);
+	written(s, b->end_ns - b->start_ns);
 }
 
 static uint64_t put_torn_track(struct slices *s, uint32_t thread)
@@ -196,29 +248,47 @@ static uint64_t put_torn_track(struct slices *s, uint32_t thread)
 	return uuid;
 }
 
+/* Is it too short? */
+static bool leave_out(struct slices *s, uint64_t ns)
+{
+	s->nr_runs++;
+	s->nr_left_out += ns < s->min_ns;
+	return unlikely(ns < s->min_ns);
+}
+
 static void on_run(void *sink, const struct model_run *run)
 {
 	struct slices *s = sink;
-	uint64_t ns = run->end_ns - run->start_ns, track = track_of(run->thread);
-	struct proto w;
+	struct bundle b = { .run = run,
+			    .thread = run->thread,
+			    .start_ns = run->start_ns,
+			    .end_ns = run->end_ns,
+			    .around_ns = run->around_ns,
+			    .track = track_of(run->thread) };
 
-	s->nr_runs++;
-	if (unlikely(ns < s->min_ns)) {
-		s->nr_left_out++;
+	if (unlikely(run->path != MODEL_NO_PATH || s->nested.threads.nr))
+		b.inner = nested_in_run(&s->nested, run);
+	if (leave_out(s, run->end_ns - run->start_ns))
 		return;
-	}
-	if (unlikely(run->is_torn)) {
-		track = put_torn_track(s, run->thread);
-	} else if (unlikely(s->held.nr || run->outer_start_ns == run->start_ns) && !s->sizes) {
-		put_entangled(s, run);
-		out_spill(s->out);
+	if (unlikely(run->is_torn))
+		b.track = put_torn_track(s, run->thread);
+	put_bundle(s, &b, run->is_torn);
+}
+
+static void on_future(void *sink, const struct model_future *f)
+{
+	struct slices *s = sink;
+	struct bundle b = { .future = f,
+			    .inner = nested_in_future(&s->nested, f),
+			    .thread = f->thread,
+			    .start_ns = f->start_ns,
+			    .end_ns = f->end_ns,
+			    .around_ns = f->around_ns,
+			    .track = track_of(f->thread) };
+
+	if (!trunks_show(s->nested.trunks, f->future) || leave_out(s, f->end_ns - f->start_ns))
 		return;
-	}
-	w = proto_start(s->buf);
-	put_begin(s, &w, run, track);
-	put_end(s, &w, run, track);
-	proto_finish(&w, s->buf);
-	written(s, ns);
+	put_bundle(s, &b, false);
 }
 
 /* Only those that somebody's poll has to answer for. They are told before the run around them. */
@@ -227,7 +297,7 @@ static void on_sleep(void *sink, const struct model_sleep *sleep)
 	struct slices *s = sink;
 	uint64_t ns = sleep->end_ns - sleep->start_ns, track = track_of(sleep->thread);
 	struct strbuf bytes = STRBUF_INIT, *buf = s->buf;
-	bool is_held = sleep->start_ns == sleep->run_start_ns && !s->sizes;
+	bool is_held = sleep->start_ns == sleep->around_ns && !s->sizes;
 	struct event_mark m;
 	struct proto w;
 
@@ -251,7 +321,7 @@ static void on_sleep(void *sink, const struct model_sleep *sleep)
 	written(s, ns);
 }
 
-const struct model_ops slices_ops = { .run = on_run, .sleep = on_sleep };
+const struct model_ops slices_ops = { .run = on_run, .sleep = on_sleep, .future = on_future };
 
 void slices_finish(struct slices *s)
 {
@@ -265,4 +335,5 @@ void slices_release(struct slices *s)
 	vec_each (h, &s->held)
 		free(h->bytes);
 	vec_release(&s->held);
+	nested_release(&s->nested);
 }

@@ -57,12 +57,14 @@ static void name_all(struct trunks *t, names_escape *escape)
 	const struct recording *rec = t->rec;
 	struct strbuf text = STRBUF_INIT;
 
-	t->futures = (struct names){ .nr = rec->awaits.nr_futures + 1 };
+	t->futures = (struct names){ .nr = t->kinds.nr + 1 };
 	t->futures.v = xcalloc(t->futures.nr, sizeof(*t->futures.v));
 	for (uint32_t i = 0; i < t->futures.nr; i++) {
 		if (i < rec->awaits.nr_futures)
 			shorten_type(&text, step_name(&rec->steps[rec->awaits.futures[i]]),
 				     NAME_WIDTH);
+		else if (i < t->kinds.nr)
+			shorten_type(&text, rec->futures[t->kinds.future_of[i]].name, NAME_WIDTH);
 		t->futures.v[i] = escaped(&text, escape);
 	}
 	t->waits = (struct names){ .nr = rec->nr_paths + 1 };
@@ -90,7 +92,8 @@ void trunks_init(struct trunks *t, const struct export_job *job, names_escape *e
 	uint32_t *trunk = xcalloc(STEPS_MAX_DEPTH, sizeof(*trunk));
 	VEC(uint32_t) steps = { 0 };
 
-	*t = (struct trunks){ .rec = rec };
+	*t = (struct trunks){ .rec = rec, .shown = job->polled };
+	future_kinds_init(&t->kinds, rec);
 	t->first = xcalloc((size_t)rec->nr_paths + 1, sizeof(*t->first));
 	for (uint32_t i = 0; i < rec->nr_paths; i++) {
 		const struct trace_path *p = &rec->paths[i];
@@ -113,6 +116,7 @@ void trunks_release(struct trunks *t)
 {
 	free(t->steps);
 	free(t->first);
+	future_kinds_release(&t->kinds);
 	names_release(&t->futures);
 	names_release(&t->waits);
 }

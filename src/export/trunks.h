@@ -9,12 +9,15 @@
 
 #include "export/export.h"
 #include "export/names.h"
+#include "model/future_kinds.h"
 
 struct trunks {
 	const struct recording *rec;
 	uint32_t *steps, *first; /* those of path i: from first[i] up to first[i + 1] */
 	uint32_t longest;
-	struct names futures; /* by number of the future */
+	struct future_kinds kinds;
+	const bool *shown;    /* by number of the trace's future: its polls are; NULL: all are */
+	struct names futures; /* by kind of future */
 	struct names waits;   /* by path: "mutex at src/cart.rs:31"; where it forks "… | …" */
 };
 
@@ -31,6 +34,12 @@ static inline struct trunk trunks_get(const struct trunks *t, uint32_t path)
 	if (path >= t->rec->nr_paths)
 		return (struct trunk){ 0 };
 	return (struct trunk){ t->steps + t->first[path], t->first[path + 1] - t->first[path] };
+}
+
+/* Are polls of that future of the trace shown? */
+static inline bool trunks_show(const struct trunks *t, uint32_t future)
+{
+	return future < t->rec->nr_futures && (!t->shown || t->shown[future]);
 }
 
 #endif

@@ -10,15 +10,42 @@ static struct future_frame *top(const struct thread *thr)
 	return thr->futures.nr ? &thr->futures.v[thr->futures.nr - 1] : NULL;
 }
 
+/* The run that a poll is in when so many are open. */
+static struct frame *run_of(const struct thread *thr, uint32_t depth)
+{
+	return depth && depth <= thr->stack.nr ? &thr->stack.v[depth - 1] : NULL;
+}
+
 void future_start(struct model *m, struct thread *thr, uint64_t future)
 {
-	const struct future_frame *outer = top(thr);
-	bool is_inner = outer && outer->run_depth == thr->stack.nr;
+	struct future_frame *outer = top(thr);
+	struct frame *run = run_of(thr, thr->stack.nr);
+	struct future_frame f = { .start = m->now,
+				  .future = MIN(future, UINT32_MAX),
+				  .run_depth = thr->stack.nr };
 
-	vec_push(&thr->futures, (struct future_frame){ .start = m->now,
-						       .future = MIN(future, UINT32_MAX),
-						       .depth = is_inner ? outer->depth + 1 : 0,
-						       .run_depth = thr->stack.nr });
+	thr->is_asleep = false; /* as when a run begins */
+	if (outer && outer->run_depth == thr->stack.nr) {
+		f.depth = outer->depth + 1;
+		f.is_resumed = outer->is_resumed && !outer->has_inner;
+		outer->has_inner = true;
+	} else if (run) {
+		f.is_resumed = !run->has_futures;
+	}
+	if (run && !run->has_futures) {
+		run->has_futures = true;
+		run->futures_from = run->futures_to = m->now;
+	}
+	vec_push(&thr->futures, f);
+}
+
+uint64_t future_around(const struct thread *thr, uint32_t run_depth, uint64_t run_start)
+{
+	for (size_t i = thr->futures.nr; i-- > 0;)
+		if (thr->futures.v[i].run_depth <= run_depth)
+			return run_start == MODEL_NO_RUN ? thr->futures.v[i].start
+							 : MAX(thr->futures.v[i].start, run_start);
+	return run_start;
 }
 
 /* Few futures are open at a time. */
@@ -34,15 +61,16 @@ static bool holds(const struct thread *thr, uint32_t future)
 static bool find_task(const struct model *m, const struct thread *thr, const struct future_frame *f,
 		      struct model_future *to)
 {
-	const struct frame *run = f->run_depth && f->run_depth <= thr->stack.nr
-					  ? &thr->stack.v[f->run_depth - 1]
-					  : NULL;
+	const struct frame *run = run_of(thr, f->run_depth);
 
 	to->run_start_ns = MODEL_NO_RUN;
+	to->path = MODEL_NO_PATH;
 	if (run && run->task && is_told(m, run->task)) {
 		to->task = &run->task->pub;
 		to->run_start_ns = run->start;
+		to->path = run->path;
 	}
+	to->around_ns = future_around(thr, f->run_depth, to->run_start_ns);
 	/* with a filter, only what is known to be in a task that it wants */
 	return to->task || !m->wants;
 }
@@ -51,6 +79,7 @@ static void pop(struct model *m, struct thread *thr, uint8_t flags, bool is_open
 {
 	struct future_frame f = thr->futures.v[--thr->futures.nr], *outer = top(thr);
 	uint64_t ns = m->now - f.start;
+	struct frame *run = run_of(thr, f.run_depth);
 	struct model_future future = {
 		.future = f.future,
 		.thread = thr->pub.thread,
@@ -60,10 +89,13 @@ static void pop(struct model *m, struct thread *thr, uint8_t flags, bool is_open
 		.self_ns = ns - MIN(f.inner_ns, ns),
 		.flags = flags,
 		.is_open = is_open,
+		.is_resumed = f.is_resumed,
 	};
 
 	if (outer && outer->run_depth == f.run_depth)
 		outer->inner_ns += ns;
+	if (run)
+		run->futures_to = m->now;
 	if (!m->wants_futures || !find_task(m, thr, &f, &future))
 		return;
 	future.is_recursive = holds(thr, f.future);
@@ -72,21 +104,31 @@ static void pop(struct model *m, struct thread *thr, uint8_t flags, bool is_open
 
 void future_end(struct model *m, struct thread *thr, uint8_t flags)
 {
+	thr->is_asleep = false;
 	if (thr->futures.nr)
 		pop(m, thr, flags, false);
 	else
 		m->totals.nr_stray++;
 }
 
+bool future_is_open(const struct thread *thr, uint32_t run_depth)
+{
+	return thr->futures.nr && top(thr)->run_depth > run_depth;
+}
+
+void future_cut(struct model *m, struct thread *thr, uint32_t run_depth)
+{
+	while (future_is_open(thr, run_depth)) {
+		thr->futures.nr--;
+		m->totals.nr_stray++;
+	}
+}
+
 void future_run_over(struct model *m, struct thread *thr, uint64_t start)
 {
 	struct future_frame *outer;
 
-	/* the ends of those that began in it were not seen */
-	while (thr->futures.nr && top(thr)->run_depth > thr->stack.nr) {
-		thr->futures.nr--;
-		m->totals.nr_stray++;
-	}
+	future_cut(m, thr, thr->stack.nr);
 	outer = top(thr);
 	if (outer && outer->run_depth == thr->stack.nr)
 		outer->inner_ns += m->now - start;

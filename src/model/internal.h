@@ -109,11 +109,13 @@ struct frame {
 	struct task *task; /* NULL: superseded by a later run of the task, or a run that changes
 			      nothing */
 	struct model_key key;
-	uint32_t path; /* MODEL_NO_PATH when not known */
+	uint64_t futures_from, futures_to; /* if has_futures: from the first to the last of them */
+	uint32_t path;			   /* MODEL_NO_PATH when not known */
 	uint8_t flags;
-	bool is_void;	/* it found the task taken and did nothing */
-	bool has_inner; /* other runs or sleeps began in it */
-	bool has_panic; /* a panic began in it */
+	bool is_void;	  /* it found the task taken and did nothing */
+	bool has_inner;	  /* other runs or sleeps began in it */
+	bool has_panic;	  /* a panic began in it */
+	bool has_futures; /* … and polls of futures */
 };
 
 /* One open poll of an inner future. */
@@ -122,6 +124,7 @@ struct future_frame {
 	uint64_t inner_ns; /* of what was recorded inside of it, and is over */
 	uint32_t future, depth;
 	uint32_t run_depth; /* of the stack of runs */
+	bool is_resumed, has_inner;
 };
 
 struct thread {
@@ -313,6 +316,12 @@ struct model_waker thread_waker(const struct model *m, const struct thread *thr,
 void future_start(struct model *m, struct thread *thr, uint64_t future);
 void future_end(struct model *m, struct thread *thr, uint8_t flags);
 /* A run that began at `start` is over: the stack of the thread is without it. */
+/* The start of the innermost one that holds a run of that depth; otherwise run_start. */
+uint64_t future_around(const struct thread *thr, uint32_t run_depth, uint64_t run_start);
+/* Are any open in the run of that depth, or inside of it? */
+bool future_is_open(const struct thread *thr, uint32_t run_depth);
+/* It is over, and the ends of these were not seen. */
+void future_cut(struct model *m, struct thread *thr, uint32_t run_depth);
 void future_run_over(struct model *m, struct thread *thr, uint64_t start);
 void future_forget(struct model *m, struct thread *thr); /* the ends of open ones are missing */
 void future_finish(struct model *m, struct thread *thr); /* the recording ends */

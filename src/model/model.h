@@ -112,7 +112,8 @@ struct model_run {
 	uint64_t start_ns, end_ns;
 	uint64_t blocked_ns; /* in the kernel meanwhile */
 	uint64_t idle_ns, sched_ns;
-	uint64_t outer_start_ns;	 /* of the run around it on its thread, MODEL_NO_RUN */
+	uint64_t outer_start_ns; /* of the run around it on its thread, MODEL_NO_RUN */
+	uint64_t around_ns;	 /* start of what is around it: that run, or the poll of a future */
 	const struct model_waker *waker; /* NULL: its spawn made it runnable, or it is not known */
 	uint32_t thread;
 	uint32_t path;	     /* where the task stood when it began, since its run before; an index
@@ -141,6 +142,7 @@ struct model_sleep {
 	uint64_t start_ns, end_ns;
 	const struct model_task *task; /* in whose run; NULL: outside of runs */
 	uint64_t run_start_ns;	       /* of that run */
+	uint64_t around_ns; /* start of what is around it: that run, or the poll of a future */
 	uint32_t thread;
 	uint8_t flags; /* EF_SLEEP_… */
 };
@@ -157,9 +159,14 @@ struct model_future {
 	uint64_t self_ns;	       /* without what was recorded inside of it */
 	const struct model_task *task; /* in whose run; NULL: in none that is told */
 	uint64_t run_start_ns;	       /* of that run */
-	uint8_t flags;		       /* EF_FUTURE_…: what it returned; 0: not known */
-	bool is_open;		       /* the recording ended first */
-	bool is_recursive;	       /* in a poll of the same future, on this thread */
+	uint64_t around_ns; /* start of what is around it: that run, or the poll of a future */
+	uint32_t path;	    /* of that run, MODEL_NO_PATH */
+	uint8_t flags;	    /* EF_FUTURE_…: what it returned; 0: not known */
+	bool is_open;	    /* the recording ended first */
+	bool is_recursive;  /* in a poll of the same future, on this thread */
+	/* Nothing was polled before it in what is around it, and so on outwards: the run has gone
+	 * on where its path led. */
+	bool is_resumed;
 };
 
 /* What the program itself says of a mark or span, by a name of its own. */

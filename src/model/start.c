@@ -40,6 +40,7 @@ void thread_forget_past(struct model *m)
 		vec_each (f, &thr->stack) {
 			f->start = m->start;
 			f->blocked_ns = f->max_blocked_ns = f->nr_blocks = 0;
+			f->futures_from = f->futures_to = m->start;
 			/* superseded: the task's poll was over before */
 			f->is_void |= !f->task;
 		}

@@ -175,9 +175,9 @@ static void place_run(const struct model *m, struct run_ref ref, struct model_ru
 {
 	const struct thread *thr = &m->threads.v[ref.thread];
 	const struct frame *f = &thr->stack.v[ref.depth];
-	bool holds_open = ref.depth + 1 < thr->stack.nr, is_cut;
+	bool holds_open = ref.depth + 1 < thr->stack.nr || future_is_open(thr, ref.depth), is_cut;
 
-	run->outer_start_ns = MODEL_NO_RUN;
+	run->outer_start_ns = run->around_ns = MODEL_NO_RUN;
 	/* in an absurd stream the frame of an open run may be gone */
 	run->is_torn = ref.depth >= thr->stack.nr || !f->task || &f->task->pub != run->task;
 	if (run->is_torn)
@@ -185,15 +185,18 @@ static void place_run(const struct model *m, struct run_ref ref, struct model_ru
 	run->path = f->path;
 	run->is_panicked |= f->has_panic;
 	is_cut = run->start_ns != f->start || run->end_ns != m->now;
-	run->is_torn = (holds_open && !run->is_open) || (is_cut && f->has_inner);
-	for (size_t i = ref.depth; i-- > 0;) {
+	run->is_torn = (holds_open && !run->is_open) || (is_cut && f->has_inner) ||
+		       (is_cut && f->has_futures &&
+			(run->start_ns > f->futures_from || run->end_ns < f->futures_to));
+	for (size_t i = ref.depth; i-- > 0 && run->outer_start_ns == MODEL_NO_RUN;) {
 		const struct frame *outer = &thr->stack.v[i];
 
-		if (outer->task && is_told(m, outer->task)) {
+		if (outer->task && is_told(m, outer->task))
 			run->outer_start_ns = outer->start;
-			return;
-		}
 	}
+	run->around_ns = unlikely(thr->futures.nr)
+				 ? future_around(thr, ref.depth, run->outer_start_ns)
+				 : run->outer_start_ns;
 }
 
 /* A root keeps tasks waiting if its thread has run any since it began: as current_thread does. */
@@ -315,6 +318,7 @@ void thread_run_end(struct model *m, struct thread *thr, uint8_t flags)
 		m->totals.nr_stray++;
 		return;
 	}
+	future_cut(m, thr, run.depth);
 	if (top(thr)->task)
 		task_run_end(m, top(thr)->task, run, flags);
 	pop_run(m, thr);
@@ -352,6 +356,7 @@ void thread_awake(struct model *m, struct thread *thr)
 	if (f && f->task && is_told(m, f->task)) {
 		sleep.task = &f->task->pub;
 		sleep.run_start_ns = f->start;
+		sleep.around_ns = future_around(thr, thr->stack.nr, f->start);
 	}
 	if (m->wants_sleeps)
 		tell_sleep(m, &sleep);

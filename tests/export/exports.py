@@ -41,15 +41,17 @@ def same(what, got, want):
 
 
 class Trace:
-    def __init__(self, name, path, is_absurd=False):
+    def __init__(self, name, path, is_absurd=False, said=''):
         self.name, self.path = name, path
+        self.said = said  # by the program
         self.is_random = name.startswith('seed')
         self.is_absurd = is_absurd  # events that no runtime makes, which have to be survived
 
 
-# Programs of tests/programs that are recorded, with their arguments.
+# Programs of tests/programs that are recorded, with their arguments, and how, where that matters.
 PROGRAMS = {'exact': ['mt', '2'], 'wakes': ['mt', '2'], 'blocks': ['mt', '2'], 'life': ['small', '7'],
-            'storm': ['2', '31', '503', '1']}
+            'storm': ['2', '31', '503', '1'], 'inner': []}
+RECORD = {'inner': ['--futures=*']}
 # Even seeds give what a runtime might do, odd ones anything at all.
 SEEDS = (1, 2, 3, 4, 6, 7, 8)
 NR_EVENTS = 6000
@@ -92,8 +94,9 @@ class Env:
         result.append(Trace('hard', path, True))
         for name, args in PROGRAMS.items():
             path = self.new_path('data')
-            self.run(self.futrace, 'record', '-q', '-o', path, '--', os.path.join(self.target_dir, 'release', name), *args)
-            result.append(Trace(name, path))
+            out, _ = self.run(self.futrace, 'record', '-q', *RECORD.get(name, []), '-o', path, '--',
+                              os.path.join(self.target_dir, 'release', name), *args)
+            result.append(Trace(name, path, said=out.decode()))
         return result
 
     def trace(self, name):

@@ -16,6 +16,7 @@ FIRST_NUMBER = 10**12 + 1  # of tasks without ids where others of their copy of 
 class Thread:
     def __init__(self, tid):
         self.tid, self.stack, self.runs, self.sleeps = tid, [], [], []
+        self.futures = []  # polls of inner futures that are open: the depth of the stack of each
         self.sleep_from = None
         self.sleep_in = set()
         self.is_seen = False
@@ -281,6 +282,9 @@ class Stream:
 
     def close(self, thr, ev, flags, vanished):
         run = thr.stack.pop()
+        while thr.futures and thr.futures[-1] > len(thr.stack):
+            thr.futures.pop()
+            self.stray += 1
         run.end, run.end_seq, run.end_flags, run.vanished = ev.time, ev.seq, flags, vanished
         if "finished" not in run.flags and run.key in self.lives:
             self.lives[run.key].add(ev.seq, "end", run)
@@ -362,8 +366,21 @@ class Stream:
             self.log.append(Slept(thr.tid, thr.sleep_from, time))
         thr.sleep_from = None
 
+    def on_future_start(self, ev, thr):
+        thr.sleep_from = None
+        thr.futures.append(len(thr.stack))
+
+    def on_future_end(self, ev, thr):
+        thr.sleep_from = None
+        if not thr.futures:
+            self.stray += 1
+        else:
+            thr.futures.pop()
+
     def on_thread_stop(self, ev, thr):
         thr.sleep_from, thr.over, thr.instance = None, [], None
+        self.stray += len(thr.futures)
+        thr.futures = []
         while thr.stack:
             self.close(thr, ev, set(), True)
             self.stray += 1

@@ -21,7 +21,7 @@ import awaits  # noqa: E402
 
 TABLES = ["type", "task", "spawn", "worker", "thread", "wake", "await", "future", "mark"]
 TEXTS = {"type", "kind", "location", "runtime", "spawn", "end", "name", "how", "cause", "waker_type", "waker_thread",
-         "spawned_at", "function", "future", "for", "dropped_at"}
+         "spawned_at", "function", "future", "for", "dropped_at", "polls_from", "seen"}
 PERCENTS = {"p50": 50, "p90": 90, "p99": 99, "max": 100}
 failed = 0
 
@@ -252,19 +252,38 @@ def check_awaits(path, rows, paths, runs):
             check(f"{what} tasks", row["tasks"], len(tasks[future, file, line]))
 
 
-def check_futures(path, rows, paths, runs):
+def check_exact(what, row, polls, seen):
+    """Of polls that were recorded one by one."""
+    check(f"{what} exact_polls", row["exact_polls"], len(polls))
+    check(f"{what} exact_self_ns", row["exact_self_ns"], sum(p["self_ns"] for p in polls))
+    check(f"{what} exact_max_ns", row["exact_max_ns"], max((p["busy_ns"] for p in polls), default=0))
+    for result in "ready", "pending", "unwound":
+        check(f"{what} {result}", row[f"exact_{result}"], sum(p.get("result") == result for p in polls))
+    source = "paths" if not polls else "exact" if seen == {"all"} else "paths" if row["count"] else "some"
+    check(f"{what} polls_from", row["polls_from"], source)
+    if source != "paths":
+        check(f"{what} polls", row["polls"], len(polls))
+
+
+def check_futures(path, rows, paths, runs, lines):
     """Waits are those of the runs; who is seen ends in one way or another."""
-    waits = collections.defaultdict(list)
+    waits, exact, seen = collections.defaultdict(list), collections.defaultdict(list), collections.defaultdict(set)
     for run in runs:
         for name in paths.futures(run.get("path")):
             waits[name].append(run)
-    check(f"{path} futures", sorted(row["future"] for row in rows), sorted(waits))
+    for line in lines:
+        if line["kind"] == "future":
+            seen[line["future"]].add(line["seen"])
+        elif line["kind"] == "future_poll" and line.get("future"):
+            exact[line["future"]].append(line)
+    check(f"{path} futures", sorted(row["future"] for row in rows), sorted({*waits, *exact}))
     for row in rows:
         what = f"{path} {row['future']}"
+        check_exact(what, row, exact[row["future"]], seen[row["future"]])
         ends = [row[end] for end in ("finished", "dropped", "unsure", "unknown")]
         check(f"{what} count", row["count"], sum(ends))
         polls = [run for run in waits[row["future"]] if run["kind"] == "poll"]
-        if row["polls"] < len(polls) or row["poll_ns"] < sum(run["busy_ns"] for run in polls):
+        if row["polls_from"] == "paths" and (row["polls"] < len(polls) or row["poll_ns"] < sum(run["busy_ns"] for run in polls)):
             check(f"{what} polls", row["polls"], len(polls))
         if row["waits"] > len(waits[row["future"]]):
             check(f"{what} waits", row["waits"], len(waits[row["future"]]))
@@ -298,7 +317,7 @@ def check_file(path):
     paths, runs = awaits.of_ndjson(lines), [line for line in lines if line["kind"] in ("poll", "drop")]
     if paths.paths:
         check_awaits(path, tables["await"], paths, runs)
-        check_futures(path, tables["future"], paths, runs)
+        check_futures(path, tables["future"], paths, runs, lines)
     return tables
 
 

@@ -16,6 +16,8 @@
 #define NR_THREADS   4
 #define NR_IDS	     40
 #define NR_INSTANCES 4
+#define NR_FUTURES   4
+#define MAX_DEPTH    32 /* of runs that have futures */
 
 static uint64_t random_state;
 
@@ -34,9 +36,10 @@ struct simulation {
 	struct trace_stream *streams[NR_THREADS];
 	unsigned depth[NR_THREADS];
 	bool is_asleep[NR_THREADS];
-	bool has_instances;
-	uint32_t names[3]; /* of marks; the last one is none */
-	uint64_t time, next_id;
+	bool has_instances, has_futures;
+	unsigned open[NR_THREADS][MAX_DEPTH]; /* polls of futures, by depth of runs */
+	uint32_t names[3];		      /* of marks; the last one is none */
+	uint64_t time, next_id, nr_futures;
 	uint64_t contested; /* a shutdown of this task began of late: somebody may poll it now */
 };
 
@@ -110,6 +113,48 @@ static struct event sensible(const struct simulation *s, unsigned thread)
 	return ev;
 }
 
+/* What has no chance of its own leaves all else as it is without it. */
+static void put_future(struct simulation *s, unsigned thread, enum event_kind kind)
+{
+	struct event ev = { .kind = kind, .time = s->time };
+	uint64_t nr = ++s->nr_futures;
+
+	if (kind == EV_FUTURE_START)
+		ev.a = nr * 7 % (NR_FUTURES + (nr % 64 == 0)); /* one in a few is not defined */
+	else
+		ev.flags = nr % 4 ? EF_FUTURE_READY << nr % 3 : 0;
+	trace_stream_put(s->streams[thread], &ev);
+}
+
+/* Before an event of the thread: polls end with their run, and some earlier. */
+static void end_futures(struct simulation *s, unsigned thread, bool is_run_over, bool is_absurd)
+{
+	unsigned depth = s->depth[thread], *nr = depth < MAX_DEPTH ? &s->open[thread][depth] : NULL;
+
+	if (!s->has_futures || !nr)
+		return;
+	while (*nr && (is_run_over || s->time % 3 == 0)) {
+		if (!is_absurd || s->time % 7)
+			put_future(s, thread, EV_FUTURE_END);
+		--*nr;
+		if (!is_run_over)
+			return;
+	}
+}
+
+/* After it: in a new run, or one after the other. Many begin together with what is around them. */
+static void start_futures(struct simulation *s, unsigned thread)
+{
+	unsigned depth = s->depth[thread];
+
+	if (!s->has_futures || depth >= MAX_DEPTH || s->is_asleep[thread])
+		return;
+	for (unsigned i = 0; i < s->time % 4; i++) {
+		put_future(s, thread, EV_FUTURE_START);
+		s->open[thread][depth]++;
+	}
+}
+
 static void step(struct simulation *s, bool is_absurd)
 {
 	unsigned thread = rnd(NR_THREADS);
@@ -137,6 +182,7 @@ static void step(struct simulation *s, bool is_absurd)
 		s->contested = ev.task;
 	else if (!rnd(8))
 		s->contested = 0;
+	end_futures(s, thread, ev.kind == EV_RUN_END, is_absurd);
 	if (ev.kind == EV_RUN_START)
 		s->depth[thread]++;
 	else if (ev.kind == EV_RUN_END && s->depth[thread])
@@ -161,6 +207,7 @@ static void step(struct simulation *s, bool is_absurd)
 				 &(struct event){ .kind = EV_SPAWN_STACK,
 						  .time = ev.time,
 						  .a = s->next_id % (NR_STACKS + 2) });
+	start_futures(s, thread);
 }
 
 /* A small forest, with all that a step can be; tests find out what it means by themselves. */
@@ -188,6 +235,23 @@ static void define_paths(struct trace_writer *w)
 
 		trace_writer_path(w, i, &(struct trace_path){ steps, 1 + i % 3 });
 	}
+}
+
+/* Some are on paths, too. */
+static void define_futures(struct trace_writer *w)
+{
+	static const struct trace_future futures[NR_FUTURES] = {
+		{ .name = "app::b", .function = "app::b", .file = "/app/main.rs", .line = 3 },
+		{ .name = "lib::c", .function = "", .file = "", .seen = TRACE_FUTURE_SOME },
+		{ .name = "app::alone",
+		  .function = "app::alone",
+		  .file = "",
+		  .is_generated = true },
+		{ .name = "app::b", .function = "app::b", .file = "" },
+	};
+
+	for (unsigned i = 0; i < NR_FUTURES; i++)
+		trace_writer_future(w, &futures[i]);
 }
 
 static int simulate(int fd, uint64_t seed, uint64_t nr_events)
@@ -234,6 +298,9 @@ static int simulate(int fd, uint64_t seed, uint64_t nr_events)
 		define_paths(s.w);
 	s.names[0] = trace_writer_string(s.w, "request", 7);
 	s.names[1] = trace_writer_string(s.w, "\"=cache\", hit", 13);
+	s.has_futures = seed % 5 < 3;
+	if (s.has_futures)
+		define_futures(s.w);
 	for (unsigned i = 0; i < NR_THREADS; i++)
 		s.streams[i] = trace_writer_thread(s.w, 100 + i);
 	for (uint64_t i = 0; i < nr_events; i++)
