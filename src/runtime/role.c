@@ -30,6 +30,21 @@ static bool is_dyn_future(const struct layout *t)
 	       !has_prefix_of(t->name, borrowed);
 }
 
+/* What is called, or only told to people, is polled by nobody. */
+static bool is_boxed_trait(const struct layout *t)
+{
+	static const char *const boxes[] = { "alloc::boxed::Box<dyn ", "alloc::boxed::Box<(dyn ",
+					     NULL };
+	static const char *const passive[] = {
+		"dyn core::ops::function::", "dyn core::error::Error", "dyn core::any::Any", NULL
+	};
+
+	if (!has_prefix_of(t->name, boxes) || !layout_member(t, "pointer") ||
+	    !layout_member(t, "vtable"))
+		return false;
+	return !has_prefix_of(strstr(t->name, "dyn "), passive);
+}
+
 /* A box by hand, such as ReusableBoxFuture, is made of this. */
 static bool is_non_null_future(const struct layout *t)
 {
@@ -65,6 +80,7 @@ enum type_role type_role(const struct layout *t)
 	case LAYOUT_STRUCT:
 		return is_dyn_future(t)		 ? TYPE_DYN
 		       : is_non_null_future(t)	 ? TYPE_DYN
+		       : is_boxed_trait(t)	 ? TYPE_TRAIT
 		       : is_slice(t)		 ? TYPE_SLICE
 		       : leaf_is_shared(t->name) ? TYPE_ARC
 						 : TYPE_STRUCT;

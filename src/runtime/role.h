@@ -18,6 +18,7 @@ enum type_role {
 	TYPE_POINTER, /* Box<T>, &mut T: the future's own */
 	TYPE_ARC,     /* shared, but to be followed all the same */
 	TYPE_DYN,     /* a fat pointer to some future */
+	TYPE_TRAIT,   /* a box of something else, which may have one: a connection */
 	TYPE_SLICE,   /* a fat pointer to several */
 	TYPE_LIST,    /* a collection with a rule of its own */
 	TYPE_LEAF,

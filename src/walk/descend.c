@@ -181,29 +181,47 @@ static void visit_slice(struct descent *d, struct value v, struct spot at)
 
 /* ---- what a future is made of ---- */
 
-static void visit_dyn(struct descent *d, struct value v, struct spot at)
+/* The value that a fat pointer leads to; LAYOUT_NONE: nobody knows what it is. */
+static bool follow_fat(struct descent *d, struct value *fat, struct value *inner)
 {
-	struct value fat = v, inner = { .type = LAYOUT_NONE };
 	const struct layout *l;
 	uint64_t table;
 
 	/* NonNull has the two of them in its only member */
-	while (!layout_member(type_of(&fat)->layout, "vtable"))
-		if (!path_follow(d->snapshot, &fat, "pointer"))
-			return;
-	l = type_of(&fat)->layout;
-	v.addr = fat.addr;
-	if (!read_pointer(d, v.addr + layout_member(l, "pointer")->off, &inner.addr) ||
-	    !read_pointer(d, v.addr + layout_member(l, "vtable")->off, &table))
-		return;
-	for (size_t i = 0; i < d->census->objects->list.nr && inner.type == LAYOUT_NONE; i++) {
-		inner.types = &d->types[i];
-		inner.type = types_of_table(inner.types, table);
+	while (!layout_member(type_of(fat)->layout, "vtable"))
+		if (!path_follow(d->snapshot, fat, "pointer"))
+			return false;
+	l = type_of(fat)->layout;
+	*inner = (struct value){ .type = LAYOUT_NONE };
+	if (!read_pointer(d, fat->addr + layout_member(l, "pointer")->off, &inner->addr) ||
+	    !read_pointer(d, fat->addr + layout_member(l, "vtable")->off, &table))
+		return false;
+	for (size_t i = 0; i < d->census->objects->list.nr && inner->type == LAYOUT_NONE; i++) {
+		inner->types = &d->types[i];
+		inner->type = types_of_table(inner->types, table);
 	}
+	return true;
+}
+
+static void visit_dyn(struct descent *d, struct value v, struct spot at)
+{
+	struct value fat = v, inner;
+
+	if (!follow_fat(d, &fat, &inner))
+		return;
+	v.addr = fat.addr;
 	if (inner.type != LAYOUT_NONE)
 		visit_behind(d, inner, at);
 	else
 		add_node(d, &v, &at); /* some future; nobody knows which */
+}
+
+static void visit_trait(struct descent *d, struct value v, struct spot at)
+{
+	struct value inner;
+
+	if (follow_fat(d, &v, &inner) && inner.type != LAYOUT_NONE && type_of(&inner)->holds)
+		visit_behind(d, inner, at);
 }
 
 /* Variables of plain types, those that lie behind the await point's own first. */
@@ -478,6 +496,7 @@ static void visit(struct descent *d, struct value v, struct spot at)
 		[TYPE_POINTER] = visit_pointer,
 		[TYPE_ARC] = visit_arc,
 		[TYPE_DYN] = visit_dyn,
+		[TYPE_TRAIT] = visit_trait,
 		[TYPE_SLICE] = visit_slice,
 		[TYPE_LIST] = visit_list,
 		[TYPE_LEAF] = visit_leaf,

@@ -47,7 +47,7 @@ static struct type *type_new(const struct layout *l)
 		t->owner = source_owner(l->file);
 	t->holds = t->role != TYPE_NOTHING &&
 		   (t->is_never || l->is_future || t->leaf || t->role == TYPE_DYN ||
-		    t->role == TYPE_ARC || (t->list && !t->list->param));
+		    t->role == TYPE_TRAIT || t->role == TYPE_ARC || (t->list && !t->list->param));
 	return t;
 }
 

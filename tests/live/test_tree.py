@@ -65,7 +65,11 @@ def every_shape_in_a_core(t, program, build):
 def down_to_the_handler(t):
     """In a service of axum, tower and hyper the tree leads down to the line of the handler, and of reqwest's user."""
     p, truth = trees.start(t, "shapes-web", "await")
-    trees.compare(truth, trees.look(t, "tree", str(p.pid))["tasks"], has_more=True)
+    tasks = trees.look(t, "tree", str(p.pid))["tasks"]
+    trees.compare(truth, tasks, has_more=True)
+    # the client's lie behind a Box<dyn ..> of reqwest
+    connected = [w["leaf"]["fd"] for x in tasks for w in trees.waits_of(x) if "peer" in w["leaf"]]
+    same("sockets of three clients and of who serves them", (len(connected), len(set(connected))), (6, 6))
     text = t.run(t.futrace, "tree", str(p.pid)).ok().out
     shown = [line for line in text.split("\n") if "shapes_web::lookup" in line]
     check(shown, f"no handler in:\n{text}")
