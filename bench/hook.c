@@ -91,13 +91,17 @@ static void set_up_path(struct wire_region *r)
 	r->nr_edges = edge;
 }
 
+static void place_task(struct fake_task *task, unsigned place)
+{
+	for (unsigned depth = 0; depth < DEPTH; depth++)
+		((uint8_t *)task)[state_off(depth)] = 3 + (place >> (DEPTH - 1 - depth) & 1);
+}
+
 /* Tasks stand at that many places. */
 static void place_tasks(unsigned nr_places)
 {
 	for (int i = 0; i < NR_TASKS; i++)
-		for (unsigned depth = 0; depth < DEPTH; depth++)
-			((uint8_t *)&path_tasks[i])[state_off(depth)] =
-				3 + (i % nr_places >> (DEPTH - 1 - depth) & 1);
+		place_task(&path_tasks[i], i % nr_places);
 }
 
 typedef uint64_t (*poll_fn)(struct fake_task *task);
@@ -189,6 +193,27 @@ static void run_with_path(struct fake_task *task)
 	run(&path_tasks[task - tasks]);
 }
 
+/* Each time at the next of four places. */
+static void run_and_move(struct fake_task *task)
+{
+	static unsigned nr_runs;
+	struct fake_task *moving = &path_tasks[task - tasks];
+
+	run(moving);
+	place_task(moving, (task - tasks + ++nr_runs / NR_TASKS) % 4);
+}
+
+/* Nobody knows where it will be next. */
+static void run_and_jump(struct fake_task *task)
+{
+	static uint32_t random = 1;
+	struct fake_task *moving = &path_tasks[task - tasks];
+
+	run(moving);
+	random = random * 1664525 + 1013904223;
+	place_task(moving, random >> 27);
+}
+
 static void wake(struct fake_task *task)
 {
 	core_schedule((uint64_t)task, mine);
@@ -274,6 +299,8 @@ int main(int argc, char **argv)
 		printf("run, path, %2u places    %.1f ns\n", nr_places,
 		       measure(run_with_path, rounds));
 	}
+	printf("run, path, moves on     %.1f ns\n", measure(run_and_move, rounds));
+	printf("run, path, at random    %.1f ns\n", measure(run_and_jump, rounds));
 	if (core_page.region->nr_bad_path || core_page.region->nr_no_path) {
 		fprintf(stderr, "hook: paths were not read: the figures are wrong\n");
 		return 1;

@@ -138,7 +138,7 @@ void async_enter(struct async_run *r, uint64_t task, unsigned how)
 	r->run.bits = CORE_RECORDED;
 	at[1] = task | r->table->type_word;
 	/* who holds a runnable has the future for himself: nobody need be told */
-	at[2] = EVENT_WORD2(task, r->table->recipe ? path_of(task, r->table) : 0);
+	at[2] = EVENT_WORD2(task, r->table->recipe ? path_of(t, task, r->table) : 0);
 	at[0] = EVENT_WORD0(EV_RUN_START, start_flags_of(state, is_drop), ticks_now(p));
 	publish(t, t->head + EVENT_WORDS_RUN_START, limit - EVENT_WORDS_RUN_END);
 }

@@ -101,7 +101,7 @@ struct core_entry core_enter_slowly(struct core_run *run, uint64_t header, enum 
 		if (announces)
 			path = announced_path(t, header, run->state, table);
 		else if (kind == CORE_SHUTDOWN)
-			path = path_of_closed(header, table);
+			path = path_of_closed(t, header, table);
 		now = ticks_now(p);
 		tell_instance(t, header, table, now);
 		if (announces)

@@ -133,15 +133,18 @@ ALWAYS_INLINE bool path_holds(const struct wire_path *p, uint32_t edge, uint64_t
 }
 
 /* Where the task stands; nobody else may touch its future meanwhile. */
-ALWAYS_INLINE uint64_t path_of(uint64_t task, const struct core_table *table)
+ALWAYS_INLINE uint64_t path_of(const struct wire_thread *t, uint64_t task,
+			       const struct core_table *table)
 {
 	struct path_start *s = &path_starts[table->recipe];
-	uint64_t key = load(task + s->key_off) >> s->key_shift;
-	uint64_t number = __atomic_load_n(&s->hints[key % PATH_NR_HINTS], __ATOMIC_RELAXED) &
-			  ((1 << PATH_HINT_BITS) - 1);
+	uint16_t *last =
+		&path_last[t - core_page.region->threads][(task >> 7 ^ task >> 14) % PATH_NR_LAST];
+	uint64_t was = *last, number = __atomic_load_n(&path_next[was], __ATOMIC_RELAXED);
 
 	if (unlikely(!path_holds(&core_page.region->paths[number], s->edge, task)))
-		number = path_follow(task, s);
+		return path_follow(task, s, last);
+	if (was != number)
+		*last = number;
 	return number;
 }
 
@@ -160,7 +163,7 @@ ALWAYS_INLINE uint64_t announced_path(struct wire_thread *t, uint64_t header, ui
 	if (unlikely(__atomic_load_n(&core_page.nr_closed, __ATOMIC_RELAXED) &&
 		     path_is_closed(header, t)))
 		return 0;
-	return likely(!(state & (TOKIO_RUNNING | TOKIO_COMPLETE))) ? path_of(header, table) : 0;
+	return likely(!(state & (TOKIO_RUNNING | TOKIO_COMPLETE))) ? path_of(t, header, table) : 0;
 }
 
 /* Late: next, the runtime takes the task. */

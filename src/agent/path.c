@@ -9,6 +9,8 @@
 #define MAX_BASES  16
 
 struct path_start path_starts[WIRE_MAX_TABLES + 1];
+uint16_t path_last[WIRE_MAX_THREADS][PATH_NR_LAST];
+uint16_t path_next[WIRE_MAX_PATHS];
 static uint32_t nr_starts;
 
 /* ---- recipes ---- */
@@ -86,6 +88,8 @@ void path_forget(struct wire_region *r, uint64_t from, uint64_t to)
 	for (uint32_t i = 1; i <= nr_starts; i++)
 		for (unsigned k = 0; k < PATH_NR_HINTS; k++)
 			__atomic_store_n(&path_starts[i].hints[k], 0, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < WIRE_MAX_PATHS; i++)
+		__atomic_store_n(&path_next[i], 0, __ATOMIC_RELAXED);
 }
 
 /* ---- following them ---- */
@@ -370,8 +374,7 @@ static uint64_t *hints_of(struct path_start *s, uint64_t task)
 static uint64_t try_hints(const struct wire_region *r, const struct path_start *s, uint64_t hints,
 			  uint64_t task)
 {
-	/* the newest was tried before */
-	for (hints >>= PATH_HINT_BITS; hints; hints >>= PATH_HINT_BITS) {
+	for (; hints; hints >>= PATH_HINT_BITS) {
 		uint64_t number = hints & ((1 << PATH_HINT_BITS) - 1);
 
 		if (number < WIRE_MAX_PATHS && path_holds(&r->paths[number], s->edge, task))
@@ -395,16 +398,14 @@ static void add_hint(uint64_t *hints, uint64_t number)
 	__atomic_store_n(hints, kept | number, __ATOMIC_RELAXED);
 }
 
-uint64_t path_follow(uint64_t task, struct path_start *s)
+/* By the recipe. */
+static uint64_t find_number(uint64_t task, struct path_start *s, uint64_t *hints)
 {
 	struct wire_region *r = core_page.region;
-	uint64_t *hints = hints_of(s, task), number;
+	uint64_t number;
 	struct trail t;
 	bool is_new;
 
-	number = try_hints(r, s, __atomic_load_n(hints, __ATOMIC_RELAXED), task);
-	if (number)
-		return number;
 	t.path = 0;
 	if (!walk(&t, r, s->edge, task)) {
 		__atomic_fetch_add(&r->nr_bad_path, 1, __ATOMIC_RELAXED);
@@ -419,5 +420,17 @@ uint64_t path_follow(uint64_t task, struct path_start *s)
 		fill_in(r, number, &t, task, s->edge);
 	if (r->paths[number].nr_checks)
 		add_hint(hints, number);
+	return number;
+}
+
+uint64_t path_follow(uint64_t task, struct path_start *s, uint16_t *last)
+{
+	uint64_t *hints = hints_of(s, task), number;
+
+	number = try_hints(core_page.region, s, __atomic_load_n(hints, __ATOMIC_RELAXED), task);
+	if (!number)
+		number = find_number(task, s, hints);
+	__atomic_store_n(&path_next[*last], number, __ATOMIC_RELAXED);
+	*last = number;
 	return number;
 }

@@ -17,9 +17,11 @@
  * idle. Who is about to poll a closed task waits until the runtime's own has taken it: or he would
  * get it in between, and drop the future where nobody expects it.
  *
- * Tasks mostly stand where tasks of their type stood before. So each type has some *hints*, numbers
- * of paths; a path has *checks*, which tell by a few loads that do not wait for each other whether
- * a task stands there. Only if none fits the recipe is followed.
+ * Tasks mostly stand where they stood before, or where others went from there. So each thread keeps
+ * where the tasks stood that it polled last, and each path which one came after it. A path has
+ * *checks*, which tell by a few loads that do not wait for each other whether a task stands there.
+ * If it does not, some *hints* of its type are tried, paths of others in its state. Only if none
+ * fits the recipe is followed.
  */
 #ifndef AGENT_PATH_H
 #define AGENT_PATH_H
@@ -42,6 +44,12 @@ struct path_start {
  * task. It stays there until the thread reads another one. */
 #define PATH_WAS_READ 1
 
+/* By thread and by hash of the task: the path that was found there. Two tasks of one hash make for
+ * bad guesses, no more. */
+#define PATH_NR_LAST 512
+extern uint16_t path_last[WIRE_MAX_THREADS][PATH_NR_LAST] HIDDEN;
+extern uint16_t path_next[WIRE_MAX_PATHS] HIDDEN; /* by path: which came after it */
+
 extern struct path_start path_starts[WIRE_MAX_TABLES + 1] HIDDEN; /* [0]: no recipe */
 
 /*
@@ -56,8 +64,8 @@ uint32_t path_add(const struct wire_region *r, uint32_t edge, uint32_t old) HIDD
  */
 void path_forget(struct wire_region *r, uint64_t from, uint64_t to) HIDDEN;
 
-/* The number of the path by following the recipe; 0: it is not known. */
-uint64_t path_follow(uint64_t task, struct path_start *start) CORE_SLOW;
+/* The number of the path when the guess was wrong, which is corrected; 0: it is not known. */
+uint64_t path_follow(uint64_t task, struct path_start *start, uint16_t *last) CORE_SLOW;
 /* The checks of a path that need pointers, when the others are so. */
 bool path_holds_far(const struct wire_path *p, uint64_t task) CORE_SLOW;
 /* Is the task closed, of which some are? If so, returns when the runtime's own shutdown has it. */
@@ -72,7 +80,8 @@ bool path_is_read(uint64_t task, const struct wire_thread *mine) HIDDEN;
 /* Has a thread read it last, and maybe the runtime does not have it yet? */
 bool path_was_read(uint64_t task, const struct wire_thread *mine) HIDDEN;
 /* Of a closed task that nobody reads: its path; 0: it is not known, or not idle. */
-uint64_t path_of_closed(uint64_t task, const struct core_table *table) HIDDEN;
+uint64_t path_of_closed(struct wire_thread *t, uint64_t task,
+			const struct core_table *table) HIDDEN;
 /* From here on only the runtime's own shutdown takes it. */
 void path_leave_closed(uint64_t task) HIDDEN;
 void path_unclose(uint64_t task) HIDDEN;

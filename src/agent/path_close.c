@@ -108,7 +108,7 @@ static bool take(uint64_t task)
 	return true;
 }
 
-uint64_t path_of_closed(uint64_t task, const struct core_table *table)
+uint64_t path_of_closed(struct wire_thread *t, uint64_t task, const struct core_table *table)
 {
 	uint64_t *closed = table->recipe && table->id_off ? find_closed(task) : 0, path;
 
@@ -117,7 +117,7 @@ uint64_t path_of_closed(uint64_t task, const struct core_table *table)
 	__atomic_store_n(closed, task + TAKEN, __ATOMIC_SEQ_CST);
 	if (!take(task))
 		return 0;
-	path = path_of(task, table);
+	path = path_of(t, task, table);
 	__atomic_fetch_and((uint64_t *)(task + TOKIO_STATE), ~(uint64_t)TOKIO_RUNNING,
 			   __ATOMIC_RELEASE);
 	return path;

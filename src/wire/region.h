@@ -428,9 +428,9 @@ struct wire_path {
 	uint16_t nr_choices;
 	uint8_t nr_checks; /* 0: it must be walked each time */
 	uint8_t nr_near;   /* of these: base 0, which come first */
-	uint32_t choices[WIRE_MAX_CHOICES];
 	struct wire_check checks[WIRE_MAX_CHOICES];
-	uint64_t pad[30];
+	uint32_t choices[WIRE_MAX_CHOICES];
+	uint64_t pad[38]; /* an odd number of lines: paths shall not share a set of the cache */
 };
 
 /* A name of marks, spans and their fields. Taken, and published in texts_used, as stacks are. */
@@ -536,7 +536,7 @@ _Static_assert(sizeof(struct wire_node) == 16 && sizeof(struct wire_edge) == 16 
 	       "recipes");
 _Static_assert(sizeof(struct wire_framed) == 40, "wire_framed");
 _Static_assert(WIRE_MAX_DYNS == 1 << 13, "wire_dyn_home takes the upper 13 bits");
-_Static_assert(sizeof(struct wire_path) == 2048, "wire_path");
+_Static_assert(sizeof(struct wire_path) == 2112, "wire_path");
 _Static_assert(WIRE_PATH_WORDS * 64 == WIRE_MAX_PATHS && WIRE_MAX_PATHS <= 1 << 16, "paths_used");
 _Static_assert(sizeof(struct wire_text) == 128 && WIRE_TEXT_WORDS * 64 == WIRE_MAX_TEXTS &&
 		       WIRE_MAX_TEXTS == 1 << 12,

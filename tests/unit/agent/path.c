@@ -320,15 +320,15 @@ static void test_closed(void **state)
 
 	begin_with(states(offsetof(struct future, state)));
 	number = run(&t);
-	assert_int_equal(path_of_closed(addr, table), 0); /* it is not closed */
+	assert_int_equal(path_of_closed(mine, addr, table), 0); /* it is not closed */
 	path_close(addr);
 	t.state = INITIAL | TOKIO_RUNNING;
-	assert_int_equal(path_of_closed(addr, table), 0);
+	assert_int_equal(path_of_closed(mine, addr, table), 0);
 	assert_int_equal(t.state, INITIAL | TOKIO_RUNNING);
 	t.state = INITIAL | TOKIO_COMPLETE;
-	assert_int_equal(path_of_closed(addr, table), 0);
+	assert_int_equal(path_of_closed(mine, addr, table), 0);
 	t.state = INITIAL;
-	assert_int_equal(path_of_closed(addr, table), number);
+	assert_int_equal(path_of_closed(mine, addr, table), number);
 	assert_int_equal(t.state, INITIAL | TOKIO_CANCELLED);
 	path_leave_closed(addr);
 	t.state = INITIAL | TOKIO_RUNNING | TOKIO_CANCELLED; /* the runtime's own shutdown */
@@ -338,7 +338,7 @@ static void test_closed(void **state)
 	assert_int_equal(run(&t), number);
 	table->id_off = 0; /* an old release */
 	path_close(addr);
-	assert_int_equal(path_of_closed(addr, table), 0);
+	assert_int_equal(path_of_closed(mine, addr, table), 0);
 	assert_int_equal(t.state, INITIAL);
 	path_unclose(addr);
 }
@@ -381,7 +381,8 @@ static void *shut_down(void *arg)
 			__builtin_ia32_pause();
 		for (unsigned k = 0; k < 100 && path_was_read((uint64_t)&shared, NULL); k++)
 			__builtin_ia32_pause();
-		was_read = path_of_closed((uint64_t)&shared, table);
+		was_read = path_of_closed(&region->threads[WIRE_MAX_THREADS - 1], (uint64_t)&shared,
+					  table);
 		nr_read_closed += was_read;
 		path_leave_closed((uint64_t)&shared);
 		was_had = have_task();
