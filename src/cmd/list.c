@@ -14,12 +14,14 @@
 #include "walk/probe_pattern.h"
 
 struct list_opts {
-	bool verbose, json;
+	bool verbose, json, files;
 };
 
 static const struct opt options[] = {
 	OPT('v', "verbose", OPT_FLAG, struct list_opts, verbose, NULL,
 	    "also list sites, where arguments are, and semaphores"),
+	OPT('l', "files", OPT_FLAG, struct list_opts, files, NULL,
+	    "only the paths of files that have such probes"),
 	OPT(0, "json", OPT_FLAG, struct list_opts, json, NULL, "print a JSON object"),
 	{ 0 },
 };
@@ -109,6 +111,18 @@ static void note_flaws(const struct probes *p)
 			 p->nr_denied == 1 ? " was" : "es were", p->denied.msg);
 }
 
+/* One a line, for other programs: as they are. */
+static void list_files(const struct list *l, struct out *out)
+{
+	const struct probe_file *last = NULL;
+
+	vec_each (r, &l->rows) {
+		if (r->home->file != last)
+			strbuf_addf(&out->buf, "%s\n", r->home->file->path);
+		last = r->home->file;
+	}
+}
+
 static int print(const struct list *l, const struct wanted *w, const struct list_opts *o)
 {
 	struct err e = ERR_INIT;
@@ -117,6 +131,8 @@ static int print(const struct list *l, const struct wanted *w, const struct list
 	out_init(&out, fileno(stdout));
 	if (o->json)
 		list_json(l, &out);
+	else if (o->files)
+		list_files(l, &out);
 	else if (l->rows.nr)
 		list_text(l, o->verbose, &out);
 	if (out_release(&out, &e) < 0)

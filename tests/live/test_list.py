@@ -8,8 +8,9 @@ import os
 import re
 import struct
 
-from live import check, same, test, truth
+from live import check, children_of, same, test, truth
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = ("sdt", "usdt", "probe")
 CASES = [(p,) for p in PROGRAMS]
 NOTE = re.compile(r"Provider: (.*)\n +Name: (.*)\n +Location: (\S+), Base: (\S+), Semaphore: (\S+)\n +Arguments: ?(.*)")
@@ -38,16 +39,23 @@ def start(t, name, *args):
     return p
 
 
+def sites_of(probes):
+    return [(p["note_provider"], p["note_name"], s["va"], s["semaphore"]["va"], s["note_arguments"])
+            for p in probes for s in p["sites"]]
+
+
+def notes_by_readelf(t, path):
+    return [(m[0], m[1], int(m[2], 16), int(m[4], 16), m[5].strip())
+            for m in NOTE.findall(t.run("readelf", "-nW", path).ok().out)]
+
+
 @test(cases=CASES)
 def as_readelf(t, name):
     """Each note that readelf prints is a site, with the same addresses, semaphore and arguments."""
     path = t.program(name, "probes")
-    want = [(m[0], m[1], int(m[2], 16), int(m[4], 16), m[5].strip())
-            for m in NOTE.findall(t.run("readelf", "-nW", path).ok().out)]
-    got = [(p["note_provider"], p["note_name"], s["va"], s["semaphore"]["va"], s["note_arguments"])
-           for p in probes_of(t, path) for s in p["sites"]]
+    want = notes_by_readelf(t, path)
     check(len(want) >= 3, f"readelf sees {want}")
-    same("sites", sorted(got), sorted(want))
+    same("sites", sorted(sites_of(probes_of(t, path))), sorted(want))
 
 
 @test(cases=CASES)
@@ -97,10 +105,10 @@ def of_process(t, name):
     check(f" {PROVIDERS[name]}{p.pid} " in everywhere, f"not among all processes: {everywhere}")
 
 
-@test(cases=CASES, only_root=True)
+@test(cases=[*CASES, ("libfutrace-agent.so",), ("libfutrace-probes.so",)], only_root=True)
 def as_bpftrace(t, name):
     """bpftrace lists the same probes, each once."""
-    path = t.program(name, "probes")
+    path = t.program(name, "probes") if name in PROGRAMS else os.path.join(os.path.dirname(t.futrace), name)
     got = t.run("bpftrace", "-l", f"usdt:{path}:*").ok().out.split()
     want = {f"usdt:{path}:{p['note_provider']}:{p['note_name']}" for p in probes_of(t, path)}
     same("probes", sorted(set(got)), sorted(want))
@@ -163,6 +171,45 @@ def of_command(t):
     t.run(t.futrace, "list", "--").failed(2)
     static = t.run(t.futrace, "list", "--", t.program("plain-static")).ok()
     check("statically linked" in static.err, static.err)
+
+
+def defined():
+    """The probes that futrace has, by its own list: of each file names and types."""
+    with open(os.path.join(HERE, "../../src/wire/probes.def"), encoding="utf-8") as f:
+        text = f.read()
+    types = {"u64": "uint64_t", "u32": "uint32_t", "str": "uint64_t"}
+    agent, for_perf = {}, {}
+    for provider, c_name, name, args in re.findall(r'^PROBE\(\w+, (\w+), (\w+), "([\w-]+)",\s*(.*?)\)$', text, re.M | re.S):
+        args = [types[a] for a in re.findall(r"ARG\(\d, (\w+),", args)]
+        for_perf[(provider, c_name)] = args
+        if provider == "tokio":
+            agent[(provider, name)] = args
+    return {"libfutrace-agent.so": agent, "libfutrace-probes.so": for_perf}
+
+
+@test(cases=[("tokio:::task-spawn", "libfutrace-agent.so"), ("async_std:::task_spawn", "libfutrace-probes.so")])
+def of_agent(t, pattern, name):
+    """A command has the agent's probes, too: those that futrace defines, as readelf sees them in its files."""
+    path = t.run(t.futrace, "list", "--files", pattern, "--", "true").ok().out.strip()
+    same("file", os.path.basename(path), name)
+    probes = probes_of(t, path)
+    same("probes", {(p["provider"], p["name"]): p["types"] for p in probes}, defined()[name])
+    same("of the command", sorted(sites_of(probes_of(t, f":{name}::", "--", "true"))), sorted(sites_of(probes)))
+    same("as readelf sees them", sorted(sites_of(probes)), sorted(notes_by_readelf(t, path)))
+
+
+@test()
+def under_run(t):
+    """A process under `futrace run` has the agent's probes, each with a semaphore that is 0."""
+    p = t.start([t.futrace, "run", "--", t.program("usdt", "probes")])
+    p.wait_line("ready")
+    pid = next(c for c in children_of(p.pid) if os.readlink(f"/proc/{c}/exe").endswith("usdt"))
+    probes = probes_of(t, str(pid), "tokio*:::,async_std*:::")
+    same("probes", sorted((x["module"], x["name"]) for x in probes),
+         sorted((module, name) for module, names in defined().items() for _, name in names))
+    same("providers", {x["provider"] for x in probes}, {f"tokio{pid}", f"async_std{pid}"})
+    same("semaphores", {s["semaphore"]["value"] for x in probes for s in x["sites"]}, {0})
+    p.tell("\n")
 
 
 @test()
