@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The scripts of share/futrace: the real bpftrace and perf on an unmodified release program under `futrace run`.
+
+The program `traced` waits for a line, so that whoever traces can attach before it begins, and tells what it did.
+"""
+import json
+import os
+import re
+import subprocess
+from collections import Counter
+
+from live import check, same, test, truth
+
+SHARE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/futrace")
+WORKERS = 2
+ROW = re.compile(r"^@(\w+)(?:\[(.*)\])?: (-?\d+)$", re.M)
+BUCKET = re.compile(r"^[\[(](\S+)[,)].*?[\])]? +(\d+) \|", re.M)
+
+
+class Traced:
+    """The program, before it begins."""
+
+    def __init__(self, t):
+        self.t = t
+        self.process = t.start([t.futrace, "run", "--", t.program("traced"), str(WORKERS)])
+        self.pid = int(self.process.wait_line("ready").split()[1])
+
+    def values(self, pattern):
+        """Of the semaphores of probes."""
+        out = self.t.run(self.t.futrace, "list", "--json", str(self.pid), pattern).ok().out
+        return [s["semaphore"]["value"] for p in json.loads(out)["probes"] for s in p["sites"]]
+
+    def work(self):
+        """Lets it work, and returns the truth."""
+        self.process.tell("\n")
+        self.process.wait_line('"total"')
+        return "\n".join(self.process.seen)
+
+    def end(self):
+        self.process.close_stdin()
+        same("status", self.process.wait(), 0)
+
+
+def library(t, pattern="tokio:::task-spawn"):
+    path = t.run(t.futrace, "list", "--files", pattern, "--", "true").ok().out.strip()
+    check(path and "\n" not in path, f"not one library: {path}")
+    return path
+
+
+def trace(t, script, what, filtered=True, name="tokio:libfutrace-agent*::"):
+    """Attaches, lets the program work, and returns what both said."""
+    traced = Traced(t)
+    same("semaphores before", set(traced.values(name)), {0})
+    tracer = t.start([os.path.join(SHARE, "bpftrace", script), what] + ([str(traced.pid)] if filtered else []))
+    tracer.wait_line("attached")
+    said = traced.work()
+    tracer.popen.send_signal(2)
+    counted = tracer.finish().ok().out
+    same("semaphores after", set(traced.values(name)), {0})
+    traced.end()
+    return said, counted
+
+
+def numbers(text, name):
+    """The numbers of a map, by key."""
+    return {key: int(n) for found, key, n in ROW.findall(text) if found == name}
+
+
+def by_label(rows):
+    """Sums by the function of the type that ends a key: "file, line, truth::Counted<traced::waits>"."""
+    sums = Counter()
+    for key, n in rows.items():
+        sums[re.search(r"traced::(\w+)", key)[1]] += n
+    return sums
+
+
+def histogram(text, name, label):
+    """Lower bounds and numbers of the buckets of a histogram."""
+    for block in text.split("\n\n"):
+        head, _, rest = block.strip().partition("\n")
+        if head.startswith(f"@{name}[") and f"traced::{label}" in head:
+            units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+            return [(int(low.rstrip("KMG")) * units.get(low[-1], 1), int(n)) for low, n in BUCKET.findall(rest) if int(n)]
+    check(False, f"no histogram {name} of {label} in {text}")
+
+
+def tasks_of(said):
+    return [x for x in truth(said, "task") if x["kind"] == "task"]
+
+
+def polls_of(said):
+    sums = Counter()
+    for x in tasks_of(said):
+        sums[x["label"]] += x["polls"]
+    return sums
+
+
+def number_of(said):
+    return Counter(x["label"] for x in tasks_of(said))
+
+
+@test(cases=[(True,), (False,)], only_root=True)
+def polls(t, filtered):
+    """polls.bt counts each poll of each type, of one process or of all; polls that took long are in the right buckets."""
+    said, counted = trace(t, "polls.bt", library(t), filtered)
+    same("polls", by_label(numbers(counted, "polls")), polls_of(said))
+    long_ns = truth(said, "times")[0]["long_ns"]
+    buckets = histogram(counted, "poll_ns", "blocks")
+    same("in the histogram", sum(n for _, n in buckets), polls_of(said)["blocks"])
+    check(sum(n for low, n in buckets if low * 2 > long_ns) >= number_of(said)["blocks"], f"no long polls in {buckets}")
+
+
+@test(only_root=True)
+def lifetimes(t):
+    """lifetimes.bt has each task once; one that waits lives long and runs short."""
+    said, counted = trace(t, "lifetimes.bt", library(t))
+    same("tasks", by_label(numbers(counted, "tasks")), number_of(said))
+    long_ns = truth(said, "times")[0]["long_ns"]
+    waits = number_of(said)["waits"]
+    same("long lives", sum(n for low, n in histogram(counted, "life_ns", "waits") if low * 2 > long_ns), waits)
+    active = histogram(counted, "active_ns", "waits")
+    same("tasks with a run time", sum(n for _, n in active), waits)
+    check(sum(n for low, n in active if low < long_ns / 4) > waits / 2, f"they ran long: {active}")
+    blocks = histogram(counted, "active_ns", "blocks")
+    same("that ran long", sum(n for low, n in blocks if low * 2 > long_ns), number_of(said)["blocks"])
+
+
+PRINTED = re.compile(r"(\d+) thread\[\d+\] ([\w-]+)\((?:task=(\d+))?")
+
+
+@test(only_root=True)
+def print_all(t):
+    """print-all.bt prints each event of each task, and that a task ends before its last poll does."""
+    traced = Traced(t)
+    tracer = t.start([os.path.join(SHARE, "bpftrace", "print-all.bt"), library(t), str(traced.pid)],
+                     env={"BPFTRACE_PERF_RB_PAGES": "4096"})
+    tracer.wait_line("attached")
+    said = traced.work()
+    tasks, nr_polls = len(tasks_of(said)), sum(polls_of(said).values())
+    want = {"task-spawn": tasks, "task-details": tasks, "task-terminate": tasks, "task-poll-start": nr_polls,
+            "task-poll-end": nr_polls}
+    left, lines = sum(want.values()), []
+    while left:  # what it has not read when it is interrupted it does not print
+        m = PRINTED.match(tracer.read_line())
+        if m:
+            left -= m[2] in want
+            lines.append(m.groups())
+    tracer.popen.send_signal(2)
+    rest = tracer.finish().ok().out.split("\n")[len(tracer.seen):]
+    lines += [m.groups() for m in map(PRINTED.match, rest) if m]
+    traced.end()
+    events, order = Counter(), {}
+    for _, name, task in sorted(lines, key=lambda line: int(line[0])):
+        events[name] += 1
+        order.setdefault(task, []).append(name)
+    same("events of tasks", {name: events[name] for name in want}, want)
+    same("parks and unparks", events["worker-thread-park"], events["worker-thread-unpark"])
+    for x in tasks_of(said):
+        mine = [n for n in order[str(x["id"])] if n != "task-wake"]
+        same(f"begin and end of task {x['id']}", (mine[0], mine[-2:]), ("task-spawn", ["task-terminate", "task-poll-end"]))
+
+
+@test(only_root=True)
+def spawn_stacks(t):
+    """spawn-stacks has as many spawns as there were tasks, each with a stack that begins in the runtime."""
+    traced = Traced(t)
+    tracer = t.start([os.path.join(SHARE, "bpftrace", "spawn-stacks"), t.program("traced"), str(traced.pid)])
+    tracer.wait_line("attached")
+    said = traced.work()
+    tracer.popen.send_signal(2)
+    stacks = re.findall(r"@spawns\[\n *(\S.*)\n(?:.*\n)*?\]: (\d+)", tracer.finish().ok().out)
+    same("spawns", sum(int(n) for _, n in stacks), len(tasks_of(said)))
+    place = {line.split()[0][-3:] for line in t.run("nm", t.program("traced")).ok().out.split("\n") if "bind_inner" in line}
+    for top, _ in stacks:  # threads that have ended leave addresses without names: in a page they stay where they are
+        check("bind_inner" in top or top[-3:] in place, f"a stack begins with {top}")
+    traced.end()
+
+
+@test(only_root=True)
+def idle(t):
+    """idle.bt has every sleep of the workers: no more than Tokio's own hooks say, and most of it."""
+    said, counted = trace(t, "idle.bt", library(t))
+    idle_ns = sum(numbers(counted, "idle_total_ns").values())
+    by_hooks = truth(said, "times")[0]["idle_ns"]
+    workers = {k for k in numbers(counted, "idle_total_ns") if k.startswith("tokio-r")}
+    check(len(workers) >= WORKERS, f"workers: {workers}")
+    mine = sum(n for k, n in numbers(counted, "idle_total_ns").items() if k in workers)
+    check(by_hooks / 2 <= mine <= by_hooks, f"workers slept {mine} of {by_hooks} ns, all {idle_ns}")
+
+
+@test(only_root=True)
+def whose_syscalls(t):
+    """whose-syscalls.bt has as many calls of each type of task as the program made, and none of others."""
+    said, counted = trace(t, "whose-syscalls.bt", library(t))
+    calls = truth(said, "calls")[0]
+    got = by_label({k: n for k, n in numbers(counted, "calls").items() if k.endswith(f", {calls['number']}")})
+    same("calls", got, Counter(asks_often=calls["asks_often"], asks_once=calls["asks_once"]))
+
+
+def perf(t, script, *args, **env):
+    r = t.run(os.path.join(SHARE, "perf", script), *args, stdin=b"\n",
+              env={"PATH": f"{os.path.dirname(t.futrace)}:{t.s.env()['PATH']}", **env})
+    return r.ok()
+
+
+@test(only_root=True)
+def perf_flow(t):
+    """perf: set up, record and delete; each task event is recorded as often as the program did it."""
+    perf(t, "setup-probes", "tokio")
+    try:
+        said = perf(t, "record", "tokio", t.program("traced"), str(WORKERS)).out
+        counted = {name: int(n) for n, name in re.findall(r"(\d+) sdt_tokio:(\w+)", perf(t, "count").out)}
+    finally:
+        perf(t, "delete-probes", "tokio")
+    tasks, nr_polls = len(tasks_of(said)), sum(polls_of(said).values())
+    for name, want in (("task_spawn", tasks), ("task_details", tasks), ("task_terminate", tasks),
+                       ("task_poll_start", nr_polls), ("task_poll_end", nr_polls)):
+        same(name, counted.get(name), want)
+    left = subprocess.run(["perf", "probe", "--list"], capture_output=True, text=True, check=False).stdout
+    check("sdt_tokio" not in left, f"left behind: {left}")
