@@ -99,7 +99,7 @@ def late(t, program, build):
     """What was spawned before the part that is looked at is a ghost, of which neither run nor mean is told."""
     record(t, program, build)
     _, whole, _, _ = parts_of(t)
-    start = max(x["spawn_ns"] for x in whole) + 1
+    start = max(min(x["end_ns"] for x in whole if x["end"] == "completed"), *(x["spawn_ns"] for x in whole)) + 1
     machines, tasks, _, table = parts_of(t, f"--time-range={start}ns..")
     check(0 < len(tasks) < len(whole), f"{len(tasks)} of {len(whole)} tasks are left")
     same("ghosts", table["ghost_tasks"], len(tasks))
