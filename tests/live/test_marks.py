@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import time
 
 from live import Skipped, check, nr_lost, same, test, truth
 
@@ -118,12 +119,17 @@ def need_bpftrace():
 class Tracer:
     """A bpftrace that prints a line for each event, and is ready. Lines come in the order of time."""
 
-    def __init__(self, t, script):
+    def __init__(self, t, script, strlen=64):
         need_bpftrace()
-        self.p = t.start(["bpftrace", "-e", 'BEGIN { printf("ready\\n"); } ' + script], env={"BPFTRACE_STRLEN": "150"})
+        frame = 'BEGIN { printf("ready\\n"); } interval:ms:100 { printf("tick %lu\\n", nsecs); } '
+        self.p = t.start(["bpftrace", "-e", frame + script], env={"BPFTRACE_STRLEN": str(strlen), "BPFTRACE_PERF_RB_PAGES": "1024"})
         self.p.wait_line("ready")
 
     def lines(self):
+        """It forgets what it has not yet printed when it is interrupted: what happened before a tick is out at the next."""
+        now, nr = time.monotonic_ns(), 0
+        while nr < 2:
+            nr += int(self.p.wait_line("tick ").split()[1]) > now
         os.kill(self.p.pid, signal.SIGINT)
         found = [x.split(" ", 1) for x in self.p.finish().out.splitlines() if x[:1].isdigit()]
         return [x[1] for x in sorted(found, key=lambda x: int(x[0]))]
@@ -151,7 +157,7 @@ def hooks_fire(t):
     """Probes of the hooks fire as often as Tokio calls them, in that order, with id, file, line and column of the spawn."""
     program = t.program("hooked", "hooks-unstable")
     p = waiting(t, program, "101", "wait")
-    tracer = Tracer(t, script_for(program))
+    tracer = Tracer(t, script_for(program), 150)
     p.tell("\n")
     said = p.finish().ok().out
     names = {v: k for k, v in TASK_PROBES.items()}
@@ -179,7 +185,7 @@ def hooks_of_stable_tokio(t):
     """Without tokio_unstable the probes of threads fire, and nothing else is different."""
     program = t.program("hooked", "hooks")
     p = waiting(t, program, "11", "wait")
-    tracer = Tracer(t, script_for(program))
+    tracer = Tracer(t, script_for(program), 150)
     p.tell("\n")
     said = p.finish().ok().out
     found = collections.Counter(THREAD_PROBES[x.split(":")[-1]] for x in tracer.lines())
@@ -191,12 +197,9 @@ def marks_fire(t):
     """Marks and spans are probes with name, id and values, also while the program is recorded."""
     program, plugin = marks_program(t, "hooks")
     probes = ", ".join(f"usdt:{x}:futrace:{p}" for x in (program,) for p in ("mark", "span-start", "span-end"))
-    tracer = Tracer(t, f'{probes} {{ printf("%lu %s %lu %s\\n", nsecs, probe, arg1, str(arg0)); }} '
-                    f'usdt:{program}:futrace:mark /str(arg0) == "step"/ '
-                    f'{{ printf("%lu step %lu %d %ld %s\\n", nsecs, arg1, arg2, arg3, str(arg5)); }}')
+    tracer = Tracer(t, f'{probes} {{ printf("%lu %s %lu %s\\n", nsecs, probe, arg1, str(arg0)); }}')
     r = t.record(program, plugin).ok()
-    lines = tracer.lines()
-    found = collections.Counter(x.split(":", 1)[1].split(":", 2)[2] for x in lines if x.startswith("usdt:"))
+    found = collections.Counter(x.rsplit(":", 1)[1] for x in tracer.lines())
     said = truth(r.out)
     here = [x for x in said if x["truth"] in ("mark", "span") and "plugin" not in x["name"]]
     wanted = collections.Counter(f"{'mark' if x['truth'] == 'mark' else 'span-start'} {x['id']} {x['name']}" for x in here)
@@ -209,7 +212,15 @@ def marks_fire(t):
     wanted["mark 1 in-child"] += 1
     wanted["span-end 1 forked"] += 1
     check(found == wanted, f"not said: {list(found - wanted)[:5]}; no probe: {list(wanted - found)[:5]}")
-    steps = [x for x in lines if x.startswith("step ")]
-    same("values", sorted(steps), sorted(f"step {x['id']} {x['fields']['i']} {x['fields']['below']} {x['fields']['word']}"
-                                         for x in here if x["name"] == "step"))
     compare("recorded", [x for x in rows_of(t, "mark") if x["name"] != MANY], truth(r.out, "mark"))
+
+
+@test(only_root=True)
+def values_of_marks(t):
+    """The values of a mark's fields are arguments of its probe: numbers, and text."""
+    program = t.program("marks", "hooks")
+    tracer = Tracer(t, f'usdt:{program}:futrace:mark /arg1 >= 100 && arg5 > 0/ '
+                    '{ printf("%lu %lu %lu %ld %s\\n", nsecs, arg1, arg2, arg3, str(arg5)); }')
+    said = [x for x in truth(t.run(program).ok().out, "mark") if x["name"] == "step"]
+    same("values", sorted(tracer.lines()), sorted("{} {} {} {}".format(x["id"], *(x["fields"][k] for k in ("i", "below", "word")))
+                                                  for x in said))

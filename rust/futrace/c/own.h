@@ -7,6 +7,14 @@
 
 #include "usdt.h"
 
+/*
+ * The plain no-op, of one byte, which no kernel makes cheap. Linux 6.18 puts a call in place of the
+ * longer one, into a page that a child by fork does not get: it dies at its first probe. The agent
+ * fires none in such a child; a program does.
+ */
+#undef USDT_NOP
+#define USDT_NOP "nop"
+
 /* A symbol of this version of the crate; SUFFIX comes from build.rs. */
 #define OWN_PASTE_(a, b)			   a##b
 #define OWN_PASTE(a, b)				   OWN_PASTE_(a, b)
