@@ -362,7 +362,8 @@ static void hook_answered(uint32_t i, bool is_again)
 	if (result.note)
 		r->note = result.note;
 	__atomic_store_n(&o->state, WIRE_OBJECT_DONE, __ATOMIC_RELEASE);
-	nr_hooked += result.nr_hooked;
+	/* a program without tasks may have roots */
+	nr_hooked += o->nr_tables ? result.nr_hooked : o->nr_redirected;
 }
 
 /* Tables were hooked: from here on events count, unless recording was switched off already. */

@@ -41,6 +41,11 @@ static char *mapped_path(const struct process *p, const struct process_object *o
 	return path ? path : xasprintf("/proc/%u/cwd/%s", p->pid, o->path);
 }
 
+static bool is_of_use(const struct discovery *d)
+{
+	return d->nr_tables || d->marks.nr || d->roots.nr_parks;
+}
+
 /* The program itself is announced by an empty path: the kernel knows best what it runs. */
 static const struct discovery *look(struct process *p, struct catalog *c, struct process_object *o)
 {
@@ -54,7 +59,7 @@ static const struct discovery *look(struct process *p, struct catalog *c, struct
 	else
 		path = mapped_path(p, o);
 	d = catalog_get(c, path, o->path, NULL);
-	if (d && (d->nr_tables || d->marks.nr))
+	if (d && is_of_use(d))
 		o->fd = open(path, O_RDONLY | O_CLOEXEC);
 	free(path);
 	/* Replaced on disk since it was mapped: its tables would be at other addresses. */
@@ -235,6 +240,24 @@ static void plan_marks(struct process *p, struct process_object *o, uint32_t fir
 		p->region->tables[first + i] = found->slots[i];
 }
 
+/* Of tasks, or of roots alone: then only if it is known where these lie. */
+static void plan_all(struct process *p, struct process_object *o, struct wire_object *w,
+		     uint32_t first_table, const char *cache_dir)
+{
+	uint32_t nr_framed = p->paths.nr_framed;
+
+	if (is_of_use(o->d))
+		o->nr_planned = plan(p, o, first_table);
+	if (p->writer)
+		plan_marks(p, o, first_table + o->nr_planned);
+	if ((o->nr_planned || (p->writer && o->d->roots.nr_parks)) && !p->lobby->no_await)
+		paths_plan(p, o, first_table, cache_dir);
+	if (o->nr_planned || p->paths.nr_framed > nr_framed) {
+		plan_redirects(p, o, w);
+		plan_futures(p, o, w);
+	}
+}
+
 static void answer(struct process *p, struct catalog *c, uint32_t index)
 {
 	struct wire_object *w = &p->region->objects[index];
@@ -246,16 +269,8 @@ static void answer(struct process *p, struct catalog *c, uint32_t index)
 	o.build_id = hex(w->build_id, MIN(w->build_id_len, WIRE_BUILD_ID));
 	if (!p->is_stopped) {
 		o.d = look(p, c, &o);
-		if (o.d && (o.d->nr_tables || o.d->marks.nr))
-			o.nr_planned = plan(p, &o, first);
-		if (o.d && p->writer)
-			plan_marks(p, &o, first + o.nr_planned);
-		if (o.nr_planned) {
-			plan_redirects(p, &o, w);
-			plan_futures(p, &o, w);
-		}
-		if (o.nr_planned && !p->lobby->no_await)
-			paths_plan(p, &o, first, c->opts.cache_dir);
+		if (o.d)
+			plan_all(p, &o, w, first, c->opts.cache_dir);
 	}
 	w->first_table = first;
 	w->nr_tables = o.nr_planned + o.nr_marks;

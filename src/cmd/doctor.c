@@ -110,20 +110,20 @@ static const char *obstacle(const struct subject *s, const char **todo)
 	return NULL;
 }
 
-/* "tokio 1.54.1 and smol 2.0.2": those that have tables, or the first. Returns how many have. */
+/* "tokio 1.54.1 and smol 2.0.2": those that can be recorded, or the first. Returns how many can. */
 static uint32_t name_runtimes(const struct discovery *d, struct strbuf *out)
 {
 	uint32_t nr = 0, first = 0;
 
 	for (uint32_t i = d->nr_runtimes; i-- > 0;) {
-		nr += !!d->runtimes[i].nr_tables;
-		if (d->runtimes[i].nr_tables)
+		nr += discovery_has_use_of(d, i);
+		if (discovery_has_use_of(d, i))
 			first = i;
 	}
 	for (uint32_t i = first; i < d->nr_runtimes; i++) {
 		const struct found_runtime *r = &d->runtimes[i];
 
-		if (i != first && !r->nr_tables)
+		if (i != first && !discovery_has_use_of(d, i))
 			continue;
 		strbuf_addf(out, "%s%s%s%s", i == first ? "" : " and ", r->name,
 			    *r->version ? " " : "", r->version);
@@ -131,6 +131,14 @@ static uint32_t name_runtimes(const struct discovery *d, struct strbuf *out)
 			break;
 	}
 	return nr;
+}
+
+static bool has_use(const struct discovery *d)
+{
+	for (uint32_t i = 0; i < d->nr_runtimes; i++)
+		if (discovery_has_use_of(d, i))
+			return true;
+	return false;
 }
 
 /* The first thing that a reader wants to know. Returns whether something can be recorded. */
@@ -357,7 +365,7 @@ static void print_subject(const struct subject *s, bool verbose, struct strbuf *
 	if (*d->allocator)
 		strbuf_addf(&text, "; %s inside", d->allocator);
 	doctor_field(out, "file", text.s);
-	if (why && d->nr_tables)
+	if (why && has_use(d))
 		doctor_field(out, "why", why);
 	if (d->nr_tables)
 		print_names(d, &text, out);
@@ -365,10 +373,10 @@ static void print_subject(const struct subject *s, bool verbose, struct strbuf *
 		strbuf_reset(&text);
 		runtime_text(d, i, &text);
 		doctor_field(out, d->runtimes[i].name, text.s);
-		if (d->runtimes[i].nr_tables)
+		if (discovery_has_use_of(d, i))
 			seen_rows(d, i, out);
 	}
-	if (why && d->nr_tables && *todo)
+	if (why && has_use(d) && *todo)
 		doctor_field(out, "to do", todo);
 	if (*d->rung_note && d->nr_tables)
 		doctor_field(out, why && *todo ? "" : "to do", d->rung_note);
@@ -455,7 +463,7 @@ static void json_subject(const struct subject *s, struct json *j)
 	json_bool(j, "pie", d->is_pie);
 	json_bool(j, "privileged", s->is_privileged);
 	json_str(j, "rung", rung_name(d->rung));
-	json_str(j, "obstacle", d->nr_tables ? obstacle(s, &todo) : NULL);
+	json_str(j, "obstacle", has_use(d) ? obstacle(s, &todo) : NULL);
 	json_str(j, "to_do", *d->rung_note ? d->rung_note : NULL);
 	seen_json(d, j);
 	json_uint(j, "broken", d->nr_broken);

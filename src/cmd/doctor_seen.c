@@ -60,16 +60,26 @@ static bool was_said(const struct found_fact *facts, size_t nr, const char *reme
 	return false;
 }
 
+/* Where no task is ever spawned, all that can be seen is what block_on does. */
+static bool is_row(const struct discovery *d, uint32_t runtime, size_t fact)
+{
+	return d->runtimes[runtime].nr_tables ||
+	       (discovery_has_use_of(d, runtime) && (fact == FACT_PARKS || fact == FACT_BLOCK_ON));
+}
+
 void seen_rows(const struct discovery *d, uint32_t runtime, struct strbuf *out)
 {
 	const struct found_fact *facts = d->runtimes[runtime].facts;
 	struct strbuf text = STRBUF_INIT;
 
 	schedulers_text(d, runtime, &text);
-	doctor_row(out, "schedulers", text.s);
+	if (d->runtimes[runtime].nr_tables)
+		doctor_row(out, "schedulers", text.s);
 	for (size_t i = 0; i < NR_FACTS; i++) {
 		const struct found_fact *x = &facts[i];
 
+		if (!is_row(d, runtime, i))
+			continue;
 		strbuf_reset(&text);
 		strbuf_addstr(&text, hows[x->how].text);
 		if (x->text)
@@ -89,7 +99,7 @@ void seen_json(const struct discovery *d, struct json *j)
 	for (uint32_t i = d->nr_runtimes; i-- > 0;) {
 		const struct found_fact *facts = d->runtimes[i].facts;
 
-		if (!d->runtimes[i].nr_tables)
+		if (!discovery_has_use_of(d, i))
 			continue;
 		spawns = hows[facts[FACT_SPAWNS].how].key;
 		roots = facts[FACT_BLOCK_ON].how == HOW_NOT ? "unseen" : "seen";
@@ -111,7 +121,9 @@ void seen_json_runtime(const struct discovery *d, uint32_t runtime, struct json 
 			json_str(j, NULL, *name);
 	json_close_array(j);
 	json_open_object(j, "seen");
-	for (size_t i = 0; d->runtimes[runtime].nr_tables && i < NR_FACTS; i++) {
+	for (size_t i = 0; i < NR_FACTS; i++) {
+		if (!is_row(d, runtime, i))
+			continue;
 		json_open_object(j, rows[i].key);
 		json_str(j, "how", hows[facts[i].how].key);
 		json_str(j, "text", facts[i].text);

@@ -177,6 +177,8 @@ static const struct {
 	{ "smol-2", "smol" },
 	{ "smol-1", "smol" },
 	{ "async-executor-1", "smol", .is_other = true },
+	{ "async-io-2", "smol", .is_other = true },
+	{ "async-io-1", "smol", .is_other = true },
 	{ "async-task-4", "async-task" },
 };
 
@@ -196,25 +198,28 @@ static void name_runtime(struct finding *f, struct found_runtime *r)
 	strbuf_release(&version);
 }
 
-/* Its code, but none of its tables. */
+/* Its code, but none of its tables; or that of async-io, which has roots. */
 static void note_absence(struct finding *f, struct found_runtime *r)
 {
-	struct strbuf version = STRBUF_INIT;
-	unsigned minor;
+	struct strbuf version = STRBUF_INIT, roots = STRBUF_INIT;
+	unsigned minor = OLDEST_MINOR;
 
 	scan_versions(f, "async-task-4", &version);
-	if (version.len) {
-		r->name = "async-task";
-		r->version = finding_string(f, version.s);
-		r->note = sscanf(version.s, "4.%u.", &minor) == 1 && minor < OLDEST_MINOR
+	if (version.len)
+		sscanf(version.s, "4.%u.", &minor);
+	scan_versions(f, "async-io-2", &roots);
+	scan_versions(f, "async-io-1", &roots);
+	if (version.len || roots.len) {
+		name_runtime(f, r);
+		r->note = minor < OLDEST_MINOR
 				  ? "its task tables have another shape; async-task 4.3 and later "
 				    "can be recorded"
-				  : "async-task's code is inside, but no task is ever spawned with "
-				    "it";
+				  : "its code is inside, but no task is ever spawned with it";
 		r->waker_known = false;
 		vec_push(&f->runtimes, *r);
 	}
 	strbuf_release(&version);
+	strbuf_release(&roots);
 }
 
 static void recognise(struct finding *f)

@@ -92,19 +92,20 @@ static bool add(struct finding *f, const struct match *m, const struct place *p)
 
 void async_task_find_waits(struct finding *f)
 {
+	const struct found_runtime *runtime = NULL;
 	struct search s = { 0 };
-	const struct found_table *table = NULL;
 
-	vec_each (t, &f->tables)
-		if (t->plan.kind == WIRE_TABLE_ASYNC_TASK)
-			table = t;
-	if (!table)
+	vec_each (r, &f->runtimes)
+		if (runtime_descriptor(r) == &runtime_async_task)
+			runtime = r;
+	/* without tasks there may be roots, where debug info tells of them */
+	if (!runtime || (!runtime->nr_tables && !f->has_types))
 		return;
 	symtab_each_function(f->img, look_at, &s);
 	symtab_each_function(f->img, look_for_merged, &s);
 	if (!add(f, &s.matches[POLLER], &places[POLLER]))
 		add(f, &s.matches[REACT], &places[REACT]);
-	f->roots.parking_runtime = table->runtime;
+	f->roots.parking_runtime = runtime - f->runtimes.v;
 	if (add(f, &s.matches[PARK], &places[PARK]))
 		add(f, &s.matches[UNPARK], &places[UNPARK]);
 }

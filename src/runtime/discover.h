@@ -112,6 +112,13 @@ struct discovery {
 	struct found_marks marks;
 };
 
+/* Can something of a runtime be recorded: its tasks, or, where it has none, its roots? */
+static inline bool discovery_has_use_of(const struct discovery *d, uint32_t runtime)
+{
+	return d->runtimes[runtime].nr_tables ||
+	       (d->roots.nr_parks && d->roots.parking_runtime == runtime);
+}
+
 /* Which inner futures are wanted. */
 struct futures_wanted {
 	/* Globs on their names, separated by commas, `!` before those that are not; NULL: those of

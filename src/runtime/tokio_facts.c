@@ -130,7 +130,10 @@ static struct found_fact block_on(struct finding *f, const struct discovery *d,
 	if (d->link == ELF_SHARED_OBJECT)
 		return (struct found_fact){ HOW_SOME, "where the program begins with this library, "
 						      "not where it is loaded later" };
-	text = xasprintf("by %u functions that are redirected when the program starts", nr);
+	text = xasprintf("by %u functions that are redirected when the program starts; %s", nr,
+			 d->rung == RUNG_FULL ? "its await paths where debug info and code agree "
+						"where its future lies"
+					      : "without await paths");
 	fact.text = finding_string(f, text);
 	free(text);
 	return fact;
