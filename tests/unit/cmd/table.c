@@ -173,6 +173,48 @@ static void test_sharing(void **state)
 	vec_release(&t.rows);
 }
 
+static uint64_t first_letter(const struct table *t, const void *row)
+{
+	return *((const struct fruit *)row)->name;
+}
+
+static unsigned nr_drawn;
+
+static void draw_and_count(const struct table *t, const void *row, size_t width, struct strbuf *out)
+{
+	nr_drawn++;
+	draw(t, row, width, out);
+}
+
+/* What rows have in common is made once to measure and once to print, in whatever order they come;
+ * the first of those that are alike speaks for all. */
+static void test_alike(void **state)
+{
+	static const struct column two[] = {
+		{ .head = "KIND", .draw = draw_and_count, .share = first_letter },
+		{ .head = "NAME", .text = name, .share = first_letter },
+		{ .head = "NR", AT(nr) }
+	};
+	struct fruit rows[] = {
+		{ "apple", 1 }, { "apricot", 2 }, { "pear", 3 }, { "apple", 4 }, { "plum", 5 }
+	};
+	struct table t;
+
+	add(&t, rows, ARRAY_SIZE(rows));
+	t.columns = two;
+	t.nr_columns = ARRAY_SIZE(two);
+	nr_drawn = 0;
+	check(&t, 80,
+	      "KIND  NAME  NR\n"
+	      "apple apple  1\n"
+	      "apple apple  2\n"
+	      "pear  pear   3\n"
+	      "apple apple  4\n"
+	      "pear  pear   5\n");
+	assert_int_equal(nr_drawn, 4);
+	vec_release(&t.rows);
+}
+
 static void draw_too_much(const struct table *t, const void *row, size_t width, struct strbuf *out)
 {
 	for (unsigned i = 0; i < 40; i++)
@@ -456,13 +498,13 @@ static void test_bars(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),	    cmocka_unit_test(test_no_rows),
-		cmocka_unit_test(test_leaving_out), cmocka_unit_test(test_sharing),
-		cmocka_unit_test(test_cutting),	    cmocka_unit_test(test_names),
-		cmocka_unit_test(test_pairs),	    cmocka_unit_test(test_never_too_wide),
-		cmocka_unit_test(test_meaning),	    cmocka_unit_test(test_data),
-		cmocka_unit_test(test_parts),	    cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_bars),
+		cmocka_unit_test(test_text),	       cmocka_unit_test(test_no_rows),
+		cmocka_unit_test(test_leaving_out),    cmocka_unit_test(test_sharing),
+		cmocka_unit_test(test_alike),	       cmocka_unit_test(test_cutting),
+		cmocka_unit_test(test_names),	       cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_never_too_wide), cmocka_unit_test(test_meaning),
+		cmocka_unit_test(test_data),	       cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_sort),	       cmocka_unit_test(test_bars),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

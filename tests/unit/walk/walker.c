@@ -39,6 +39,7 @@ enum {
 	S,
 	T_MAYBE,
 	BOX_OUTER,
+	TRAIT,
 	NR_TYPES
 };
 
@@ -72,6 +73,7 @@ static const struct layout_member boxed[] = { { "__awaitee", BOX_INNER, 0 } };
 static const struct layout_member dynamic[] = { { "__awaitee", DYN, 0 } };
 static const struct layout_member joined[] = { { "__awaitee", ARMS, 0 } };
 static const struct layout_member endless[] = { { "__awaitee", BOX_OUTER, 0 } };
+static const struct layout_member by_trait[] = { { "__awaitee", TRAIT, 0 } };
 static const struct layout_variant outer_variants[] = {
 	{ .name = "Unresumed", .value = 0, .awaitee = -1, .file = "b.rs", .line = 38 },
 	{ .name = "Returned", .value = 1, .awaitee = -1, .file = "b.rs", .line = 50 },
@@ -113,6 +115,13 @@ static const struct layout_variant outer_variants[] = {
 	  .nr_saved = 1,
 	  .file = "b.rs",
 	  .line = 46 },
+	{ .name = "Suspend5",
+	  .value = 8,
+	  .members = by_trait,
+	  .nr_members = 1,
+	  .nr_saved = 1,
+	  .file = "b.rs",
+	  .line = 47 },
 };
 static const struct layout_member running[] = { { "__0", OUTER, 8 } };
 static const struct layout_variant stage_variants[] = {
@@ -151,6 +160,10 @@ static const struct layout types[NR_TYPES] = {
 		  .kind = LAYOUT_STRUCT,
 		  .size_bytes = 16,
 		  MEMBERS(fat) },
+	[TRAIT] = { .name = "alloc::boxed::Box<(dyn shop::Connection + Send)>",
+		    .kind = LAYOUT_STRUCT,
+		    .size_bytes = 16,
+		    MEMBERS(fat) },
 	[BOX_OUTER] = { .name = "alloc::boxed::Box<outer>",
 			.kind = LAYOUT_POINTER,
 			.size_bytes = 8,
@@ -393,6 +406,24 @@ static void test_dyn(void **state)
 	world_release(&w);
 }
 
+/* A box of something that is no future is entered if a future can be in it. */
+static void test_trait(void **state)
+{
+	struct world w;
+
+	world_init(&w);
+	put_state(&w, FUTURE, 8);
+	fake_put(w.f, FUTURE, BOX);
+	fake_put(w.f, FUTURE + 8, VTABLE);
+	put_inner(&w, BOX, 3);
+	walk(&w, WALK_OK);
+	assert_string_equal(w.text, "0 b::outer:47, 1 a::inner:20, 2 sleep 5000000006");
+	fake_put(w.f, FUTURE + 8, VTABLE + 8);
+	walk(&w, WALK_OK);
+	assert_string_equal(w.text, "0 b::outer:47, 1 other");
+	world_release(&w);
+}
+
 static void test_several(void **state)
 {
 	struct world w;
@@ -534,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_await),
 		cmocka_unit_test(test_box),
 		cmocka_unit_test(test_dyn),
+		cmocka_unit_test(test_trait),
 		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_what_cannot_be),
 		cmocka_unit_test(test_running),
