@@ -49,10 +49,16 @@ static uint64_t key_of(uint64_t id, const struct core_table *table)
 	return id | table->type_word;
 }
 
-/* A task of Tokio's in a traced process, NULL: not for us. */
+/* NULL: this process is not traced. */
+static const struct core_table *any_table_of(uint64_t header)
+{
+	return core_page.region ? core_table_of(header) : NULL;
+}
+
+/* Of a task that probes tell of, else NULL. */
 static const struct core_table *table_of(uint64_t header)
 {
-	const struct core_table *table = core_page.region ? core_table_of(header) : NULL;
+	const struct core_table *table = any_table_of(header);
 
 	return table && is_polled(header, table) ? table : NULL;
 }
@@ -146,6 +152,15 @@ static void forget_end(const struct probes_run *r)
 		__atomic_store_n(end_of(r), 0, __ATOMIC_RELAXED);
 }
 
+/* It is no task to the probes, but it may spawn and wake some. */
+static void enter_closure(uint64_t header)
+{
+	const struct core_table *table = any_table_of(header);
+
+	if (table && probes_kind_of(table) == WIRE_TASK_BLOCKING)
+		mine.task = id_of(header, table);
+}
+
 void probes_enter(struct probes_run *r, uint64_t header, enum core_run_kind kind)
 {
 	struct probes_name n;
@@ -155,8 +170,10 @@ void probes_enter(struct probes_run *r, uint64_t header, enum core_run_kind kind
 				  .table = table_of(header),
 				  .outer = mine.task,
 				  .outer_depth = mine.depth };
-	if (!r->table)
+	if (!r->table) {
+		enter_closure(header);
 		return;
+	}
 	/* ours, so that the task can be looked at when the run is over */
 	state = __atomic_fetch_add((uint64_t *)header, TOKIO_REF, __ATOMIC_RELAXED);
 	r->flags = start_flags(state, kind);
@@ -199,10 +216,10 @@ bool probes_leave(struct probes_run *r)
 	struct probes_name n;
 	uint64_t state;
 
-	if (!r->table)
-		return false;
 	mine.task = r->outer;
 	mine.depth = r->outer_depth;
+	if (!r->table)
+		return false;
 	state = __atomic_load_n((uint64_t *)(r->header + TOKIO_STATE), __ATOMIC_ACQUIRE);
 	note_idle(r, state);
 	n = probes_name_of(r->header, r->table);
