@@ -12,6 +12,7 @@ import time
 from live import TIMEOUT_S, Failed, Skipped, check
 
 AGENT, PROBES = "libfutrace-agent.so", "libfutrace-probes.so"
+TICK_NS = 100_000_000
 NOTE = re.compile(r"Provider: (\S+)\s+Name: (\S+)\s+Location: (\S+), Base: (\S+), Semaphore: (\S+)\s+Arguments: ?(.*)")
 
 
@@ -86,7 +87,7 @@ class Bpftrace:
         self.canary = Canary(t)
         self.nr = nr
         env = {"BPFTRACE_MAP_KEYS_MAX": "100000", "BPFTRACE_STRLEN": "100", "BPFTRACE_PERF_RB_PAGES": "2048"}
-        script += ' interval:ms:100 { printf("tick\\n"); }'
+        script += f' interval:ms:{TICK_NS // 1_000_000} {{ printf("tick %llu\\n", nsecs); }}'
         self.process = t.start(["bpftrace", "-f", "json", "-B", "line", "-e", script], env=env)
 
     def __enter__(self):
@@ -98,8 +99,9 @@ class Bpftrace:
         return self
 
     def __exit__(self, kind, value, trace):
-        for _ in range(3):
-            self.process.wait_line('"tick')
+        now = time.monotonic_ns()
+        while int(self.process.wait_line('"tick').split()[-1].split("\\n")[0]) < now + TICK_NS:
+            pass
         os.kill(self.process.pid, signal.SIGINT)
         r = self.process.finish()
         if kind:
@@ -112,7 +114,7 @@ class Bpftrace:
             o = json.loads(line)
             if o["type"] == "map":
                 self.maps.update(o["data"])
-            elif o["type"] == "printf" and o["data"] != "tick\n":
+            elif o["type"] == "printf" and not o["data"].startswith("tick"):
                 self.lines.append(o["data"].rstrip("\n"))
             elif o["type"] == "lost_events":
                 raise Failed(f"bpftrace lost {o['data']}")
