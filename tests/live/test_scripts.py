@@ -6,23 +6,38 @@ The program `traced` waits for a line, so that whoever traces can attach before 
 import json
 import os
 import re
-import subprocess
 from collections import Counter
 
-from live import check, same, test, truth
+from live import check, line_of, same, test, total, truth
 
-SHARE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/futrace")
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHARE = os.path.join(HERE, "../../share/futrace")
+SOURCE = os.path.join(HERE, "../programs/src/bin/traced.rs")
 WORKERS = 2
+BLOCKED_NS = 10_000_000  # what async_std:machine_blocked tells of
 ROW = re.compile(r"^@(\w+)(?:\[(.*)\])?: (-?\d+)$", re.M)
 BUCKET = re.compile(r"^[\[(](\S+)[,)].*?[\])]? +(\d+) \|", re.M)
+
+
+def with_tracefs(*argv):
+    """The command with tracefs where tracers look for it; the system's mounts stay as they are."""
+    mount = "grep -q ' /sys/kernel/tracing tracefs' /proc/mounts || mount -t tracefs nodev /sys/kernel/tracing"
+    return ["unshare", "--mount", "sh", "-ec", f'{mount}; exec "$@"', "sh", *argv]
+
+
+def start_script(t, script, *args, **env):
+    """A script of bpftrace, when it is attached."""
+    tracer = t.start(with_tracefs(os.path.join(SHARE, "bpftrace", script), *args), env=env)
+    tracer.wait_line("attached")
+    return tracer
 
 
 class Traced:
     """The program, before it begins."""
 
-    def __init__(self, t):
+    def __init__(self, t, build="release"):
         self.t = t
-        self.process = t.start([t.futrace, "run", "--", t.program("traced"), str(WORKERS)])
+        self.process = t.start([t.futrace, "run", "--", t.program("traced", build), str(WORKERS)])
         self.pid = int(self.process.wait_line("ready").split()[1])
 
     def values(self, pattern):
@@ -47,16 +62,16 @@ def library(t, pattern="tokio:::task-spawn"):
     return path
 
 
-def trace(t, script, what, filtered=True, name="tokio:libfutrace-agent*::"):
+def trace(t, script, filtered=True, build="release", **env):
     """Attaches, lets the program work, and returns what both said."""
-    traced = Traced(t)
-    same("semaphores before", set(traced.values(name)), {0})
-    tracer = t.start([os.path.join(SHARE, "bpftrace", script), what] + ([str(traced.pid)] if filtered else []))
-    tracer.wait_line("attached")
+    agent = "tokio:libfutrace-agent*::"
+    traced = Traced(t, build)
+    same("semaphores before", set(traced.values(agent)), {0})
+    tracer = start_script(t, script, library(t), *([str(traced.pid)] if filtered else []), **env)
     said = traced.work()
     tracer.popen.send_signal(2)
     counted = tracer.finish().ok().out
-    same("semaphores after", set(traced.values(name)), {0})
+    same("semaphores after", set(traced.values(agent)), {0})
     traced.end()
     return said, counted
 
@@ -102,7 +117,7 @@ def number_of(said):
 @test(cases=[(True,), (False,)], only_root=True)
 def polls(t, filtered):
     """polls.bt counts each poll of each type, of one process or of all; polls that took long are in the right buckets."""
-    said, counted = trace(t, "polls.bt", library(t), filtered)
+    said, counted = trace(t, "polls.bt", filtered)
     same("polls", by_label(numbers(counted, "polls")), polls_of(said))
     long_ns = truth(said, "times")[0]["long_ns"]
     buckets = histogram(counted, "poll_ns", "blocks")
@@ -111,9 +126,20 @@ def polls(t, filtered):
 
 
 @test(only_root=True)
+def places(t):
+    """Where there is debug info, polls are kept by the line that defines the task's future."""
+    said, counted = trace(t, "polls.bt", build="dev", BPFTRACE_STRLEN="160")
+    got = {}
+    for key in numbers(counted, "polls"):
+        file, line, kind = key.split(", ", 2)
+        got[re.search(r"traced::(\w+)", kind)[1]] = f"/{os.path.basename(file)}:{line}"
+    same("places", got, {label: line_of(SOURCE, label) for label in number_of(said)})
+
+
+@test(only_root=True)
 def lifetimes(t):
     """lifetimes.bt has each task once; one that waits lives long and runs short."""
-    said, counted = trace(t, "lifetimes.bt", library(t))
+    said, counted = trace(t, "lifetimes.bt")
     same("tasks", by_label(numbers(counted, "tasks")), number_of(said))
     long_ns = truth(said, "times")[0]["long_ns"]
     waits = number_of(said)["waits"]
@@ -132,9 +158,7 @@ PRINTED = re.compile(r"(\d+) thread\[\d+\] ([\w-]+)\((?:task=(\d+))?")
 def print_all(t):
     """print-all.bt prints each event of each task, and that a task ends before its last poll does."""
     traced = Traced(t)
-    tracer = t.start([os.path.join(SHARE, "bpftrace", "print-all.bt"), library(t), str(traced.pid)],
-                     env={"BPFTRACE_PERF_RB_PAGES": "4096"})
-    tracer.wait_line("attached")
+    tracer = start_script(t, "print-all.bt", library(t), str(traced.pid), BPFTRACE_PERF_RB_PAGES="4096")
     said = traced.work()
     tasks, nr_polls = len(tasks_of(said)), sum(polls_of(said).values())
     want = {"task-spawn": tasks, "task-details": tasks, "task-terminate": tasks, "task-poll-start": nr_polls,
@@ -164,8 +188,7 @@ def print_all(t):
 def spawn_stacks(t):
     """spawn-stacks has as many spawns as there were tasks, each with a stack that begins in the runtime."""
     traced = Traced(t)
-    tracer = t.start([os.path.join(SHARE, "bpftrace", "spawn-stacks"), t.program("traced"), str(traced.pid)])
-    tracer.wait_line("attached")
+    tracer = start_script(t, "spawn-stacks", t.program("traced"), str(traced.pid))
     said = traced.work()
     tracer.popen.send_signal(2)
     stacks = re.findall(r"@spawns\[\n *(\S.*)\n(?:.*\n)*?\]: (\d+)", tracer.finish().ok().out)
@@ -179,7 +202,7 @@ def spawn_stacks(t):
 @test(only_root=True)
 def idle(t):
     """idle.bt has every sleep of the workers: no more than Tokio's own hooks say, and most of it."""
-    said, counted = trace(t, "idle.bt", library(t))
+    said, counted = trace(t, "idle.bt")
     idle_ns = sum(numbers(counted, "idle_total_ns").values())
     by_hooks = truth(said, "times")[0]["idle_ns"]
     workers = {k for k in numbers(counted, "idle_total_ns") if k.startswith("tokio-r")}
@@ -191,30 +214,66 @@ def idle(t):
 @test(only_root=True)
 def whose_syscalls(t):
     """whose-syscalls.bt has as many calls of each type of task as the program made, and none of others."""
-    said, counted = trace(t, "whose-syscalls.bt", library(t))
+    said, counted = trace(t, "whose-syscalls.bt")
     calls = truth(said, "calls")[0]
     got = by_label({k: n for k, n in numbers(counted, "calls").items() if k.endswith(f", {calls['number']}")})
     same("calls", got, Counter(asks_often=calls["asks_often"], asks_once=calls["asks_once"]))
 
 
-def perf(t, script, *args, **env):
-    r = t.run(os.path.join(SHARE, "perf", script), *args, stdin=b"\n",
-              env={"PATH": f"{os.path.dirname(t.futrace)}:{t.s.env()['PATH']}", **env})
-    return r.ok()
+def machines(t):
+    """A program of async-std, and what is to be counted by what it says."""
+    def counts(said):
+        tasks = truth(said, "task")
+        want = {"task_spawn": len(tasks), "task_completed": sum(x["over"] for x in tasks),
+                "machine_scheduled_task": sum(x["polls"] for x in tasks)}
+        if total(said)["slowest_ns"] < BLOCKED_NS / 2:  # on a busy machine any poll may take long
+            want["machine_blocked"] = sum(x["blockades"] for x in tasks)
+        return want
+    return [t.program("machines-async-std", "async-task-release")], counts
 
 
 @test(only_root=True)
-def perf_flow(t):
-    """perf: set up, record and delete; each task event is recorded as often as the program did it."""
-    perf(t, "setup-probes", "tokio")
+def machines_of_async_std(t):
+    """machines.bt counts spawns, ends, runs and blockades of async-std's tasks as the program did."""
+    command, counts = machines(t)
+    tracer = start_script(t, "machines.bt", library(t, "async_std:::task_spawn"))
+    said = t.run(t.futrace, "run", "--", *command).ok().out
+    tracer.popen.send_signal(2)
+    counted = tracer.finish().ok().out
+    got = {"task_spawn": numbers(counted, "spawned").get(""), "task_completed": numbers(counted, "completed").get(""),
+           "machine_scheduled_task": sum(numbers(counted, "scheduled").values()),
+           "machine_blocked": sum(numbers(counted, "blocked").values())}
+    same("events", {name: got[name] for name in counts(said)}, counts(said))
+    check(got["machine_blocked"] >= sum(x["blockades"] for x in truth(said, "task")), f"blockades: {got}")
+    by_machine = {m["tid"]: m["polls"] for m in truth(said, "machine")}
+    same("by machine", {int(k.split(", ")[1]): n for k, n in numbers(counted, "scheduled").items()}, by_machine)
+
+
+def traced_by_perf(t):
+    """The same of Tokio."""
+    def counts(said):
+        tasks, nr_polls = len(tasks_of(said)), sum(polls_of(said).values())
+        return {"task_spawn": tasks, "task_details": tasks, "task_terminate": tasks, "task_poll_start": nr_polls,
+                "task_poll_end": nr_polls}
+    return [t.program("traced"), str(WORKERS)], counts
+
+
+def perf(t, script, *args):
+    return t.run(*with_tracefs(os.path.join(SHARE, "perf", script), *args), stdin=b"\n",
+                 env={"PATH": f"{os.path.dirname(t.futrace)}:{t.s.env()['PATH']}"}).ok().out
+
+
+@test(cases=[("tokio",), ("async_std",)], only_root=True)
+def perf_flow(t, provider):
+    """perf: set up, record and delete; each event is recorded as often as the program did it."""
+    command, counts = {"tokio": traced_by_perf, "async_std": machines}[provider](t)
+    perf(t, "setup-probes", provider)
     try:
-        said = perf(t, "record", "tokio", t.program("traced"), str(WORKERS)).out
-        counted = {name: int(n) for n, name in re.findall(r"(\d+) sdt_tokio:(\w+)", perf(t, "count").out)}
+        said = perf(t, "record", provider, *command)
+        counted = {name: int(n) for n, name in re.findall(rf"(\d+) sdt_{provider}:(\w+)", perf(t, "count"))}
     finally:
-        perf(t, "delete-probes", "tokio")
-    tasks, nr_polls = len(tasks_of(said)), sum(polls_of(said).values())
-    for name, want in (("task_spawn", tasks), ("task_details", tasks), ("task_terminate", tasks),
-                       ("task_poll_start", nr_polls), ("task_poll_end", nr_polls)):
-        same(name, counted.get(name), want)
-    left = subprocess.run(["perf", "probe", "--list"], capture_output=True, text=True, check=False).stdout
-    check("sdt_tokio" not in left, f"left behind: {left}")
+        perf(t, "delete-probes", provider)
+    want = counts(said)
+    same("events", {name: counted.get(name) for name in want}, want)
+    left = t.run(*with_tracefs("perf", "probe", "--list")).out
+    check(f"sdt_{provider}" not in left, f"left behind: {left}")
