@@ -63,7 +63,8 @@ static bool is_single_thread(void)
 /* Does it lie in code that the object has, and is that as planned? */
 static bool agrees(const struct patch_object *o, const struct wire_redirect *r)
 {
-	if (r->nr_bytes < JUMP || r->nr_bytes > WIRE_MOVED_BYTES)
+	if (r->nr_bytes < JUMP || r->nr_bytes > WIRE_MOVED_BYTES ||
+	    r->distance_at + sizeof(int32_t) > r->nr_bytes)
 		return false;
 	for (unsigned i = 0; i < o->nr_phdrs; i++) {
 		const ElfW(Phdr) *ph = &o->phdrs[i];
@@ -129,6 +130,20 @@ static const uint8_t *entry_of(const struct thunk *t, const struct wire_redirect
 	return g->nr_bytes ? t->moved - g->nr_bytes : t->jump;
 }
 
+/* The same data is at another distance from there. If that is too far, the thunk has no hook. */
+static void mend_distance(struct thunk *t, const struct wire_redirect *r, uint64_t addr)
+{
+	int64_t distance;
+	int32_t near;
+
+	memcpy(&near, r->bytes + r->distance_at, sizeof(near));
+	distance = near + (int64_t)(addr - (uint64_t)t->moved);
+	near = distance;
+	memcpy(t->moved + r->distance_at, &near, sizeof(near));
+	if (near != distance)
+		t->hook = 0;
+}
+
 static void fill_thunk(struct thunk *t, const struct wire_redirect *r, uint64_t addr,
 		       const void *hook)
 {
@@ -140,6 +155,8 @@ static void fill_thunk(struct thunk *t, const struct wire_redirect *r, uint64_t 
 	memcpy(t->guard + sizeof(t->guard) - g->nr_bytes, g->bytes, g->nr_bytes);
 	memcpy(t->moved, r->bytes, r->nr_bytes);
 	put_jump(t->moved + r->nr_bytes, (uint64_t)t->moved + r->nr_bytes, addr + r->nr_bytes);
+	if (r->distance_at)
+		mend_distance(t, r, addr);
 }
 
 /*
@@ -193,7 +210,7 @@ uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *
 	if (!nr || nr > WIRE_MAX_REDIRECTS - nr_used || !is_single_thread())
 		return 0;
 	for (const struct wire_redirect *r = plan; r < plan + nr; r++)
-		if (is_taken(r) || !agrees(o, r))
+		if (is_taken(r) || r->distance_at || !agrees(o, r))
 			return 0;
 	page = map_near(o->base + plan[0].va, nr);
 	if (!page)
@@ -252,7 +269,7 @@ uint32_t redirect_futures(const struct patch_object *o, const struct wire_future
 		const struct wire_redirect *r = &plan[i].redirect;
 		uint64_t addr = o->base + r->va;
 
-		if (r->kind != WIRE_FUTURE || !agrees(o, r))
+		if (r->kind != WIRE_FUTURE || !thunks[i].hook)
 			continue;
 		future_set(first + i, &plan[i], addr, (uint64_t)thunks[i].moved);
 		done += write_jump(addr, entry_of(&thunks[i], r));

@@ -222,19 +222,26 @@ static void let_go(struct state *s, uint32_t thread, uint64_t start_ns)
 	s->held.nr = kept;
 }
 
-/* ns: how long what was written took. */
-static void end(struct state *s, bool is_held, uint32_t thread, uint64_t start_ns, uint64_t ns)
+/* ns: how long what was written took. It nests with nothing. */
+static void end_alone(struct state *s, uint64_t ns)
 {
 	if (s->sizes) {
 		thin_add(s->sizes, ns, s->scratch.len);
 		strbuf_reset(&s->scratch);
-	} else if (is_held) {
-		vec_push(&s->held, (struct held){ thread, start_ns, strbuf_take(&s->scratch) });
 	} else {
-		if (unlikely(s->held.nr))
-			let_go(s, thread, start_ns);
 		out_spill(s->out);
 	}
+}
+
+static void end(struct state *s, bool is_held, uint32_t thread, uint64_t start_ns, uint64_t ns)
+{
+	if (!s->sizes && is_held) {
+		vec_push(&s->held, (struct held){ thread, start_ns, strbuf_take(&s->scratch) });
+		return;
+	}
+	if (unlikely(s->held.nr))
+		let_go(s, thread, start_ns);
+	end_alone(s, ns);
 }
 
 /* Is it too short? */
@@ -255,10 +262,12 @@ static void on_run(void *sink, const struct model_run *run)
 
 	if (leave_out(s, ns))
 		return;
-	if (unlikely(run->is_torn))
+	if (unlikely(run->is_torn)) {
 		put_torn(s, b, run);
-	else
-		put_run(s, b, run, inner);
+		end_alone(s, ns);
+		return;
+	}
+	put_run(s, b, run, inner);
 	end(s, is_held, run->thread, run->start_ns, ns);
 }
 

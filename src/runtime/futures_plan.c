@@ -86,7 +86,8 @@ static bool plan_redirect(const struct image *img, const struct candidate *c,
 	if (!code)
 		return false;
 	r->va += landing;
-	r->nr_bytes = code_movable(code + landing, c->size_bytes - landing, WIRE_MOVED_BYTES);
+	r->nr_bytes = code_movable_far(code + landing, c->size_bytes - landing, WIRE_MOVED_BYTES,
+				       &r->distance_at);
 	memcpy(r->bytes, code + landing, r->nr_bytes);
 	return r->nr_bytes > 0 &&
 	       !code_is_jumped_into(img, c->va, c->size_bytes, landing + r->nr_bytes);
@@ -175,7 +176,7 @@ static void plan(const struct futures_search *s, const struct code_frames *frame
 	if (plan_redirect(s->f->img, c, r))
 		return;
 	r->va = c->va;
-	r->nr_bytes = 0;
+	r->nr_bytes = r->distance_at = 0;
 	x->needs_tables = true;
 	x->is_refused = !c->nr_tables || c->is_elsewhere;
 }

@@ -34,10 +34,20 @@ static bool is_straight(const struct instruction *i)
 	}
 }
 
-static bool is_movable(const struct instruction *i)
+/* Is it relative to the instruction pointer, by data that it uses? Jumps are not straight. */
+static bool uses_data(const struct instruction *i)
 {
-	/* relative: to the instruction pointer */
-	return is_straight(i) && !(i->in.attributes & ZYDIS_ATTRIB_IS_RELATIVE);
+	for (unsigned k = 0; k < i->in.operand_count; k++)
+		if (i->operands[k].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    i->operands[k].mem.base == ZYDIS_REGISTER_RIP)
+			return i->in.raw.disp.size == 32 && i->in.raw.disp.offset;
+	return false;
+}
+
+static bool is_movable(const struct instruction *i, bool may_be_far)
+{
+	return is_straight(i) &&
+	       (!(i->in.attributes & ZYDIS_ATTRIB_IS_RELATIVE) || (may_be_far && uses_data(i)));
 }
 
 /* Where a relative jump at `at` leads; false: it is none. */
@@ -60,25 +70,51 @@ unsigned code_landing(const uint8_t *code, size_t nr_bytes)
 		       : 0;
 }
 
-unsigned code_movable(const uint8_t *code, size_t nr_bytes, unsigned max)
+/* Does anything in the function jump into its first `moved` bytes, or is it not understood? To its
+ * beginning too: a loop would pass through the hook each time. */
+static bool jumps_into(const uint8_t *code, size_t nr_bytes, unsigned moved)
 {
 	struct instruction i;
-	unsigned moved = 0;
 	uint64_t target;
 
-	while (moved < CODE_JUMP_BYTES) {
-		if (!code_decode(code + moved, nr_bytes - moved, &i) || !is_movable(&i))
-			return 0;
-		moved += i.in.length;
-	}
-	if (moved > max)
-		return 0;
-	/* to its beginning too: a loop would pass through the hook each time */
 	for (size_t at = moved; at < nr_bytes; at += i.in.length)
 		if (!code_decode(code + at, nr_bytes - at, &i) ||
 		    (i.in.meta.category != ZYDIS_CATEGORY_CALL &&
 		     code_jump_target(&i, at, &target) && target < moved))
+			return true;
+	return false;
+}
+
+/* distance_at: NULL: there may be none. One with a distance is as long as a jump: it is the last.
+ */
+static unsigned movable(const uint8_t *code, size_t nr_bytes, unsigned max, uint8_t *distance_at)
+{
+	struct instruction i;
+	unsigned moved = 0;
+
+	while (moved < CODE_JUMP_BYTES) {
+		if (!code_decode(code + moved, nr_bytes - moved, &i) ||
+		    !is_movable(&i, distance_at))
 			return 0;
+		if (i.in.attributes & ZYDIS_ATTRIB_IS_RELATIVE)
+			*distance_at = moved + i.in.raw.disp.offset;
+		moved += i.in.length;
+	}
+	return moved <= max && !jumps_into(code, nr_bytes, moved) ? moved : 0;
+}
+
+unsigned code_movable(const uint8_t *code, size_t nr_bytes, unsigned max)
+{
+	return movable(code, nr_bytes, max, NULL);
+}
+
+unsigned code_movable_far(const uint8_t *code, size_t nr_bytes, unsigned max, uint8_t *distance_at)
+{
+	unsigned moved;
+
+	*distance_at = 0;
+	moved = movable(code, nr_bytes, max, distance_at);
+	*distance_at = moved ? *distance_at : 0;
 	return moved;
 }
 

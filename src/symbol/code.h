@@ -22,6 +22,11 @@ unsigned code_landing(const uint8_t *code, size_t nr_bytes);
  * leaves the straight line, and into whose middle nothing in the function jumps. 0: there are none.
  */
 unsigned code_movable(const uint8_t *code, size_t nr_bytes, unsigned max);
+/*
+ * The same, but the last of them may use data at a distance of four bytes from itself: *distance_at
+ * is where in the code that stands, 0: there is none. It is to be mended when it is moved.
+ */
+unsigned code_movable_far(const uint8_t *code, size_t nr_bytes, unsigned max, uint8_t *distance_at);
 
 /*
  * Does a table of jumps that the function uses lead into its first `moved` bytes? Such a table

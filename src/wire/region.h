@@ -239,16 +239,20 @@ static inline int wire_is_alloc(unsigned kind)
 }
 
 /*
- * A function whose first instructions give way to a jump to our hook. They are whole, do not depend
- * on where they lie, and nothing jumps into their middle: the tool has made sure.
+ * A function whose first instructions give way to a jump to our hook. They are whole, and nothing
+ * jumps into their middle: the tool has made sure. Nor do they depend on where they lie, but for
+ * the last one, which may use data at a distance from itself: that is mended when it is moved.
  */
 struct wire_redirect {
 	uint64_t va;
 	uint8_t bytes[WIRE_MOVED_BYTES]; /* as they must be in memory */
 	uint8_t nr_bytes;
-	uint8_t kind;	   /* enum wire_redirect_kind */
-	uint16_t type;	   /* of root futures; EVENT_TYPE_NONE: there are too many types */
-	uint32_t flag_off; /* WIRE_ROOT_DRIVE: of the scheduler's flag `woken`, in its handle */
+	uint8_t kind;	     /* enum wire_redirect_kind */
+	uint16_t type;	     /* of root futures; EVENT_TYPE_NONE: there are too many types */
+	uint32_t flag_off;   /* WIRE_ROOT_DRIVE: of the scheduler's flag `woken`, in its handle */
+	uint8_t distance_at; /* where in the bytes a distance of four bytes stands; 0: there is none
+			      */
+	uint8_t pad[7];
 };
 
 /*
@@ -527,8 +531,8 @@ _Static_assert(sizeof(struct wire_door) == 8, "wire_door");
 _Static_assert(sizeof(struct wire_lobby) <= WIRE_PAGE, "the lobby is one page");
 _Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16 + 16 + 24,
 	       "wire_table has no hidden padding");
-_Static_assert(sizeof(struct wire_redirect) == 32, "wire_redirect");
-_Static_assert(sizeof(struct wire_future) == 48, "wire_future");
+_Static_assert(sizeof(struct wire_redirect) == 40, "wire_redirect");
+_Static_assert(sizeof(struct wire_future) == 56, "wire_future");
 _Static_assert(sizeof(struct wire_stack) == 512, "wire_stack");
 _Static_assert(WIRE_STACK_WORDS * 64 == WIRE_MAX_STACKS, "stacks_used");
 _Static_assert(sizeof(struct wire_node) == 16 && sizeof(struct wire_edge) == 16 &&

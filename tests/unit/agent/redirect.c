@@ -219,6 +219,49 @@ static void test_futures(void **state)
 	assert_int_equal(nr_calls[1], 1);
 }
 
+/*
+ * mov 0x1ff9(%rip),%rax; add %rdi,%rax; ret: the number lies two pages behind the function. What is
+ * moved finds it from where it is now; what could not is left alone.
+ */
+static void test_far(void **state)
+{
+	static const uint8_t far[] = { 0x48, 0x8b, 0x05, 0xf9, 0x1f, 0x00,
+				       0x00, 0x48, 0x01, 0xf8, 0xc3 };
+	const int32_t farthest = INT32_MAX; /* and farther from below, where thunks are */
+	const uint64_t number = 0x1122334455667700;
+	struct patch_object o = make();
+	struct wire_future plan[2] = {
+		{ .redirect = { .nr_bytes = 7, .kind = WIRE_FUTURE, .distance_at = 3 } }
+	};
+	uint8_t *text = (void *)o.base;
+
+	assert_int_equal(mprotect(text, 3 * WIRE_PAGE, PROT_READ | PROT_WRITE), 0);
+	memcpy(text, far, sizeof(far));
+	memcpy(text + SECOND, far, sizeof(far));
+	memcpy(text + SECOND + 3, &farthest, sizeof(farthest));
+	memcpy(text + 2 * WIRE_PAGE, &number, sizeof(number));
+	assert_int_equal(mprotect(text, 3 * WIRE_PAGE, PROT_READ | PROT_EXEC), 0);
+	memcpy(plan[0].redirect.bytes, far, 7);
+	plan[1] = plan[0];
+	plan[1].redirect.va = SECOND;
+	memcpy(plan[1].redirect.bytes, text + SECOND, 7);
+	future_polls[0] = future_polls[1] = 0;
+	assert_int_equal(redirect_futures(&o, plan, 2, 0), 1);
+	assert_true(future_polls[0] && !future_polls[1]);
+	assert_memory_equal(text + SECOND, plan[1].redirect.bytes, 7);
+	redirects[0].moved = (hook_fn)future_polls[0];
+	nr_calls[0] = 0;
+	assert_int_equal(call(&o, 0), number + 1);
+	assert_int_equal(nr_calls[0], 1);
+	/* a distance that is not among the bytes */
+	plan[1].redirect.distance_at = 4;
+	assert_int_equal(redirect_futures(&o, plan + 1, 1, 1), 0);
+	/* others have none */
+	plan[1].redirect.kind = WIRE_ROOT_PARK;
+	plan[1].redirect.distance_at = 3;
+	assert_int_equal(redirect_all(&o, &plan[1].redirect, 1), 0);
+}
+
 /* The hook is to find this function's frame above it. */
 static __attribute__((noinline)) uint64_t allocate(const struct patch_object *o, uint64_t size,
 						   uint64_t how)
@@ -271,7 +314,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_redirected), cmocka_unit_test(test_allocators),
-		cmocka_unit_test(test_futures),
+		cmocka_unit_test(test_futures),	   cmocka_unit_test(test_far),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

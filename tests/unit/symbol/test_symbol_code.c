@@ -96,6 +96,37 @@ static void test_limit(void)
 	check_true(code_movable(p->bytes, p->nr_bytes, 6) == 0);
 }
 
+/* What uses data at a distance from itself: as the last one that is moved, and where that stands.
+ */
+static void test_far(void)
+{
+	/* push %rbx; lea 0x10(%rip),%rax; ret */
+	static const uint8_t lea[] = { 0x53, 0x48, 0x8d, 0x05, 0x10, 0x00, 0x00, 0x00, 0xc3 };
+	/* cmpb $1,0x10(%rip); ret */
+	static const uint8_t cmp[] = { 0x80, 0x3d, 0x10, 0x00, 0x00, 0x00, 0x01, 0xc3 };
+	/* call *0x10(%rip); jmp *0x10(%rip); call +0x10; all end in ret */
+	static const uint8_t jumps[][7] = { { 0xff, 0x15, 0x10, 0x00, 0x00, 0x00, 0xc3 },
+					    { 0xff, 0x25, 0x10, 0x00, 0x00, 0x00, 0xc3 },
+					    { 0xe8, 0x10, 0x00, 0x00, 0x00, 0x90, 0xc3 } };
+	/* lea 0x10(%eip),%rax; ret */
+	static const uint8_t narrow[] = { 0x67, 0x48, 0x8d, 0x05, 0x10, 0x00, 0x00, 0x00, 0xc3 };
+	uint8_t at = 99;
+
+	check_num(code_movable(lea, sizeof(lea), MAX_MOVED), 0);
+	check_num(code_movable_far(lea, sizeof(lea), MAX_MOVED, &at), 8);
+	check_num(at, 4);
+	check_num(code_movable_far(cmp, sizeof(cmp), MAX_MOVED, &at), 7);
+	check_num(at, 2);
+	check_num(code_movable_far(lea, sizeof(lea), 7, &at), 0);
+	check_num(at, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(jumps); i++)
+		check_num(code_movable_far(jumps[i], sizeof(jumps[i]), MAX_MOVED, &at), 0);
+	check_num(code_movable_far(narrow, sizeof(narrow), MAX_MOVED, &at), 0);
+	check_num(code_movable_far(prologues[1].bytes, prologues[1].nr_bytes, MAX_MOVED, &at),
+		  prologues[1].moved);
+	check_num(at, 0);
+}
+
 /* mi_malloc_aligned where the C compiler is told to mark what pointers lead to: the mark stays. */
 static void test_landing(void)
 {
@@ -338,6 +369,7 @@ int main(void)
 {
 	test_prologues();
 	test_limit();
+	test_far();
 	test_landing();
 	test_random();
 	test_flags();
