@@ -376,6 +376,7 @@ static void print_subject(const struct subject *s, bool verbose, struct strbuf *
 		if (discovery_has_use_of(d, i))
 			seen_rows(d, i, out);
 	}
+	futures_field(s, out);
 	if (why && has_use(d) && *todo)
 		doctor_field(out, "to do", todo);
 	if (*d->rung_note && d->nr_tables)
@@ -470,6 +471,7 @@ static void json_subject(const struct subject *s, struct json *j)
 	json_bool(j, "from_cache", d->from_cache);
 	json_uint(j, "took_ns", d->took_ns);
 	json_runtimes(d, j);
+	futures_json(s, j);
 	json_tables(d, j);
 	json_close_object(j);
 	strbuf_release(&text);
@@ -542,8 +544,10 @@ static int run(const void *opts, int nr, char **argv)
 		struct subject s = { 0 };
 
 		rc = subject_look(&s, argv[0], NULL, c.use_cache, &e) ? 0 : -1;
-		if (rc == 0)
+		if (rc == 0) {
+			futures_look(&s, argv[0]);
 			vec_push(&c.subjects, s);
+		}
 	}
 	rc = rc < 0 ? cmd_fail(&e) : finish(&c, o);
 	checkup_release(&c);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Shared by doctor.c (what is said), doctor_seen.c (what will be seen of tasks) and
- * doctor_process.c (which files a process has mapped).
+ * Shared by doctor.c (what is said), doctor_seen.c (what will be seen of tasks), doctor_futures.c
+ * (and of the futures in them) and doctor_process.c (which files a process has mapped).
  */
 #ifndef CMD_DOCTOR_H
 #define CMD_DOCTOR_H
@@ -13,7 +13,8 @@
 /* One file that was looked at. */
 struct subject {
 	struct discovery *d;
-	bool is_privileged; /* setuid, setgid or with capabilities */
+	struct discovery *with_futures; /* NULL: it has no tasks */
+	bool is_privileged;		/* setuid, setgid or with capabilities */
 };
 
 struct checkup {
@@ -33,6 +34,11 @@ void seen_rows(const struct discovery *d, uint32_t runtime, struct strbuf *out);
 struct json;
 void seen_json(const struct discovery *d, struct json *j);
 void seen_json_runtime(const struct discovery *d, uint32_t runtime, struct json *j);
+
+/* doctor_futures.c: inner futures whose polls can be timed. */
+void futures_look(struct subject *s, const char *path);
+void futures_field(const struct subject *s, struct strbuf *out);
+void futures_json(const struct subject *s, struct json *j);
 
 bool subject_look(struct subject *s, const char *path, const char *shown, bool use_cache,
 		  struct err *e);

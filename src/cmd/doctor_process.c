@@ -18,6 +18,7 @@ static void look_at(struct checkup *c, struct memory *m, const struct memory_fil
 		if (!c->nr_unreadable++)
 			snprintf(c->unreadable, sizeof(c->unreadable), "%s", e.msg);
 	} else if (s.d->nr_runtimes) {
+		futures_look(&s, path);
 		vec_push(&c->subjects, s);
 	} else {
 		c->nr_without++;
@@ -67,7 +68,9 @@ void checkup_summary(const struct checkup *c, struct strbuf *out)
 
 void checkup_release(struct checkup *c)
 {
-	vec_each (s, &c->subjects)
+	vec_each (s, &c->subjects) {
 		discovery_free(s->d);
+		discovery_free(s->with_futures);
+	}
 	vec_release(&c->subjects);
 }

@@ -75,9 +75,24 @@ struct found_future {
 	bool is_generated; /* of an async fn or block, not written by hand */
 };
 
+/* Why the polls of a future that has a function are not seen. */
+enum futures_refusal {
+	FUTURES_MERGED, /* the function is another one, too */
+	FUTURES_STACK,	/* it takes arguments on the stack, or may */
+	FUTURES_FIXED,	/* its first instructions cannot give way, and not only tables lead to it */
+	NR_FUTURES_REFUSALS,
+};
+
 struct found_futures {
 	struct found_future *v;
 	uint32_t nr;
+	uint32_t nr_by_tables; /* of these: by tables alone */
+	uint32_t nr_partly;    /* … or of which not all polls are sure to be seen */
+	uint32_t refused[NR_FUTURES_REFUSALS]; /* nr_refused, by reason */
+	/* The program's own async fns and blocks that have no function, being parts of others
+	 * everywhere; only with has_inlined, which takes debug info. */
+	uint32_t nr_inlined;
+	bool has_inlined;
 	uint32_t nr_refused; /* those that were wanted, but are not safe to redirect */
 	uint32_t nr_beyond;  /* … or are too many */
 	const char *note;    /* what would show more of them, or "" */

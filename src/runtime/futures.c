@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/intern.h"
 #include "runtime/scan.h"
 #include "symbol/demangle.h"
 
@@ -150,6 +151,30 @@ static void add_by_dwarf(struct futures_search *s, const struct dwarf_poll *p)
 	c->type_off = p->type_off;
 }
 
+/* The program's own coroutines of which no function is left. */
+static void count_inlined(struct futures_search *s, const struct dwarf_poll *polls, size_t nr)
+{
+	struct intern *names = intern_new();
+	uint32_t nr_known;
+
+	vec_each (c, &s->candidates)
+		intern_puts(names, c->name);
+	nr_known = intern_count(names);
+	for (size_t i = 0; i < nr; i++) {
+		char *name = !polls[i].va && polls[i].is_coroutine && polls[i].env_path
+				     ? coroutine_name(&polls[i])
+				     : NULL;
+		struct candidate c = { .name = name, .file = polls[i].file };
+
+		if (name && futures_is_of_program(&c))
+			intern_puts(names, name);
+		free(name);
+	}
+	s->f->futures.has_inlined = s->has_coroutines;
+	s->f->futures.nr_inlined = intern_count(names) - nr_known;
+	intern_free(names);
+}
+
 static void look_at_dwarf(struct futures_search *s)
 {
 	struct dwarf_poll *polls;
@@ -158,8 +183,10 @@ static void look_at_dwarf(struct futures_search *s)
 	for (size_t i = 0; i < nr; i++)
 		if (image_is_code(s->f->img, polls[i].va))
 			add_by_dwarf(s, &polls[i]);
-	if (s->dwarf)
-		free(polls);
+	if (!s->dwarf)
+		return;
+	count_inlined(s, polls, nr);
+	free(polls);
 }
 
 static int compare_points(const void *a, const void *b)

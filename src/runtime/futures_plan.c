@@ -14,7 +14,7 @@
 
 /* ---- wanted ---- */
 
-static bool is_of_program(const struct candidate *c)
+bool futures_is_of_program(const struct candidate *c)
 {
 	return (c->file ? source_owner(c->file) : source_owner_of_path(c->name)) ==
 	       SOURCE_OF_PROGRAM;
@@ -68,7 +68,7 @@ static bool is_chosen(const char *patterns, const char *name, bool is_default)
 
 static bool is_wanted(const struct futures_wanted *w, const struct candidate *c)
 {
-	bool is_default = (c->is_generated || c->nr_tables) && is_of_program(c);
+	bool is_default = (c->is_generated || c->nr_tables) && futures_is_of_program(c);
 
 	if (w->only_generated && !c->is_generated)
 		return false;
@@ -153,6 +153,7 @@ struct choice {
 	struct candidate *c;
 	struct found_future to;
 	bool is_wanted, is_refused, is_beyond, needs_tables;
+	enum futures_refusal why;
 };
 
 /* Its instructions are moved, or, if that cannot be done, its tables are hooked. */
@@ -169,8 +170,10 @@ static void plan(const struct futures_search *s, const struct code_frames *frame
 	*r = (struct wire_redirect){ .va = c->va, .kind = WIRE_FUTURE, .type = EVENT_TYPE_NONE };
 	/* our own frame lies between the function and its caller in either case */
 	x->is_refused = c->is_merged || code_takes_stack(frames, s->f->img, c->va, c->size_bytes);
+	x->why = c->is_merged ? FUTURES_MERGED : FUTURES_STACK;
 	if (x->is_refused)
 		return;
+	x->why = FUTURES_FIXED;
 	if (!result_by_state(s, c, &x->to.plan.result))
 		result_by_type(s, c, &x->to.plan.result);
 	if (plan_redirect(s->f->img, c, r))
@@ -242,11 +245,14 @@ static void keep(const struct futures_search *s, const struct choice *x)
 	struct found_futures *found = &s->f->futures;
 
 	found->nr_refused += x->is_wanted && x->is_refused;
+	found->refused[x->why] += x->is_wanted && x->is_refused;
 	found->nr_beyond += x->is_beyond;
 	if (!is_kept(x))
 		return;
 	if (x->needs_tables)
 		add_tables(s, x->c, found->nr);
+	found->nr_by_tables += x->needs_tables;
+	found->nr_partly += x->to.seen != TRACE_FUTURE_ALL;
 	found->v[found->nr++] = x->to;
 }
 

@@ -50,7 +50,7 @@ struct dwarf_member {
 bool dwarf_member(struct dwarf *d, uint64_t type_off, const char *path, struct dwarf_member *to);
 /* A function by which a future is polled. Strings live until dwarf_close. */
 struct dwarf_poll {
-	uint64_t va, size_bytes; /* size 0: it does not tell */
+	uint64_t va, size_bytes; /* va 0: it is a part of others; size 0: it does not tell */
 	bool is_coroutine;	 /* else it is written by hand, or no future's at all */
 	/* of a coroutine its type: "app::fetch::{async_fn_env#0}<u32>"; NULL: it does not tell */
 	const char *env_path;
@@ -64,8 +64,9 @@ struct dwarf_poll {
 };
 
 /*
- * The code of all coroutines that has an address, and all functions called "poll", sorted by
- * address; the caller frees them. A dwarf that was asked nothing before.
+ * The code of all coroutines, and all functions called "poll", sorted by address: what has one, and
+ * what was made a part of others, which may have one, too. The caller frees them. A dwarf that was
+ * asked nothing before.
  */
 size_t dwarf_find_polls(struct dwarf *d, struct dwarf_poll **polls);
 

@@ -154,6 +154,7 @@ static void note_poll(struct walk *w, const struct raw_die *die, uint32_t space)
 					      .type_off = die->type_off,
 					      .has_type = die->has_type,
 					      .va = die->has_low_pc ? die->low_pc : 0,
+					      .has_code = die->has_low_pc,
 					      .end_va = end,
 					      .decl_file = die->decl_file,
 					      .decl_line = die->decl_line,

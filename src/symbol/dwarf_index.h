@@ -43,6 +43,7 @@ struct poll {
 	uint64_t decl_file, decl_line;
 	uint32_t space;
 	bool has_origin, has_type;
+	bool has_code; /* of its own, wherever that is */
 	const char *name, *linkage_name;
 	struct raw_unit *unit;
 };

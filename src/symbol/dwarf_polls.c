@@ -104,7 +104,8 @@ size_t dwarf_find_polls(struct dwarf *d, struct dwarf_poll **polls)
 		struct dwarf_poll one;
 
 		/* the linker leaves what it threw away at address 0 */
-		if (d->polls.v[i].va && describe(d, &index, &d->polls.v[i], &one))
+		if ((d->polls.v[i].va || !d->polls.v[i].has_code) &&
+		    describe(d, &index, &d->polls.v[i], &one))
 			vec_push(&found, one);
 	}
 	if (found.nr)

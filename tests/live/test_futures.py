@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import re
 
 from builds import PROGRAMS
 from live import check, nr_lost, same, test
@@ -137,6 +138,44 @@ def chosen(t):
     same("by names", some.names, {"inner::big", "inner::Tiny", "tokio::runtime::task::join::JoinHandle"})
     _, rest, _ = recorded(t, "profiling", "--futures=!inner::b*")
     same("all but some", rest.names, {n for n in own.names if not n.startswith("inner::b")})
+
+
+@test(cases=[(p,) for p in BUILDS])
+def doctor_agrees(t, profile):
+    """What doctor says of a file is what a recording of it then does, and what is a part of its callers has no polls."""
+    said = json.loads(t.run(t.futrace, "doctor", "--json", t.program("inner", profile)).ok().out)["files"][0]["inner_futures"]
+    _, polls, r = recorded(t, profile, "--futures")
+    same("futures that are timed", said["timed"], int(re.search(r"polls of (\d+) inner", r.err)[1]))
+    more = re.search(r"(\d+) more cannot be", r.err)
+    same("futures that are not", sum(said["refused"].values()), int(more[1]) if more else 0)
+    same("futures that are timed in part", said["partly"], sum(x["seen"] != "all" for x in polls.futures))
+    if profile == "profiling":
+        names = {n for n in recorded(t, "dev", "--generated-future")[1].names if n not in polls.names}
+        same("async fns and blocks without a function", said["inlined"], len(names))
+    elif profile == "dev":
+        same("async fns and blocks without a function", said["inlined"], 0)
+
+
+@test(cases=[(p,) for p in BUILDS])
+def in_report(t, profile):
+    """The table by future has the program's own counts where it says that they are exact, and says where they come from."""
+    truth, polls, _ = recorded(t, profile, "--futures=*")
+    rows = json.loads(t.run(t.futrace, "report", "--by=future", "--json", "--limit=0", t.path("t.data")).ok().out)["table"]["rows"]
+    got, sources = collections.Counter(), collections.defaultdict(set)
+    for row in rows:
+        name = of_future(row["function"] or row["future"])
+        got[name] += row["exact_polls"]
+        sources[name].add(row["polls_from"])
+        if row["polls_from"] == "exact":
+            same(f"polls of {row['future']}", row["polls"], row["exact_polls"])
+    for name in set(truth) & polls.names:
+        same(f"polls of {name}", got[name], polls.of(name))
+        if polls.seen[name] == {"all"} and truth[name]["polls"] and sources[name] == {"exact"}:
+            same(f"exact polls of {name}", got[name], truth[name]["polls"])
+    exact = {n for n in KEPT if sources[n] == {"exact"}}
+    check(profile not in WITH_DEBUG_INFO or len(exact) > 4, f"only {exact} are exact")
+    if profile == "profiling":
+        check({"paths", "exact"} <= set().union(*sources.values()), f"nothing by paths: {sources}")
 
 
 @test()
