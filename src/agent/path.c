@@ -423,13 +423,18 @@ static uint64_t find_number(uint64_t task, struct path_start *s, uint64_t *hints
 	return number;
 }
 
-uint64_t path_follow(uint64_t task, struct path_start *s, uint16_t *last)
+uint64_t path_find(uint64_t task, struct path_start *s)
 {
 	uint64_t *hints = hints_of(s, task), number;
 
 	number = try_hints(core_page.region, s, __atomic_load_n(hints, __ATOMIC_RELAXED), task);
-	if (!number)
-		number = find_number(task, s, hints);
+	return number ? number : find_number(task, s, hints);
+}
+
+uint64_t path_follow(uint64_t task, struct path_start *s, uint16_t *last)
+{
+	uint64_t number = path_find(task, s);
+
 	__atomic_store_n(&path_next[*last], number, __ATOMIC_RELAXED);
 	*last = number;
 	return number;

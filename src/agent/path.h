@@ -64,7 +64,9 @@ uint32_t path_add(const struct wire_region *r, uint32_t edge, uint32_t old) HIDD
  */
 void path_forget(struct wire_region *r, uint64_t from, uint64_t to) HIDDEN;
 
-/* The number of the path when the guess was wrong, which is corrected; 0: it is not known. */
+/* The number of the path where a future stands, by hints or by the recipe; 0: it is not known. */
+uint64_t path_find(uint64_t task, struct path_start *start) HIDDEN;
+/* The same when the guess was wrong, which is corrected. */
 uint64_t path_follow(uint64_t task, struct path_start *start, uint16_t *last) CORE_SLOW;
 /* The checks of a path that need pointers, when the others are so. */
 bool path_holds_far(const struct wire_path *p, uint64_t task) CORE_SLOW;

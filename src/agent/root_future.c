@@ -101,7 +101,7 @@ void root_future_find(struct root_future *f, const uint64_t *frame, uint64_t out
 /* One that once was not as its recipe says is not believed any more. */
 uint64_t root_future_path(struct root_future *f)
 {
-	uint64_t number = f->addr ? path_follow(f->addr, &path_starts[f->start], &f->last) : 0;
+	uint64_t number = f->addr ? path_find(f->addr, &path_starts[f->start]) : 0;
 
 	if (!number)
 		f->addr = 0;

@@ -11,7 +11,6 @@
 struct root_future {
 	uint64_t addr;	/* 0: it is not known */
 	uint32_t start; /* of its recipe; path.h */
-	uint16_t last;	/* where it stood, for the guess of path.h */
 	bool is_done;
 	uint64_t frame; /* of the function that waits for it, 0: none that we know */
 };
