@@ -116,7 +116,8 @@ static void tell(struct fixture *f, uint16_t type, uint64_t start, uint64_t end,
 				 .task = &task,
 				 .start_ns = start,
 				 .end_ns = end,
-				 .outer_start_ns = outer };
+				 .outer_start_ns = outer,
+				 .around_ns = outer };
 
 	slices_ops.run(&f->slices, &run);
 }
@@ -129,6 +130,7 @@ static void tell_sleep(struct fixture *f, uint64_t start, uint64_t end, uint64_t
 							    .start_ns = start,
 							    .end_ns = end,
 							    .run_start_ns = run_start,
+							    .around_ns = run_start,
 							    .flags = EF_SLEEP_FUTEX });
 }
 
