@@ -188,7 +188,7 @@ static void add_args(const struct dump *d, struct strbuf *b, const struct event 
 	if (desc->a && strcmp(desc->a, "name") == 0) {
 		name = trace_get_string(d->trace, ev->a);
 		strbuf_addstr(b, " name=");
-		add_word(b, name, strlen(name));
+		add_word(b, *name ? name : "-", *name ? strlen(name) : 1);
 	} else {
 		add_arg(b, desc->a, ev->a);
 	}

@@ -220,7 +220,7 @@ static void finish(struct perfetto *p)
 
 static int run(struct export_job *job, struct err *e)
 {
-	struct perfetto p;
+	struct perfetto p = { 0 };
 
 	init(&p, job);
 	perfetto_put_defs(&job->out->buf, job->rec, &p.trunks);

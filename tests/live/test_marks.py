@@ -3,8 +3,10 @@
 import collections
 import json
 import os
+import re
 import shutil
 import signal
+import subprocess
 import time
 
 from live import Skipped, check, nr_lost, same, test, truth
@@ -224,3 +226,46 @@ def values_of_marks(t):
     said = [x for x in truth(t.run(program).ok().out, "mark") if x["name"] == "step"]
     same("values", sorted(tracer.lines()), sorted("{} {} {} {}".format(x["id"], *(x["fields"][k] for k in ("i", "below", "word")))
                                                   for x in said))
+
+
+PROBES_OF_CRATE = {"futrace": ("mark", "span-start", "span-end"), "tokio": (*TASK_PROBES.values(), *THREAD_PROBES)}
+
+
+@test()
+def listed(t):
+    """`futrace list` has each probe of the crate once, as readelf has it."""
+    program = t.program("hooked", "hooks-unstable")
+    wanted = sorted((p, name) for p, names in PROBES_OF_CRATE.items() for name in names)
+    found = json.loads(t.run(t.futrace, "list", "--json", program).ok().out)["probes"]
+    same("futrace list", sorted((x["provider"], x["name"]) for x in found), wanted)
+    notes = t.run("readelf", "-n", program).ok().out
+    same("readelf", sorted(re.findall(r"Provider: (\S+)\n *Name: (\S+)", notes)), wanted)
+
+
+def semaphores_of(program, pid):
+    """Those of the crate's marks, as they are in the process now."""
+    notes = subprocess.run(["readelf", "-n", program], check=True, stdout=subprocess.PIPE, text=True).stdout
+    with open(f"/proc/{pid}/maps", encoding="ascii") as maps, open(f"/proc/{pid}/mem", "rb") as mem:
+        base = int(maps.readline().split("-")[0], 16)
+        found = []
+        for va in re.findall(r"Semaphore: (0x[0-9a-f]+)", notes):
+            mem.seek(base + int(va, 16))
+            found.append(int.from_bytes(mem.read(2), "little"))
+    return found
+
+
+@test(only_root=True)
+def attached_and_detached(t):
+    """Tracers come and go while threads mark as fast as they can: each sees marks, and none leaves a semaphore raised."""
+    program = t.program("storm", "hooks")
+    p = t.start([program, "on"])
+    pid = int(p.read_line())
+    same("before", set(semaphores_of(program, pid)), {0})
+    for _ in range(5):
+        tracer = Tracer(t, f'usdt:{program}:futrace:* {{ @[probe] = count(); }}')
+        check(max(semaphores_of(program, pid)) > 0, "no semaphore is raised")
+        tracer.lines()
+        same("behind it", set(semaphores_of(program, pid)), {0})
+    p.close_stdin()
+    r = p.finish().ok()
+    check(truth(r.out, "storm")[0]["marks"] > 0, "it marked")

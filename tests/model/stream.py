@@ -49,7 +49,7 @@ class Stream:
         self.loss, self.spawn_loss = [], []
         self.latest_spawn, self.stacks, self.local_runtimes = None, {}, set()
         self.lost = collections.Counter()
-        self.stray = 0
+        self.stray, self.open_spans = 0, collections.Counter()
         self.log = []  # what happened, in the order in which it became certain: Told, Woken, Slept
         self.all_sleeps = []
         self.now = 0
@@ -344,6 +344,14 @@ class Stream:
         parent = next((r for r in reversed(thr.stack) if self.is_task(r, ev.seq)), None)
         self.spawns[ev.addr].append((ev.seq, ev, parent))
         self.waiting[ev.addr] = parent, ev.tid
+
+    def on_span_start(self, ev, thr):
+        self.open_spans[ev.words["name"], ev.words["id"]] += 1
+
+    def on_span_end(self, ev, thr):
+        key = ev.words["name"], ev.words["id"]
+        self.stray += not self.open_spans[key]
+        self.open_spans[key] -= bool(self.open_spans[key])
 
     def on_panic(self, ev, thr):
         if thr.stack:

@@ -51,7 +51,8 @@ static unsigned count(const struct wire_thread *t, unsigned kind, unsigned flags
 		(uint64_t *)((char *)region + wire_ring_off(&lobby, t - region->threads, 0));
 	unsigned nr = 0;
 
-	for (uint64_t at = 0; at < t->head; at++) /* no number here looks like an event's word */
+	/* behind the start of the thread, whose number may look like an event's word */
+	for (uint64_t at = EVENT_WORDS_THREAD_START; at < t->head; at++)
 		nr += ring[at] % EV_MAX == kind && ring[at] > RING_WORDS &&
 		      (ring[at] >> EVENT_KIND_BITS & 31) == flags;
 	return nr;
