@@ -23,6 +23,7 @@ struct fold {
 	const struct by_path_change *change;
 	struct left *left;     /* by step */
 	bool *is_join;	       /* by step: what is awaited inside of it all finishes */
+	bool *keeps_done;      /* by step: those inside of it are kept when they have finished */
 	uint32_t *next_step;   /* by step: mark of the change after which it is there */
 	uint32_t *next_node;   /* by node: likewise; */
 	uint32_t *left_node;   /* before which it was there; */
@@ -55,6 +56,8 @@ static void find_joins(struct fold *f)
 		/* what keeps a future that is done waits for the others */
 		if (s->state == TRACE_STEP_DONE && outer != TRACE_NO_STEP)
 			f->is_join[outer] = true;
+		if (outer != TRACE_NO_STEP && strstr(s->future, "MaybeDone<"))
+			f->keeps_done[outer] = true;
 	}
 }
 
@@ -213,6 +216,109 @@ static void tell_again(struct fold *f, uint32_t step)
 	row->nr += f->change->nr;
 }
 
+static bool has_prefix_of(const char *name, const char *const *prefixes)
+{
+	for (; *prefixes; prefixes++)
+		if (str_has_prefix(name, *prefixes))
+			return true;
+	return false;
+}
+
+/* Are these futures over as soon as what they wait for is? Others may go on with something else. */
+static bool is_of_one_wait(const struct trace_step *s)
+{
+	static const char *const names[] = { "tokio::sync::",	      "tokio::time::sleep",
+					     "tokio::time::interval", "tokio::time::timeout",
+					     "tokio::task::coop::",   NULL };
+
+	return has_prefix_of(s->future, names);
+}
+
+static bool is_over_with_part(const struct fold *f, uint32_t step)
+{
+	const struct trace_step *s = &f->steps->v[step];
+	uint32_t outer = f->steps->outer[step];
+
+	if (f->is_join[step] || f->keeps_done[step])
+		return false;
+	if (!strstr(s->future, "::poll_fn::PollFn<"))
+		return is_of_one_wait(s);
+	/* select!; or a function of the runtime's. Who calls poll_fn himself may do anything */
+	return f->left[step].is_fork ||
+	       (outer != TRACE_NO_STEP && is_of_one_wait(&f->steps->v[outer]));
+}
+
+/* A thing that becomes ready once; a socket, for instance, becomes so again and again. */
+static bool is_ready_once(const struct trace_step *s)
+{
+	static const char *const leaves[] = { "sleep",	 "timeout", "interval", "mutex",
+					      "rwlock",	 "mpsc",    "oneshot",	"semaphore",
+					      "barrier", "notify",  "join",	NULL };
+
+	return s->leaf[0] && has_prefix_of(s->leaf, leaves);
+}
+
+/*
+ * The one wait that whoever woke the task can have ended; TRACE_NO_STEP: there are several, or it
+ * is not known.
+ */
+static uint32_t find_ended(const struct fold *f, const struct trace_path *p)
+{
+	enum model_cause cause = f->change->cause;
+	uint32_t found = TRACE_NO_STEP;
+
+	if (!f->change->was_idle || (cause != MODEL_BY_TASK && cause != MODEL_BY_WORKER))
+		return TRACE_NO_STEP;
+	for (uint32_t i = 0; i < p->nr_steps; i++) {
+		if (!f->left[p->steps[i]].may_finish)
+			continue;
+		if (found != TRACE_NO_STEP)
+			return TRACE_NO_STEP;
+		found = p->steps[i];
+	}
+	return found != TRACE_NO_STEP && is_ready_once(&f->steps->v[found]) ? found : TRACE_NO_STEP;
+}
+
+/* Is it inside of the other, which would take it along if it were dropped? */
+static bool is_owned_by(const struct fold *f, uint32_t step, uint32_t outer)
+{
+	for (; step != TRACE_NO_STEP && step != outer; step = f->steps->outer[step])
+		if (f->steps->v[step].is_borrowed)
+			return false;
+	return step == outer;
+}
+
+/*
+ * The task stands where it stood before, but a wait is over: so that future finished, and those
+ * around it that wait for nothing else. They began anew, and what else they had was dropped.
+ */
+static bool tell_anew(struct fold *f, const struct trace_path *p)
+{
+	uint32_t ended = find_ended(f, p), over = ended, depth;
+
+	if (ended == TRACE_NO_STEP)
+		return false;
+	while (f->steps->outer[over] != TRACE_NO_STEP &&
+	       is_over_with_part(f, f->steps->outer[over]))
+		over = f->steps->outer[over];
+	vec_each (step, &f->visited) {
+		bool is_around = false;
+
+		if (!is_owned_by(f, *step, over))
+			continue;
+		depth = f->steps->depth[*step];
+		for (uint32_t at = ended; !is_around && f->steps->depth[at] >= depth;
+		     at = f->steps->outer[at]) {
+			is_around = at == *step;
+			if (!f->steps->depth[at])
+				break;
+		}
+		tell(f, *step, is_around ? FINISHED : DROPPED, true);
+		f->out->v[f->steps->future_of[*step]].nr += f->change->nr;
+	}
+	return true;
+}
+
 /* A branch of the path that was left, from the outside in; the task went on or completed. */
 static void tell_branch(struct fold *f, uint32_t leaf)
 {
@@ -243,6 +349,8 @@ static void tell_left(struct fold *f, const struct trace_path *p)
 	bool is_gone = to == BY_PATH_ENDS + MODEL_CANCELLED ||
 		       to == BY_PATH_ENDS + MODEL_PANICKED || to == BY_PATH_ENDS + MODEL_DROPPED;
 
+	if (to == f->change->from && tell_anew(f, p))
+		return;
 	for (uint32_t i = 0; goes_on && i < p->nr_steps; i++)
 		tell_branch(f, p->steps[i]);
 	if (goes_on)
@@ -329,6 +437,7 @@ static void fold_init(struct fold *f, const struct recording *rec)
 	f->rec = rec;
 	f->left = xcalloc((size_t)s->nr + 1, sizeof(*f->left));
 	f->is_join = xcalloc((size_t)s->nr + 1, sizeof(*f->is_join));
+	f->keeps_done = xcalloc((size_t)s->nr + 1, sizeof(*f->keeps_done));
 	f->next_step = xcalloc((size_t)s->nr + 1, sizeof(*f->next_step));
 	f->next_node = xcalloc((size_t)s->nr_nodes + 1, sizeof(*f->next_node));
 	f->left_node = xcalloc((size_t)s->nr_nodes + 1, sizeof(*f->left_node));
@@ -341,6 +450,7 @@ static void fold_release(struct fold *f)
 {
 	free(f->left);
 	free(f->is_join);
+	free(f->keeps_done);
 	free(f->next_step);
 	free(f->next_node);
 	free(f->left_node);

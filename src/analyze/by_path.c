@@ -11,6 +11,7 @@ struct stand {
 	uint64_t poll_ns;	/* of its last run */
 	uint32_t path;		/* that its last run began at */
 	enum model_cause cause; /* of its last run */
+	bool was_idle;		/* before it */
 };
 
 struct by_path {
@@ -61,12 +62,16 @@ static void change(struct by_path *b, const struct stand *s, uint32_t to)
 
 	if (s->path == BY_PATH_UNKNOWN && to >= b->rec->nr_paths)
 		return;
-	at = map_put(&b->index, (uint64_t)s->path << 36 | (uint64_t)s->cause << 32 | to,
+	at = map_put(&b->index,
+		     (uint64_t)s->path << 36 | (uint64_t)s->was_idle << 35 |
+			     (uint64_t)s->cause << 32 | to,
 		     &was_there);
 	if (unlikely(!was_there)) {
 		*at = b->changes.nr;
-		vec_push(&b->changes,
-			 (struct by_path_change){ .from = s->path, .to = to, .cause = s->cause });
+		vec_push(&b->changes, (struct by_path_change){ .from = s->path,
+							       .to = to,
+							       .cause = s->cause,
+							       .was_idle = s->was_idle });
 	}
 	b->changes.v[*at].nr++;
 	b->changes.v[*at].poll_ns += s->poll_ns;
@@ -175,6 +180,7 @@ static void on_run(void *sink, const struct model_run *run)
 	s->path = path;
 	s->poll_ns = run->end_ns - run->start_ns;
 	s->cause = run->waker ? run->waker->cause : MODEL_NR_CAUSES;
+	s->was_idle = run->idle_ns;
 	if (unlikely(run->flags)) {
 		change(b, s, BY_PATH_DROPS);
 		s->path = BY_PATH_UNKNOWN;

@@ -37,6 +37,7 @@ struct by_path_row {
 struct by_path_change {
 	uint32_t from, to;	/* paths, or one of the above; from: BY_PATH_UNKNOWN */
 	enum model_cause cause; /* of the run in between; MODEL_NR_CAUSES: not known */
+	bool was_idle;		/* before it: who wakes a task that runs may come too late */
 	uint64_t nr;
 	uint64_t poll_ns; /* of the runs in between */
 };

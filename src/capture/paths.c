@@ -120,8 +120,8 @@ void paths_plan(struct process *p, const struct process_object *o, uint32_t firs
 static uint32_t step_number(struct process *p, const struct recipe_steps *all,
 			    const struct recipe_step *s, uint32_t outer)
 {
-	uint64_t key = (uint64_t)(outer + 1) << 43 | (uint64_t)(s->variant + 1) % (1 << 15) << 28 |
-		       (uint64_t)s->book << 24 | s->type;
+	uint64_t key = (uint64_t)(outer + 1) << 43 | (uint64_t)(s->variant + 1) % (1 << 14) << 29 |
+		       (uint64_t)s->is_borrowed << 28 | (uint64_t)s->book << 24 | s->type;
 	struct trace_step text;
 	bool was_there;
 	uint64_t *number;

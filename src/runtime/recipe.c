@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "runtime/leaf.h"
+#include "runtime/role.h"
 #include "runtime/source.h"
 
 #define MAX_DEPTH 128 /* of values inside of values */
@@ -344,6 +345,7 @@ struct reading {
 	const uint32_t *choices;
 	unsigned nr, at;
 	bool is_broken;
+	bool is_borrowed; /* what comes next */
 	struct recipe_steps *out;
 };
 
@@ -366,7 +368,9 @@ static uint32_t add_step(struct reading *r, const struct recipe_book *b, uint32_
 {
 	if (outer != UINT32_MAX)
 		r->out->steps.v[outer].is_last = false;
-	vec_push(&r->out->steps, (struct recipe_step){ outer, type, variant, b->number, true });
+	vec_push(&r->out->steps,
+		 (struct recipe_step){ outer, type, variant, b->number, true, r->is_borrowed });
+	r->is_borrowed = false;
 	return r->out->steps.nr - 1;
 }
 
@@ -403,13 +407,15 @@ static void explain(struct reading *r, struct recipe_book *b, uint32_t type, uin
 	const struct recipe_meaning *m;
 	uint32_t variant = PARTS_NO_VARIANT, edge;
 	const uint64_t *spot = map_get(&b->spots, type);
-	bool parts_way = spot && (uint32_t)*spot;
+	bool parts_way = spot && (uint32_t)*spot, was_borrowed = r->is_borrowed;
 
 	if (!depth || r->is_broken)
 		return;
 	depth--;
+	r->is_borrowed |= type_borrows(t);
 	if (role == PARTS_DYN) {
 		explain_dyn(r, b, type, outer, depth);
+		r->is_borrowed = was_borrowed;
 		return;
 	}
 	if (parts_way && (role == PARTS_COROUTINE || (role == PARTS_ENUM && t->nr_variants > 1))) {
@@ -428,6 +434,7 @@ static void explain(struct reading *r, struct recipe_book *b, uint32_t type, uin
 	}
 	explain_parts(r, b, type, variant, outer, depth,
 		      role == PARTS_COROUTINE || (is_awaited && role == PARTS_POINTER));
+	r->is_borrowed = was_borrowed;
 }
 
 bool recipe_explain(struct recipes *r, uint32_t edge, const uint32_t *choices, unsigned nr,
@@ -492,7 +499,8 @@ struct trace_step recipe_step_text(const struct recipes *r, const struct recipe_
 				.future = t->name,
 				.function = "",
 				.file = "",
-				.leaf = rule ? leaf_kind(r, all, step, rule) : "" };
+				.leaf = rule ? leaf_kind(r, all, step, rule) : "",
+				.is_borrowed = step->is_borrowed };
 
 	if (step->variant < t->nr_variants)
 		s.state = state_of(p, step);

@@ -46,7 +46,8 @@ uint32_t recipe_compile(struct recipe_book *b, const struct task_place *place);
 struct recipe_step {
 	uint32_t outer; /* index of a step before it, TRACE_NO_STEP */
 	uint32_t type, variant, book;
-	bool is_last; /* of its branch */
+	bool is_last;	  /* of its branch */
+	bool is_borrowed; /* by the step around it */
 };
 
 struct recipe_steps {

@@ -20,6 +20,12 @@ bool type_owns(const struct layout *t)
 	return has_prefix_of(t->name, owners);
 }
 
+bool type_borrows(const struct layout *t)
+{
+	return str_has_prefix(t->name, "&mut ") &&
+	       (!str_has_prefix(t->name, "&mut (") || str_has_prefix(t->name, "&mut (dyn "));
+}
+
 /* What a fat pointer to a future or stream is called, however it owns it. */
 static bool is_dyn_future(const struct layout *t)
 {

@@ -206,6 +206,7 @@ static bool load_step(struct load *l, struct cursor *c)
 	s->last_line = take_field(c);
 	s->leaf = take_string(l, c);
 	s->is_foreign = take_field(c);
+	s->is_borrowed = take_field(c);
 	return !c->bad;
 }
 

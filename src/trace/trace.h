@@ -107,6 +107,7 @@ struct trace_step {
 	uint32_t last_line;
 	const char *leaf; /* what kind of thing a leaf waits for: "sleep", "mutex", or "" */
 	bool is_foreign;  /* file is a library's: a line of the program's own tells more */
+	bool is_borrowed; /* by the future around it: when that is over, this one need not be */
 };
 
 /* Where a task stood between two polls: the last step of each branch (join!, select! have many). */

@@ -280,6 +280,7 @@ uint32_t trace_writer_step(struct trace_writer *w, const struct trace_step *s)
 		s->last_line,
 		string_number(w, s->leaf),
 		s->is_foreign,
+		s->is_borrowed,
 	};
 
 	if (w->nr_steps >= STEPS_MAX)

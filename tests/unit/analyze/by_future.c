@@ -192,12 +192,52 @@ static void test_again(void **state)
 	done(&b, p);
 }
 
+#define TURN(at, wake) wake, POLL_AT((at) + 10, 0, 1, AT_LOOP), END((at) + 20, 0, 0)
+#define SENT(at)       START((at)-10, 0, 2, LOCAL, 0), WAKE(at, 0, 1, 0), END((at) + 5, 0, 0)
+
+/*
+ * A select! in a loop: what it makes anew in each turn is dropped in each, what it borrows is not;
+ * and nothing is known of turns that nobody was woken for by a single one of its waits.
+ */
+static void test_loop(void **state)
+{
+	static const struct event sent[] = {
+		START(1, 0, 99, LAUNCH, 0), POLL_AT(10, 0, 1, AT_START), END(20, 0, 0),
+		TURN(100, SENT(100)),	    TURN(200, SENT(200)),	 TURN(300, SENT(300)),
+		WAKE(400, 0, 1, 0),	    POLL_AT(400, 0, 1, AT_A),	 END(410, 0, COMPLETE),
+	};
+	static const struct event unsure[] = {
+		START(1, 0, 99, LAUNCH, 0),
+		POLL_AT(10, 0, 1, AT_START),
+		END(20, 0, 0),
+		TURN(100, WAKE(100, 1, 1, 0)), /* some thread */
+		TURN(200, WAKE(200, 0, 1, 0)), /* one of two timers */
+		TURN(300, START(290, 0, 2, LOCAL, 0)),
+		END(330, 0, 0),
+	};
+	struct by_future b;
+	struct by_path *p = fold(&b, sent, ARRAY_SIZE(sent));
+
+	FATES(&b, "work", 1, 1, 0, 0, 0);
+	FATES(&b, "doze", 3, 0, 3, 0, 0);
+	FATES(&b, "DozeSleep", 3, 0, 3, 0, 0);
+	FATES(&b, "rest", 1, 0, 1, 0, 0);
+	FATES(&b, "tokio::sync::mpsc::recv", 3, 3, 0, 0, 0);
+	assert_string_equal(find(&b, "doze")->drops.v[0].step->file, "doze.rs");
+	assert_int_equal(find(&b, "doze")->drops.v[0].nr, 3);
+	done(&b, p);
+	p = fold(&b, unsure, ARRAY_SIZE(unsure));
+	FATES(&b, "doze", 1, 0, 0, 0, 1);
+	FATES(&b, "tokio::sync::mpsc::recv", 1, 0, 0, 0, 1);
+	done(&b, p);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chain), cmocka_unit_test(test_dropped),
 		cmocka_unit_test(test_race),  cmocka_unit_test(test_join),
-		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_again), cmocka_unit_test(test_loop),
 	};
 
 	return cmocka_run_group_tests(tests, make_path_rec, release_path_rec);

@@ -27,6 +27,14 @@ enum {
 	JOIN_B,
 	JOIN_DONE,
 	RACE_READY, /* as RACE_RECV, and it has something */
+	LOOP,	    /* work at main.rs:30, … */
+	LOOP_FN,    /* … in a select! … */
+	LOOP_DOZE,  /* … of `doze` at doze.rs:9, … */
+	DOZE_SLEEP,
+	LOOP_REST, /* … of `rest`, which it borrows, … */
+	REST_SLEEP,
+	LOOP_RECV, /* … and of a channel */
+	LOOP_CHAN,
 	NR_STEPS
 };
 
@@ -60,10 +68,19 @@ static const struct trace_step path_steps[NR_STEPS] = {
 	[JOIN_B] = WAITS_AT(JOIN_ALL, "b", "b.rs", 1),
 	[JOIN_DONE] = { JOIN_ALL, TRACE_STEP_DONE, true, "a", "a", "", 0, 0, "" },
 	[RACE_READY] = LEAF(RACE, "Recv", "mpsc", READY),
+	[LOOP] = WAITS_AT(TRACE_NO_STEP, "work", "main.rs", 30),
+	[LOOP_FN] = LEAF(LOOP, "core::future::poll_fn::PollFn<x>", "", WAITS),
+	[LOOP_DOZE] = WAITS_AT(LOOP_FN, "doze", "doze.rs", 9),
+	[DOZE_SLEEP] = LEAF(LOOP_DOZE, "DozeSleep", "sleep", WAITS),
+	[LOOP_REST] = { LOOP_FN, TRACE_STEP_WAITS, true, "rest", "rest", "rest.rs", 9, 0, "", false,
+			true },
+	[REST_SLEEP] = LEAF(LOOP_REST, "RestSleep", "sleep", WAITS),
+	[LOOP_RECV] = WAITS_AT(LOOP_FN, "tokio::sync::mpsc::recv", "bounded.rs", 5),
+	[LOOP_CHAN] = LEAF(LOOP_RECV, "Chan", "mpsc", WAITS),
 };
 
 /* Number 0 is none. */
-enum { AT_START = 1, AT_A, AT_B, AT_RACE, AT_JOIN, AT_JOIN_B, AT_READY, NR_PATHS };
+enum { AT_START = 1, AT_A, AT_B, AT_RACE, AT_JOIN, AT_JOIN_B, AT_READY, AT_LOOP, NR_PATHS };
 
 #define PATH(...)                                                              \
 	{                                                                      \
@@ -79,6 +96,7 @@ static const struct trace_path paths[NR_PATHS] = {
 	[AT_JOIN] = PATH(JOIN_A, JOIN_B),
 	[AT_JOIN_B] = PATH(JOIN_DONE, JOIN_B),
 	[AT_READY] = PATH(SLOW_SLEEP, RACE_READY),
+	[AT_LOOP] = PATH(DOZE_SLEEP, REST_SLEEP, LOOP_CHAN),
 };
 
 static struct recording path_rec = { .types = script_types,

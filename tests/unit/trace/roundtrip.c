@@ -206,7 +206,8 @@ static const struct trace_step test_steps[] = {
 	  .future = "Sleep",
 	  .function = "",
 	  .file = "",
-	  .leaf = "sleep" },
+	  .leaf = "sleep",
+	  .is_borrowed = true },
 };
 
 static void check_steps(struct trace *t)
@@ -229,6 +230,7 @@ static void check_steps(struct trace *t)
 		assert_int_equal(s->last_line, want->last_line);
 		assert_string_equal(s->leaf, want->leaf);
 		assert_int_equal(s->is_foreign, want->is_foreign);
+		assert_int_equal(s->is_borrowed, want->is_borrowed);
 	}
 	paths = trace_get_paths(t, &nr);
 	assert_int_equal(nr, 65536);
