@@ -5,9 +5,10 @@
 
 #include "walk/descend.h"
 
-#define NS	  UINT64_C(1000000000)
-#define NS_PER_MS UINT64_C(1000000)
-#define MAX_QUEUE 10000
+#define NS	   UINT64_C(1000000000)
+#define NS_PER_MS  UINT64_C(1000000)
+#define MAX_QUEUE  10000
+#define MAX_NESTED 16 /* parts of parts that are looked into for a guard */
 
 static bool read_instant(const struct descent *d, struct value v, uint64_t *ns)
 {
@@ -191,19 +192,33 @@ void read_leaf(struct descent *d, struct value v, uint32_t node)
 	n->leaf = kind_of_join(d, n, n->leaf);
 }
 
+static void add_guards(struct descent *d, struct value v, uint32_t node, unsigned depth)
+{
+	const struct guard_rule *rule = types_get(v.types, v.type)->guard;
+	const struct layout_member *m;
+	uint32_t nr = 0;
+
+	if (!depth || !types_has_guard(v.types, v.type))
+		return;
+	if (rule) {
+		if (path_follow(d->snapshot, &v, rule->lock))
+			vec_push(&d->tree->guards, (struct tree_guard){ node, v.addr });
+		return;
+	}
+	m = path_members(d->snapshot, &v, &nr);
+	for (uint32_t i = 0; i < nr; i++)
+		add_guards(d, (struct value){ v.types, m[i].type, v.addr + m[i].off }, node,
+			   depth - 1);
+}
+
 void read_guards(struct descent *d, struct value v, uint32_t node)
 {
 	const struct layout_variant *variant = d->tree->nodes.v[node].variant;
 
 	for (uint32_t i = 0; i < variant->nr_saved; i++) {
 		const struct layout_member *m = &variant->members[i];
-		const struct guard_rule *rule = types_get(v.types, m->type)->guard;
-		struct value lock = { v.types, m->type, v.addr + m->off };
-		struct tree_guard guard = { .node = node };
 
-		if (!rule || !path_follow(d->snapshot, &lock, rule->lock))
-			continue;
-		guard.lock_addr = lock.addr;
-		vec_push(&d->tree->guards, guard);
+		add_guards(d, (struct value){ v.types, m->type, v.addr + m->off }, node,
+			   MAX_NESTED);
 	}
 }

@@ -31,7 +31,6 @@ bool path_read(const struct snapshot *s, uint64_t addr, uint64_t len, uint64_t *
 	return len && len <= sizeof(*number) && memory_read(s->memory, addr, number, len);
 }
 
-/* What a value is made of: its members, or those of the active variant. */
 static const struct layout_member *members_of(struct search *s, const struct value *v, uint32_t *nr)
 {
 	const struct layout *l = layout_of(v);
@@ -52,6 +51,12 @@ static const struct layout_member *members_of(struct search *s, const struct val
 	variant = layout_variant(l, discr);
 	*nr = variant ? variant->nr_members : 0;
 	return variant ? variant->members : NULL;
+}
+
+const struct layout_member *path_members(const struct snapshot *s, const struct value *v,
+					 uint32_t *nr)
+{
+	return members_of(&(struct search){ .snapshot = s }, v, nr);
 }
 
 static bool fits(const struct search *s, const struct layout_member *m, const struct value *v)

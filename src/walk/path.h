@@ -14,6 +14,9 @@ struct value {
 
 /* False: the path does not fit the type, leads through a null pointer, or cannot be read. */
 bool path_follow(const struct snapshot *s, struct value *v, const char *path);
+/* What a value is made of: its members, or those of the active variant; NULL: nothing. */
+const struct layout_member *path_members(const struct snapshot *s, const struct value *v,
+					 uint32_t *nr);
 /* An integer, boolean or pointer, in whatever it is wrapped. */
 bool path_number(const struct snapshot *s, struct value v, uint64_t *number);
 /* What is not in the snapshot is read as it happens to be. */

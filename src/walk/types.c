@@ -186,6 +186,28 @@ const struct type *types_learn(struct types *t, uint32_t id)
 	return x ? x : &no_type;
 }
 
+static bool has_guard(void *arg, uint32_t id)
+{
+	return types_has_guard(arg, id);
+}
+
+bool types_has_guard(struct types *t, uint32_t id)
+{
+	const struct layout *l = types_get(t, id)->layout;
+	struct type *x = id < t->known.nr ? t->known.v[id] : NULL;
+	bool is_found;
+
+	if (!x || x->is_searched)
+		return x && x->has_guard;
+	x->is_searched = true; /* broken debug info may lead back here */
+	is_found = x->guard || (l->kind == LAYOUT_STRUCT &&
+				each_member(l->members, l->nr_members, has_guard, t));
+	for (uint32_t i = 0; l->kind == LAYOUT_ENUM && !is_found && i < l->nr_variants; i++)
+		is_found = each_member(l->variants[i].members, l->variants[i].nr_members, has_guard,
+				       t);
+	return x->has_guard = is_found;
+}
+
 const struct type_part *types_add_part(struct types *t, uint32_t id, const struct type_part *p)
 {
 	struct type *x = id < t->known.nr ? t->known.v[id] : NULL;

@@ -38,6 +38,8 @@ struct type {
 	const struct list_rule *list;
 	enum source_owner owner; /* of a coroutine's body */
 	const struct guard_rule *guard;
+	bool has_guard; /* in itself, if is_searched: ask types_has_guard */
+	bool is_searched;
 	bool is_counted;	     /* what Arc and Rc point to: counters, and the value */
 	VEC(struct type_part) parts; /* that were asked for */
 };
@@ -53,6 +55,8 @@ void types_init(struct types *t, const struct object *o, pthread_mutex_t *lock);
 void types_release(struct types *t);
 /* Takes in a type that is not known yet. */
 const struct type *types_learn(struct types *t, uint32_t id);
+/* May a value of it hold a lock, itself or in a part of it? */
+bool types_has_guard(struct types *t, uint32_t id);
 /* Keeps it; NULL: there is no such type. */
 const struct type_part *types_add_part(struct types *t, uint32_t id, const struct type_part *p);
 /* The type behind a table of a `dyn Future`, LAYOUT_NONE: not known. */

@@ -121,13 +121,14 @@ def ways_to_print(t):
 # What is wrong in each mode of the program, and the names of the tasks that are part of it.
 FAULTS = {
     "lock-cycle": ("lock-cycle", {"stuck", "stuck too"}),
+    "lock-cycle-inside": ("lock-cycle", {"stuck", "stuck too"}),
     "rwlock-cycle": ("lock-cycle", {"stuck", "stuck too"}),
     "await-cycle": ("await-cycle", {"stuck", "stuck too", "third"}),
     "futurelock-held": ("futurelock", {"stuck"}),
     "futurelock-queued": ("futurelock", {"stuck"}),
     "lost-waker": ("no-waker", {"stuck"}),
 }
-HEALTHY = ("lock-order", "lock-chain", "await-chain", "lock-polled", "lock-elsewhere", "kept-waker")
+HEALTHY = ("lock-order", "lock-let-go", "lock-chain", "await-chain", "lock-polled", "lock-elsewhere", "kept-waker")
 
 
 def is_place(location, step):

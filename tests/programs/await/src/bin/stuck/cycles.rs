@@ -2,7 +2,7 @@
 //! Tasks that wait for each other, by locks and by handles.
 
 use crate::{keep, nap, start};
-use tokio::sync::{oneshot, Barrier, Mutex, RwLock};
+use tokio::sync::{oneshot, Barrier, Mutex, MutexGuard, RwLock};
 use tokio::task::JoinHandle;
 use waits::{here, At};
 
@@ -39,6 +39,69 @@ pub fn locks(is_fault: bool) {
 		start("has both", 1, |at| has_both(at, a, b, both));
 		start("waits", 1, |at| take_first(at, a, both));
 	}
+}
+
+struct Order {
+	nr: u64,
+	lock: MutexGuard<'static, u64>,
+}
+
+async fn take_both_inside(
+	at: At,
+	a: &'static Mutex<u64>,
+	b: &'static Mutex<u64>,
+	both: &'static Barrier,
+) {
+	let order = Order {
+		nr: 3,
+		lock: a.lock().await,
+	};
+	both.wait().await;
+	let _w = here!(at, 1).object("mutex", b, "");
+	let mut wanted = b.lock().await;
+	*wanted += *order.lock + order.nr;
+}
+
+/// Has the first lock, or has let it go already when it waits for the second.
+async fn take_one_at_a_time(
+	at: At,
+	a: &'static Mutex<u64>,
+	b: &'static Mutex<u64>,
+	all: &'static Barrier,
+	lets_go: bool,
+) {
+	let mut held = Some((7, a.lock().await));
+	if lets_go {
+		held.take();
+	}
+	all.wait().await;
+	let _w = here!(at, 1).object("mutex", b, "");
+	let mut wanted = b.lock().await;
+	*wanted += held.map_or(0, |(n, held)| n + *held);
+}
+
+/// The guards are parts of something else.
+pub fn locks_inside() {
+	let (a, b): (&Mutex<u64>, &Mutex<u64>) = (keep(Mutex::new(1)), keep(Mutex::new(2)));
+	let both: &Barrier = keep(Barrier::new(2));
+	start("stuck", 1, |at| take_both_inside(at, a, b, both));
+	start("stuck too", 1, |at| {
+		take_one_at_a_time(at, b, a, both, false)
+	});
+}
+
+/// The first has let go of what the second wants, and a third one has it.
+pub fn lock_let_go() {
+	let (a, b): (&Mutex<u64>, &Mutex<u64>) = (keep(Mutex::new(1)), keep(Mutex::new(2)));
+	let all: &Barrier = keep(Barrier::new(3));
+	start("first", 1, |at| take_one_at_a_time(at, a, b, all, true));
+	start("second", 1, |at| take_both(at, b, a, all));
+	start("third", 1, |at| async move {
+		let mut held = a.lock().await;
+		all.wait().await;
+		nap(here!(at), 100_000).await;
+		*held += 1;
+	});
 }
 
 async fn read_then_write(

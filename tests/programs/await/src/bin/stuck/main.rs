@@ -38,6 +38,8 @@ async fn main() {
 	let what = std::env::args().nth(1).unwrap_or_default();
 	match what.as_str() {
 		"lock-cycle" => cycles::locks(true),
+		"lock-cycle-inside" => cycles::locks_inside(),
+		"lock-let-go" => cycles::lock_let_go(),
 		"lock-order" => cycles::locks(false),
 		"rwlock-cycle" => cycles::rwlocks(),
 		"lock-chain" => cycles::lock_chain(),
