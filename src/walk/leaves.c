@@ -28,9 +28,8 @@ static bool read_clock(const struct descent *d, const struct leaf_field *f, stru
 {
 	uint64_t ms;
 
-	if (!d->snapshot->memory->is_core || !read_instant(d, start, ns) ||
-	    !path_follow(d->snapshot, &leaf, f->next) || !path_number(d->snapshot, leaf, &ms) ||
-	    ms > (UINT64_MAX - *ns) / NS_PER_MS)
+	if (!read_instant(d, start, ns) || !path_follow(d->snapshot, &leaf, f->next) ||
+	    !path_number(d->snapshot, leaf, &ms) || ms > (UINT64_MAX - *ns) / NS_PER_MS)
 		return false;
 	*ns += ms * NS_PER_MS;
 	return true;
@@ -95,6 +94,8 @@ static bool read_field(const struct descent *d, const struct leaf_field *f, stru
 	struct value v = is_above ? above : leaf;
 
 	*out = (struct tree_value){ .field = f };
+	if (f->unit == LEAF_CLOCK && !d->snapshot->memory->is_core)
+		return false; /* there is a better one, and it takes reads of a task's own */
 	if ((is_above && !above.types) || !path_follow(d->snapshot, &v, f->path + is_above))
 		return false;
 	switch (f->unit) {
