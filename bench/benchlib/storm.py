@@ -124,6 +124,17 @@ def ratio_rows(r, what):
     return rows
 
 
+def probe_rows(r, what):
+    """What a tracer pays that counts by our probes, against the same tracer on the runtime's own functions."""
+    if not r.has("bpftrace", "bpftrace-probes", "plain"):
+        return []
+    labels = {v.name: v.label for v in r.variants}
+    times = r.of_added("bpftrace", "bpftrace-probes") or [float("nan")]
+    row = Row(what, labels["bpftrace-probes"], "", f"added cost of {labels['bpftrace']}", spread(times, "× under", 2))
+    row.goal, row.met = "≥ 1× under", at_least(statistics.median(times), 1, 2, "×")
+    return [row]
+
+
 def size_rows(r, what):
     rows = []
     for v in r.variants:
@@ -143,7 +154,8 @@ def size_rows(r, what):
 def storm_rows(r):
     what = "CPU per poll, yield storm"
     rows = [variant_row(r, v, what, 25) for v in r.variants]
-    return rows + ratio_rows(r, "CPU per poll, yield storm: ratio") + size_rows(r, "yield storm")
+    return rows + ratio_rows(r, "CPU per poll, yield storm: ratio") + probe_rows(
+        r, "CPU per poll, yield storm: ratio") + size_rows(r, "yield storm")
 
 
 def spawn_rows(r):

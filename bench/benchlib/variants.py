@@ -180,10 +180,18 @@ class Bpftrace(Variant):
     yields, reps = 2500, 2  # at 1.4 us a poll the full storm would take a minute a round
     pattern = "*task3raw4poll17h*"
 
-    def argv(self):
+    def probes(self):
+        """Of the start and of the end of a poll."""
         where = f"{self.tools['uprobed']}:{self.pattern}"
+        return f"uprobe:{where}", f"uretprobe:{where}"
+
+    def command(self, args):
+        return [self.tools["uprobed"], *args]
+
+    def argv(self):
+        start, end = self.probes()
         text = 'BEGIN { printf("ready\\n"); } '
-        text += f"uprobe:{where} {{ @entries = count(); }} uretprobe:{where} {{ @returns = count(); }}"
+        text += f"{start} {{ @entries = count(); }} {end} {{ @returns = count(); }}"
         if os.path.exists("/sys/kernel/tracing/uprobe_events"):
             return [self.tools["bpftrace"], "-e", text]
         # It cannot detach without tracefs; a mount of its own leaves the machine as it was.
@@ -196,7 +204,7 @@ class Bpftrace(Variant):
         tracer = Background(self.place, self.argv())
         tracer.wait_for("ready")
         try:
-            ended = run(self.place, [self.tools["uprobed"], *args])
+            ended = run(self.place, self.command(args))
         finally:
             tracer.interrupt()
             traced = tracer.end()
@@ -207,6 +215,31 @@ class Bpftrace(Variant):
         if events < truth:
             raise Failed(f"bpftrace counted {events} of {truth} events")
         return Sample(reps, tool_ns=traced.cpu_ns, events=events, lost=0)
+
+
+class BpftraceProbes(Bpftrace):
+    """The same counts by our probes."""
+
+    name, label = "bpftrace-probes", "bpftrace, `task-poll-start` and `-end` of `futrace run` that count"
+    needs = ("plain", "bpftrace", "futrace")
+    works = ("storm",)
+
+    def probes(self):
+        where = f"usdt:{os.path.dirname(self.tools['futrace'])}/libfutrace-agent.so:tokio:task-poll"
+        return f"{where}-start", f"{where}-end"
+
+    def command(self, args):
+        return [self.tools["futrace"], "run", "-q", "--", self.tools["plain"], *args]
+
+
+class FutraceRun(Variant):
+    name, label = "futrace-run", "`futrace run`, nobody attached"
+    needs = ("plain", "futrace")
+    works = ("storm",)
+
+    def sample(self, work, args):
+        ended = run(self.place, [self.tools["futrace"], "run", "-q", "--", self.tools["plain"], *args])
+        return Sample(repetitions(ended, work), tool_ns=ended.cpu_ns - total_ns(ended))
 
 
 class Uftrace(Variant):
@@ -289,7 +322,8 @@ class Dial9Wakes(Dial9):
 
 
 SMOL = (PlainSmol, FutraceSmol)
-ALL = (Plain, BareHook, BareHookWakes, Futrace, FutraceNoPlaces, FutraceFutures, Dial9Off, Dial9, Dial9Wakes, Uftrace, Bpftrace)
+ALL = (Plain, BareHook, BareHookWakes, Futrace, FutraceNoPlaces, FutraceFutures, FutraceRun, Dial9Off, Dial9, Dial9Wakes, Uftrace,
+       Bpftrace, BpftraceProbes)
 
 
 def version(argv, pick):

@@ -68,10 +68,25 @@ static PROBED void poll_probed(uint64_t header, uint64_t b, uint64_t c, uint64_t
 	poll(header, b, c, d, e, f);
 }
 
+/* Nothing is recorded, as under `futrace run`: no frame, no more than a jump. Or the clock is slow.
+ */
+static PROBED void poll_slowly(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+			       uint64_t f)
+{
+	const struct core_table *table = core_page.threads ? NULL : core_table_of(header);
+
+	if (table)
+		((hook_fn)table->poll)(header, b, c, d, e, f);
+	else
+		poll(header, b, c, d, e, f);
+}
+
 void futrace_hook_poll(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
 	if (probes_wanted(PROBES_TOKIO))
 		poll_probed(header, b, c, d, e, f);
+	else if (unlikely(!core_page.fast_threads))
+		poll_slowly(header, b, c, d, e, f);
 	else
 		poll(header, b, c, d, e, f);
 }
@@ -196,11 +211,22 @@ static PROBED void schedule_probed(uint64_t header, uint64_t b, uint64_t c, uint
 	((hook_fn)core_schedule(header, hook_slot))(header, b, c, d, e, f);
 }
 
+static PROBED void schedule_slowly(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+				   uint64_t f)
+{
+	uint64_t schedule =
+		core_page.threads ? core_schedule_slowly(header) : core_table_of(header)->schedule;
+
+	((hook_fn)schedule)(header, b, c, d, e, f);
+}
+
 void futrace_hook_schedule(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 			   uint64_t f)
 {
 	if (probes_wanted(PROBES_TOKIO))
 		schedule_probed(header, b, c, d, e, f);
+	else if (unlikely(!core_page.fast_threads))
+		schedule_slowly(header, b, c, d, e, f);
 	else
 		((hook_fn)core_schedule(header, hook_slot))(header, b, c, d, e, f);
 }

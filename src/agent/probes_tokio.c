@@ -90,7 +90,7 @@ void probes_wake(uint64_t header)
 	const struct core_table *table = table_of(header);
 	uint64_t id, was;
 
-	if (!table)
+	if (!table || !probes_has(PROBE_TASK_WAKE))
 		return;
 	id = id_of(header, table);
 	was = __atomic_fetch_or(&memo_make(&known, key_of(id, table))->word, QUEUED,
@@ -127,9 +127,13 @@ void probes_wake_running(uint64_t header)
  * its next run. */
 static void tell_self_wake(const struct probes_run *r)
 {
-	struct memo *m = memo_make(&known, key_of(r->id, r->table));
-	uint64_t was = __atomic_exchange_n(&m->word, KNOWN, __ATOMIC_RELAXED);
+	struct memo *m;
+	uint64_t was;
 
+	if (!probes_has(PROBE_TASK_WAKE))
+		return;
+	m = memo_make(&known, key_of(r->id, r->table));
+	was = __atomic_exchange_n(&m->word, KNOWN, __ATOMIC_RELAXED);
 	if ((was & (KNOWN | QUEUED)) == KNOWN)
 		FIRE(TASK_WAKE, r->id, was & WOKEN_BY ? was >> WAKER_SHIFT : r->id);
 }
@@ -205,8 +209,10 @@ static bool has_ended(const struct probes_run *r, uint64_t state)
 /* Whatever makes it runnable from here on goes through its schedule slot. */
 static void note_idle(const struct probes_run *r, uint64_t state)
 {
-	struct memo *m = state & TOKIO_LIFE ? NULL : memo_find(&known, key_of(r->id, r->table));
+	struct memo *m = NULL;
 
+	if (!(state & TOKIO_LIFE) && probes_has(PROBE_TASK_WAKE))
+		m = memo_find(&known, key_of(r->id, r->table));
 	if (m)
 		__atomic_fetch_and(&m->word, ~(uint64_t)KNOWN, __ATOMIC_RELAXED);
 }
