@@ -8,6 +8,8 @@
 #include "symbol/symtab.h"
 #include "walk/probes.h"
 
+#define DELETED " (deleted)"
+
 /* A site with what it is sorted by. */
 struct entry {
 	struct probe key;
@@ -93,6 +95,17 @@ static void gather(struct probe_file *f, const struct entry *entries, size_t nr)
 	}
 }
 
+/* The kernel says of a mapped file when it was deleted. */
+static const char *keep_module(struct intern *texts, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t len = strlen(name);
+
+	if (str_has_suffix(name, DELETED))
+		len -= strlen(DELETED);
+	return intern_get(texts, intern_put(texts, name, len));
+}
+
 static void read_probes(struct probe_file *f, const struct image *img, struct intern *texts)
 {
 	struct symtab *symbols;
@@ -125,7 +138,7 @@ struct probe_file *probe_file_new(const char *path, const char *shown, struct in
 		return NULL;
 	f = xcalloc(1, sizeof(*f));
 	f->path = xstrdup(shown);
-	f->module = strrchr(f->path, '/') ? strrchr(f->path, '/') + 1 : f->path;
+	f->module = keep_module(texts, f->path);
 	if (stat(path, &st) == 0) {
 		f->dev = st.st_dev;
 		f->inode = st.st_ino;

@@ -30,7 +30,7 @@ struct probe {
 
 struct probe_file {
 	char *path;
-	const char *module; /* its last part */
+	const char *module; /* its last part; also of a file that was deleted since */
 	uint64_t dev, inode;
 	uint64_t first_va;	  /* of the first byte of the file */
 	VEC(struct probe) probes; /* by provider, name and function */

@@ -6,6 +6,7 @@ The programs: `sdt` is C with sys/sdt.h, `usdt` and `probe` are Rust with the cr
 import json
 import os
 import re
+import shutil
 import struct
 
 from live import check, children_of, same, test, truth
@@ -103,6 +104,17 @@ def of_process(t, name):
     same("rows", len(rows) - 2, len(probes))
     everywhere = t.run(t.futrace, "list", f"{PROVIDERS[name]}$target:{name}::").ok().out
     check(f" {PROVIDERS[name]}{p.pid} " in everywhere, f"not among all processes: {everywhere}")
+
+
+@test(as_root=True)
+def deleted(t):
+    """A program whose file is gone has its probes all the same, and its name."""
+    shutil.copy(t.program("usdt", "probes"), t.path("gone"))
+    p = t.start([t.path("gone")])
+    p.wait_line("ready")
+    os.unlink(t.path("gone"))
+    probes = probes_of(t, str(p.pid), "shop*:gone::")
+    same("probes", {(x["name"], x["function"]) for x in probes}, set(TYPES["usdt"]))
 
 
 @test(cases=[*CASES, ("libfutrace-agent.so",), ("libfutrace-probes.so",)], only_root=True)

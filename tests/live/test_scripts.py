@@ -269,6 +269,10 @@ def perf_flow(t, provider):
     command, counts = {"tokio": traced_by_perf, "async_std": machines}[provider](t)
     perf(t, "setup-probes", provider)
     try:
+        found = t.run(*with_tracefs("perf", "probe", "--list")).out
+        listed = t.run(t.futrace, "list", "--json", f"{provider}:libfutrace-probes*::", "--", "true").ok().out
+        same("events of perf", sorted(re.findall(rf"sdt_{provider}:(\w+)", found)),
+             sorted(p["note_name"] for p in json.loads(listed)["probes"]))
         said = perf(t, "record", provider, *command)
         counted = {name: int(n) for n, name in re.findall(rf"(\d+) sdt_{provider}:(\w+)", perf(t, "count"))}
     finally:
