@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Notes of USDT probes that are broken in any way: a file is made around the input, which is the
- * section of notes, and the text of arguments, too. Reading ends without a crash or a wild read,
- * and what was read points into the file.
+ * Notes of USDT probes that are broken in any way. The input is an ELF file, or a section of notes
+ * around which one is made, and the text of arguments, too. Reading ends without a crash or a wild
+ * read, and what was read points into the file.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -75,18 +75,18 @@ static void parse(const char *args)
 	}
 }
 
-static void read_notes(const char *path)
+/* Sites are at [first, end) of the file, and semaphores behind that. */
+static void read_notes(const char *path, uint64_t first, uint64_t end, uint64_t size)
 {
 	struct image *img = image_open(path, "fuzz", NULL);
 	struct sdt s;
 
 	if (!img)
-		__builtin_trap();
+		return;
 	sdt_init(&s, img);
 	vec_each (site, &s.sites) {
-		if (site->off < CODE || site->off >= DATA ||
-		    (site->semaphore_off &&
-		     (site->semaphore_off < DATA || site->semaphore_off >= NOTES)))
+		if (site->off < first || site->off >= end || site->semaphore_off >= size ||
+		    (site->semaphore_off && site->semaphore_off < first))
 			__builtin_trap();
 		parse(site->args);
 	}
@@ -96,21 +96,26 @@ static void read_notes(const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	bool is_file = size > SELFMAG && memcmp(data, ELFMAG, SELFMAG) == 0;
 	struct strbuf file = STRBUF_INIT;
 	int fd = memfd_create("fuzz_sdt", MFD_CLOEXEC);
 	char path[64], *text;
 
-	if (fd < 0 || size > MAX_BYTES) {
+	if (fd < 0 || (size > MAX_BYTES && !is_file)) {
 		close(fd);
 		return 0;
 	}
-	add_headers(&file, size);
+	if (!is_file)
+		add_headers(&file, size);
 	strbuf_add(&file, data, size);
 	if (io_write_all(fd, file.s, file.len) < 0)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	read_notes(path);
-	text = xstrndup((const char *)data, size);
+	if (is_file)
+		read_notes(path, 0, size, size);
+	else
+		read_notes(path, CODE, DATA, NOTES);
+	text = xstrndup((const char *)data, MIN(size, (size_t)MAX_BYTES));
 	parse(text);
 	free(text);
 	strbuf_release(&file);

@@ -114,6 +114,15 @@ def number_of(said):
     return Counter(x["label"] for x in tasks_of(said))
 
 
+@test()
+def have_entries(t):
+    """Each script has an entry in the manual, and each entry a script."""
+    with open(os.path.join(HERE, "../../docs/man/futrace-scripts.7.scd"), encoding="utf-8") as f:
+        entries = re.findall(r"^\*([\w.-]+)\*.*\n\t", f.read(), re.M)
+    same("scripts", sorted(f for folder in ("bpftrace", "perf") for f in os.listdir(os.path.join(SHARE, folder))),
+         sorted(entries))
+
+
 @test(cases=[(True,), (False,)], only_root=True)
 def polls(t, filtered):
     """polls.bt counts each poll of each type, of one process or of all; polls that took long are in the right buckets."""
