@@ -10,11 +10,10 @@ import shutil
 import struct
 
 from live import check, children_of, same, test, truth
+from tracers import AGENT, NOTE, PROBES, library, table
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = ("sdt", "usdt", "probe")
 CASES = [(p,) for p in PROGRAMS]
-NOTE = re.compile(r"Provider: (.*)\n +Name: (.*)\n +Location: (\S+), Base: (\S+), Semaphore: (\S+)\n +Arguments: ?(.*)")
 # What their sources say: of each probe the types of its arguments, in each function.
 TYPES = {
     "sdt": {("plain", "others"): [], ("registers", "registers"): ["uint64_t", "int32_t", "uint8_t", "int16_t"],
@@ -117,10 +116,10 @@ def deleted(t):
     same("probes", {(x["name"], x["function"]) for x in probes}, set(TYPES["usdt"]))
 
 
-@test(cases=[*CASES, ("libfutrace-agent.so",), ("libfutrace-probes.so",)], only_root=True)
+@test(cases=[*CASES, (AGENT,), (PROBES,)], only_root=True)
 def as_bpftrace(t, name):
     """bpftrace lists the same probes, each once."""
-    path = t.program(name, "probes") if name in PROGRAMS else os.path.join(os.path.dirname(t.futrace), name)
+    path = t.program(name, "probes") if name in PROGRAMS else library(t, name)
     got = t.run("bpftrace", "-l", f"usdt:{path}:*").ok().out.split()
     want = {f"usdt:{path}:{p['note_provider']}:{p['note_name']}" for p in probes_of(t, path)}
     same("probes", sorted(set(got)), sorted(want))
@@ -187,19 +186,16 @@ def of_command(t):
 
 def defined():
     """The probes that futrace has, by its own list: of each file names and types."""
-    with open(os.path.join(HERE, "../../src/wire/probes.def"), encoding="utf-8") as f:
-        text = f.read()
     types = {"u64": "uint64_t", "u32": "uint32_t", "str": "uint64_t"}
     agent, for_perf = {}, {}
-    for provider, c_name, name, args in re.findall(r'^PROBE\(\w+, (\w+), (\w+), "([\w-]+)",\s*(.*?)\)$', text, re.M | re.S):
-        args = [types[a] for a in re.findall(r"ARG\(\d, (\w+),", args)]
-        for_perf[(provider, c_name)] = args
+    for provider, name, c_name, args in table():
+        for_perf[(provider, c_name)] = [types[kind] for kind, _ in args]
         if provider == "tokio":
-            agent[(provider, name)] = args
-    return {"libfutrace-agent.so": agent, "libfutrace-probes.so": for_perf}
+            agent[(provider, name)] = for_perf[(provider, c_name)]
+    return {AGENT: agent, PROBES: for_perf}
 
 
-@test(cases=[("tokio:::task-spawn", "libfutrace-agent.so"), ("async_std:::task_spawn", "libfutrace-probes.so")])
+@test(cases=[("tokio:::task-spawn", AGENT), ("async_std:::task_spawn", PROBES)])
 def of_agent(t, pattern, name):
     """A command has the agent's probes, too: those that futrace defines, as readelf sees them in its files."""
     path = t.run(t.futrace, "list", "--files", pattern, "--", "true").ok().out.strip()

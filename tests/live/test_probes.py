@@ -10,18 +10,10 @@ import subprocess
 import threading
 
 from live import Failed, check, children_of, same, test, total, truth, user_tasks
-from tracers import AGENT, PROBES, Bpftrace, Canary, in_tracefs, library, need, notes, semaphores
+from tracers import AGENT, PROBES, Bpftrace, Canary, in_tracefs, library, need, notes, semaphores, table
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TASK_PROBES = ("task-spawn", "task-details", "task-poll-start", "task-poll-end", "task-terminate")
-
-
-def table():
-    """probes.def: (provider, name, name in C, [(type, name)])."""
-    with open(os.path.join(HERE, "../../src/wire/probes.def"), encoding="utf-8") as f:
-        text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
-    found = re.findall(r'PROBE\(\w+, (\w+), (\w+), "([^"]+)",(.*?)(?=\nPROBE|\Z)', text, re.S)
-    return [(provider, name, c_name, re.findall(r"ARG\(\d, (\w+), (\w+)\)", args)) for provider, c_name, name, args in found]
 
 
 def run(t, *cmd, **more):

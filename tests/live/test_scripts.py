@@ -9,6 +9,7 @@ import re
 from collections import Counter
 
 from live import check, line_of, same, test, total, truth
+from tracers import with_tracefs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHARE = os.path.join(HERE, "../../share/futrace")
@@ -17,12 +18,6 @@ WORKERS = 2
 BLOCKED_NS = 10_000_000  # what async_std:machine_blocked tells of
 ROW = re.compile(r"^@(\w+)(?:\[(.*)\])?: (-?\d+)$", re.M)
 BUCKET = re.compile(r"^[\[(](\S+)[,)].*?[\])]? +(\d+) \|", re.M)
-
-
-def with_tracefs(*argv):
-    """The command with tracefs where tracers look for it; the system's mounts stay as they are."""
-    mount = "grep -q ' /sys/kernel/tracing tracefs' /proc/mounts || mount -t tracefs nodev /sys/kernel/tracing"
-    return ["unshare", "--mount", "sh", "-ec", f'{mount}; exec "$@"', "sh", *argv]
 
 
 def start_script(t, script, *args, **env):

@@ -11,9 +11,18 @@ import time
 
 from live import TIMEOUT_S, Failed, Skipped, check
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 AGENT, PROBES = "libfutrace-agent.so", "libfutrace-probes.so"
 TICK_NS = 100_000_000
 NOTE = re.compile(r"Provider: (\S+)\s+Name: (\S+)\s+Location: (\S+), Base: (\S+), Semaphore: (\S+)\s+Arguments: ?(.*)")
+
+
+def table():
+    """probes.def: (provider, name, name in C, [(type, name)])."""
+    with open(os.path.join(HERE, "../../src/wire/probes.def"), encoding="utf-8") as f:
+        text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+    found = re.findall(r'PROBE\(\w+, (\w+), (\w+), "([^"]+)",(.*?)(?=\nPROBE|\Z)', text, re.S)
+    return [(provider, name, c_name, re.findall(r"ARG\(\d, (\w+), (\w+)\)", args)) for provider, c_name, name, args in found]
 
 
 def need(*commands):
@@ -120,8 +129,13 @@ class Bpftrace:
                 raise Failed(f"bpftrace lost {o['data']}")
 
 
-def in_tracefs(t, script, **more):
-    """A shell script with tracefs where perf looks for it; the system's mounts stay as they are."""
-    need("perf", "unshare")
+def with_tracefs(*argv):
+    """A command that has tracefs where tracers look for it; the system's mounts stay as they are."""
     mount = "grep -q ' /sys/kernel/tracing tracefs' /proc/mounts || mount -t tracefs nodev /sys/kernel/tracing"
-    return t.run("unshare", "-m", "sh", "-ec", f"{mount}\n{script}", **more)
+    return ["unshare", "--mount", "sh", "-ec", f'{mount}; exec "$@"', "sh", *argv]
+
+
+def in_tracefs(t, script, **more):
+    """The same for a shell script."""
+    need("perf", "unshare")
+    return t.run(*with_tracefs("sh", "-ec", script), **more)
