@@ -21,10 +21,14 @@
  * The slot is made of what comes next to each other here: its magic and its function, then the
  * semaphores, in their order, then the word for recorders. The note has, as those of probes do, a
  * link-time address that nothing relocates.
+ *
+ * It begins a page: lld maps the page of the file in which read-only data (RELRO) end once more for
+ * what follows, and Linux, which counts a semaphore up by its place in the file, takes the first
+ * mapping of it that can be written. In a program that starts after its tracer that is the other.
  */
 /* clang-format off */
 __asm__("	.pushsection .probes, \"aw\", %progbits\n"
-	"	.balign 8\n"
+	"	.balign 4096\n"
 	"	.globl " OWN_STRING(SLOT) "\n"
 	"	.hidden " OWN_STRING(SLOT) "\n"
 	OWN_STRING(SLOT) ":\n"
