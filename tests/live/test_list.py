@@ -207,6 +207,18 @@ def of_agent(t, pattern, name):
 
 
 @test()
+def of_crate(t):
+    """A program with the hook crate has the probes that tokio-dtrace documents, in itself."""
+    path = t.program("hooked", "hooks-unstable")
+    probes = probes_of(t, path, "tokio:::")
+    task = ["uint64_t", "uint64_t", "uint32_t", "uint32_t"]
+    want = {f"task-{name}": task for name in ("spawn", "poll-start", "poll-end", "terminate")}
+    want.update({f"worker-thread-{name}": [] for name in ("start", "stop", "park", "unpark")})
+    same("probes", {p["name"]: p["types"][:len(task)] for p in probes}, want)
+    same("as readelf sees them", sorted(sites_of(probes_of(t, path))), sorted(notes_by_readelf(t, path)))
+
+
+@test()
 def under_run(t):
     """A process under `futrace run` has the agent's probes, each with a semaphore that is 0."""
     p = t.start([t.futrace, "run", "--", t.program("usdt", "probes")])

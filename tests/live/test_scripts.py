@@ -13,6 +13,7 @@ from tracers import with_tracefs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHARE = os.path.join(HERE, "../../share/futrace")
+MANUAL = os.path.join(HERE, "../../docs/man/futrace-scripts.7.scd")
 SOURCE = os.path.join(HERE, "../programs/src/bin/traced.rs")
 WORKERS = 2
 BLOCKED_NS = 10_000_000  # what async_std:machine_blocked tells of
@@ -112,7 +113,7 @@ def number_of(said):
 @test()
 def have_entries(t):
     """Each script has an entry in the manual, and each entry a script."""
-    with open(os.path.join(HERE, "../../docs/man/futrace-scripts.7.scd"), encoding="utf-8") as f:
+    with open(MANUAL, encoding="utf-8") as f:
         entries = re.findall(r"^\*([\w.-]+)\*.*\n\t", f.read(), re.M)
     same("scripts", sorted(f for folder in ("bpftrace", "perf") for f in os.listdir(os.path.join(SHARE, folder))),
          sorted(entries))
@@ -201,6 +202,21 @@ def spawn_stacks(t):
     for top, _ in stacks:  # threads that have ended leave addresses without names: in a page they stay where they are
         check("bind_inner" in top or top[-3:] in place, f"a stack begins with {top}")
     traced.end()
+
+
+@test(only_root=True)
+def spawn_stacks_of_crate(t):
+    """The line that the manual gives for programs with the hook crate has as many spawns as there were tasks."""
+    with open(MANUAL, encoding="utf-8") as f:
+        line = re.search(r"bpftrace -e '(usdt:\./my-service:.*)'", f.read())[1]
+    path, nr_tasks = t.program("hooked", "hooks-unstable"), 101
+    tracer = t.start(["bpftrace", "-e", 'BEGIN { printf("attached\\n"); } ' + line.replace("./my-service", path)])
+    tracer.wait_line("attached")
+    said = t.run(path, str(nr_tasks)).ok().out
+    tracer.popen.send_signal(2)
+    stacks = re.findall(r"^\]: (\d+)$", tracer.finish().ok().out, re.M)
+    same("tasks", sum("s" in x["told"] for x in truth(said, "task")), nr_tasks)
+    same("spawns", sum(map(int, stacks)), nr_tasks)
 
 
 @test(only_root=True)
