@@ -118,6 +118,7 @@ int probes_add_process(struct probes *p, uint32_t pid, bool values, struct err *
 	struct memory *m = values ? memory_open_process(pid, NULL) : NULL;
 	bool can_read = m;
 	size_t nr_homes = p->homes.nr;
+	uint32_t nr_unreadable = p->nr_unreadable;
 	int rc = 0;
 
 	if (!m)
@@ -131,6 +132,7 @@ int probes_add_process(struct probes *p, uint32_t pid, bool values, struct err *
 	if (!is_same_program(m)) {
 		while (p->homes.nr > nr_homes)
 			free(p->homes.v[--p->homes.nr].values);
+		p->nr_unreadable = nr_unreadable; /* nothing can be read of what is gone */
 		rc = err_set(e, ERR_NO_PROCESS,
 			     "process %u ended, or began another program, while it was looked at",
 			     pid);

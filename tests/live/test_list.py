@@ -288,6 +288,20 @@ def broken_notes(t):
 
 
 @test()
+def end_meanwhile(t):
+    """Processes that end while all are looked at are no files that could not be read."""
+    for _ in range(5 * t.runs):
+        several = [start(t, "usdt") for _ in range(5)]
+        lister = t.start([t.futrace, "list"])
+        for p in several:
+            p.popen.kill()
+        r = lister.finish().ok()
+        check("probes/usdt" not in r.err, r.err)
+        for p in several:
+            p.wait()
+
+
+@test()
 def ends_meanwhile(t):
     """A process that ends while it is looked at is listed, or there is one line about it."""
     for _ in range(10 * t.runs):
