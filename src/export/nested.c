@@ -41,12 +41,16 @@ static uint32_t find_step(const struct trunks *t, struct trunk trunk, uint32_t e
 
 struct trunk nested_in_future(struct nested *n, const struct model_future *f)
 {
-	struct trunk trunk = trunks_get(n->trunks, f->path), none = { 0 };
+	struct trunk trunk, none = { 0 };
 	struct nested_thread *t;
 	struct nested_run *run;
-	uint32_t at, end = trunk.nr;
+	uint32_t at, end;
 
-	if (!f->is_resumed || !trunk.nr)
+	if (!f->is_resumed || !f->task)
+		return none;
+	trunk = trunks_get(n->trunks, f->path, f->task->key.type);
+	end = trunk.nr;
+	if (!end)
 		return none;
 	t = thread_of(n, f->thread);
 	run = run_of(t, f->run_start_ns);
@@ -65,7 +69,7 @@ struct trunk nested_in_future(struct nested *n, const struct model_future *f)
 
 struct trunk nested_in_run(struct nested *n, const struct model_run *run)
 {
-	struct trunk trunk = trunks_get(n->trunks, run->path);
+	struct trunk trunk = trunks_get(n->trunks, run->path, run->task->key.type);
 	struct nested_thread *t;
 	struct nested_run *known;
 

@@ -70,10 +70,11 @@ static void leave(struct tracks *t, struct track *track, size_t depth)
 }
 
 /* From now on it is in the futures of that path. */
-static void go_to(struct tracks *t, struct track *track, uint32_t path)
+static void go_to(struct tracks *t, struct track *track, const struct model_task *task,
+		  uint32_t path)
 {
 	const uint32_t *node_of = t->rec->awaits.node_of;
-	struct trunk trunk = trunks_get(t->trunks, path);
+	struct trunk trunk = trunks_get(t->trunks, path, task->key.type);
 	size_t same = 0;
 
 	if (track->brief_ns)
@@ -125,7 +126,7 @@ static void on_run(void *sink, const struct model_run *run)
 	if (likely(!track))
 		return;
 	begin(track, run->task);
-	go_to(t, track, run->path);
+	go_to(t, track, run->task, run->path);
 	add_gap(t, track, run->start_ns, run->idle_ns, run->sched_ns, run->path);
 	add_state(t, track, &next, run->end_ns - run->start_ns);
 }
@@ -139,7 +140,7 @@ static void on_task(void *sink, const struct model_task *task)
 		return;
 	begin(track, task);
 	/* where it was after its last run, nobody saw */
-	go_to(t, track, MODEL_NO_PATH);
+	go_to(t, track, task, MODEL_NO_PATH);
 	add_gap(t, track, task->end_ns, task->ns[MODEL_IDLE] - track->drawn_ns[MODEL_IDLE],
 		task->ns[MODEL_SCHEDULED] - track->drawn_ns[MODEL_SCHEDULED], MODEL_NO_PATH);
 	draw(t, track);

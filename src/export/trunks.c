@@ -101,8 +101,9 @@ void trunks_init(struct trunks *t, const struct export_job *job, names_escape *e
 		uint32_t own = steps_find_own(&rec->awaits, trunk, nr);
 
 		t->first[i] = steps.nr;
-		for (uint32_t k = own + 1; k < nr; k++)
-			if (export_shows(job, trunk[k], k + 1 == nr && is_end_of(p, trunk[k])))
+		for (uint32_t k = own; k < nr; k++)
+			if (k == own ||
+			    export_shows(job, trunk[k], k + 1 == nr && is_end_of(p, trunk[k])))
 				vec_push(&steps, trunk[k]);
 		t->longest = MAX(t->longest, (uint32_t)steps.nr - t->first[i]);
 	}

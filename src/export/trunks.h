@@ -13,7 +13,8 @@
 
 struct trunks {
 	const struct recording *rec;
-	uint32_t *steps, *first; /* those of path i: from first[i] up to first[i + 1] */
+	/* Those of path i, the task's own future first: from first[i] up to first[i + 1]. */
+	uint32_t *steps, *first;
 	uint32_t longest;
 	struct future_kinds kinds;
 	const bool *shown;    /* by number of the trace's future: its polls are; NULL: all are */
@@ -29,11 +30,22 @@ struct trunk {
 void trunks_init(struct trunks *t, const struct export_job *job, names_escape *escape);
 void trunks_release(struct trunks *t);
 
-static inline struct trunk trunks_get(const struct trunks *t, uint32_t path)
+/*
+ * In a task of that type. A task's own future is the task; what block_on was given has a name of
+ * its own.
+ */
+static inline struct trunk trunks_get(const struct trunks *t, uint32_t path, uint16_t type)
 {
+	struct trunk trunk = { 0 };
+
 	if (path >= t->rec->nr_paths)
-		return (struct trunk){ 0 };
-	return (struct trunk){ t->steps + t->first[path], t->first[path + 1] - t->first[path] };
+		return trunk;
+	trunk = (struct trunk){ t->steps + t->first[path], t->first[path + 1] - t->first[path] };
+	if (trunk.nr && t->rec->groups[recording_group_of(t->rec, type)].kind != TRACE_BLOCK_ON) {
+		trunk.steps++;
+		trunk.nr--;
+	}
+	return trunk;
 }
 
 /* Are polls of that future of the trace shown? */
