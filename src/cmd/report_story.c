@@ -66,8 +66,10 @@ static void search_run(void *sink, const struct model_run *run)
 	if (likely(!is_wanted(&s->wanted, run->task)))
 		return;
 	story = find_story(s, run->task);
-	if (story)
-		story->nr_runs++;
+	if (!story)
+		return;
+	story->nr_runs++;
+	story_waits_add(&story->waits, run);
 }
 
 static void search_task(void *sink, const struct model_task *t)
@@ -213,6 +215,7 @@ static void on_run(void *sink, const struct model_run *run)
 						    .idle_ns = run->idle_ns,
 						    .sched_ns = run->sched_ns,
 						    .blocked_ns = run->blocked_ns,
+						    .path = run->path,
 						    .is_known = run->is_gap_known,
 						    .is_first = run->is_first,
 						    .is_open = run->is_open,
@@ -296,7 +299,9 @@ int report_story(struct report *r, const struct story_opts *o, struct out *out, 
 	story_writer_init(&w, r, out, o->is_json);
 	vec_each (story, &s.found) {
 		story->limit = limit;
+		story_waits_settle(&story->waits, &r->rec);
 		tell_story(r, story, &w);
+		story_waits_release(&story->waits);
 	}
 	story_writer_release(&w, s.nr_more);
 	vec_release(&s.found);

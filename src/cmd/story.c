@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "export/trunks.h"
 #include "model/shorten.h"
 
-#define INDENT "               " /* under the time, and two columns more */
+#define INDENT	  "               " /* under the time, and two columns more */
+#define MAX_WAITS 10		    /* places that are told, as text */
 
 void story_writer_init(struct story_writer *w, const struct report *r, struct out *out,
 		       bool is_json)
@@ -78,6 +80,39 @@ static void add_name(struct strbuf *out, const char *name)
 	strbuf_addstr(out, " \"");
 	strbuf_add_clean(out, name, strlen(name));
 	strbuf_addch(out, '"');
+}
+
+/* What is waited for at a path, on a line of which so much is used. */
+static void add_wait(struct story_writer *w, uint32_t path, size_t used)
+{
+	struct strbuf text = STRBUF_INIT;
+	size_t room = w->r->width > used ? w->r->width - used : 0;
+
+	trunks_add_waits(&w->r->rec, path, &text);
+	shorten_type(&w->out->buf, text.s, w->r->verbose ? SIZE_MAX : room);
+	strbuf_release(&text);
+}
+
+/* Where it waited, the longest first. */
+static void write_waits(struct story_writer *w, const struct story_waits *waits)
+{
+	struct strbuf *out = &w->out->buf;
+	size_t nr = w->r->verbose ? waits->v.nr : MIN(waits->v.nr, (size_t)MAX_WAITS);
+	char a[FORMAT_SIZE], b[FORMAT_SIZE];
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct story_wait *x = &waits->v.v[i];
+		size_t start = out->len;
+
+		strbuf_addf(out, "waited %s in %s wait%s: ", format_span(x->ns, a),
+			    format_grouped(x->nr, b), plural(x->nr));
+		add_wait(w, x->path, out->len - start);
+		strbuf_addch(out, '\n');
+	}
+	if (nr < waits->v.nr)
+		strbuf_addf(out, "… and at %zu more places (-v tells them)\n", waits->v.nr - nr);
+	if (nr)
+		strbuf_addch(out, '\n');
 }
 
 static void write_head(struct story_writer *w, const struct model_task *t)
@@ -195,6 +230,10 @@ static void write_run(struct story_writer *w, const struct story_event *ev)
 	}
 	if (ev->is_open)
 		strbuf_addstr(out, "; it was still running when the recording ended");
+	if (ev->is_known && ev->idle_ns && ev->path != MODEL_NO_PATH) {
+		strbuf_addstr(out, "\n" INDENT "waited for ");
+		add_wait(w, ev->path, strlen(INDENT "waited for "));
+	}
 }
 
 static void write_end(struct story_writer *w, const struct story_event *ev)
@@ -261,7 +300,33 @@ static void put_other(struct json *j, const struct recording *rec, const char *k
 	json_str(j, "other_type", recording_type_name(rec, ev->other.type, buf));
 }
 
-static void put_run(struct json *j, const struct story_event *ev)
+/* What is waited for at a path: a string, or null. */
+static void put_await(struct json *j, const struct recording *rec, uint32_t path)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	if (path != MODEL_NO_PATH)
+		trunks_add_waits(rec, path, &text);
+	json_str(j, "await", path != MODEL_NO_PATH ? text.s : NULL);
+	strbuf_release(&text);
+}
+
+static void put_waits(struct story_writer *w, const struct story_waits *waits)
+{
+	struct json *j = &w->json;
+
+	json_open_array(j, "waits");
+	for (size_t i = 0; i < waits->v.nr; i++) {
+		json_open_object(j, NULL);
+		put_await(j, &w->r->rec, waits->v.v[i].path);
+		json_uint(j, "count", waits->v.v[i].nr);
+		json_uint(j, "wait_ns", waits->v.v[i].ns);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
+static void put_run(struct json *j, const struct recording *rec, const struct story_event *ev)
 {
 	json_uint(j, "run", ev->nr);
 	json_bool(j, "poll", !ev->flags);
@@ -271,6 +336,7 @@ static void put_run(struct json *j, const struct story_event *ev)
 		json_uint(j, "idle_ns", ev->idle_ns);
 		json_uint(j, "sched_ns", ev->sched_ns);
 	}
+	put_await(j, rec, ev->path);
 	if (ev->is_off_worker)
 		json_bool(j, "off_worker", true);
 	if (ev->is_open)
@@ -301,7 +367,7 @@ static void put_event(struct story_writer *w, const struct story_event *ev)
 		put_other(j, rec, "task", ev);
 		break;
 	case STORY_RUN:
-		put_run(j, ev);
+		put_run(j, rec, ev);
 		break;
 	case STORY_SLEEP:
 		json_uint(j, "end_ns", ev->end_ns);
@@ -325,9 +391,11 @@ void story_write_head(struct story_writer *w, const struct story *s)
 		json_open_object(&w->json, NULL);
 		report_put_task(&w->r->rec, &s->task, &w->json);
 		json_uint(&w->json, "runs", s->nr_runs);
+		put_waits(w, &s->waits);
 		json_open_array(&w->json, "events");
 	} else {
 		write_head(w, &s->task);
+		write_waits(w, &s->waits);
 	}
 	w->is_first = false;
 }

@@ -5,6 +5,7 @@
 
 #include "base/out.h"
 #include "cmd/report.h"
+#include "cmd/story_waits.h"
 
 /* Those of one moment stand in this order. */
 enum story_kind {
@@ -27,6 +28,7 @@ struct story_event {
 	enum model_end end;
 	uint64_t nr; /* RUN: counts from 1 */
 	uint64_t idle_ns, sched_ns, blocked_ns;
+	uint32_t path; /* RUN: where it stood before, MODEL_NO_PATH */
 	uint8_t flags; /* RUN: EF_RUN_…, SLEEP: EF_SLEEP_… */
 	bool is_known; /* SPAWN: it was seen; RUN: what came before; END: somebody wanted it */
 	bool is_first, is_open, is_off_worker;
@@ -36,6 +38,7 @@ struct story {
 	struct model_task task; /* as it ended */
 	uint64_t nr_runs;
 	uint64_t limit; /* of runs that are told, 0: all */
+	struct story_waits waits;
 };
 
 struct story_writer {

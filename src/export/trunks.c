@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "export/trunks.h"
 
+#include <string.h>
+
 #include "base/vec.h"
 #include "model/shorten.h"
 
@@ -15,7 +17,7 @@ static void add_wait(const struct recording *rec, uint32_t leaf, struct strbuf *
 	uint32_t seat = rec->awaits.seat_of[leaf];
 
 	if (s->leaf[0])
-		strbuf_addstr(out, s->leaf);
+		strbuf_add_clean(out, s->leaf, strlen(s->leaf));
 	else
 		shorten_type(out, step_name(s), NAME_WIDTH);
 	if (seat != STEPS_NONE) {
@@ -25,8 +27,9 @@ static void add_wait(const struct recording *rec, uint32_t leaf, struct strbuf *
 	}
 }
 
-static void add_waits(const struct recording *rec, const struct trace_path *p, struct strbuf *out)
+void trunks_add_waits(const struct recording *rec, uint32_t path, struct strbuf *out)
 {
+	const struct trace_path *p = &rec->paths[path];
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < p->nr_steps; i++) {
@@ -71,7 +74,7 @@ static void name_all(struct trunks *t, names_escape *escape)
 	t->waits.v = xcalloc(t->waits.nr, sizeof(*t->waits.v));
 	for (uint32_t i = 0; i < t->waits.nr; i++) {
 		if (i < rec->nr_paths)
-			add_waits(rec, &rec->paths[i], &text);
+			trunks_add_waits(rec, i, &text);
 		t->waits.v[i] = escaped(&text, escape);
 	}
 	strbuf_release(&text);

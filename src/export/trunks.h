@@ -29,6 +29,8 @@ struct trunk {
 
 void trunks_init(struct trunks *t, const struct export_job *job, names_escape *escape);
 void trunks_release(struct trunks *t);
+/* Appends what is waited for at a path of the recording, in a few words, safe for a terminal. */
+void trunks_add_waits(const struct recording *rec, uint32_t path, struct strbuf *out);
 
 /*
  * In a task of that type. A task's own future is the task; what block_on was given has a name of

@@ -8,14 +8,18 @@ from exports import check, same, test, test_each
 VALUES = ('busy_ns', 'sched_ns', 'idle_ns', 'polls')
 
 
-def parse_raw(text):
+STATES = 'busy/nanoseconds[dflt] sched/nanoseconds idle/nanoseconds polls/count'
+WAITING = 'waiting/nanoseconds[dflt] waits/count'
+
+
+def parse_raw(text, types=STATES):
     """Samples as (values, types from the leaf on, labels)."""
     part = re.search(r'^Samples:\n(.*?)\n(.*?)^Locations\n(.*?)^Mappings\n', text, re.M | re.S)
-    same('sample types', part.group(1), 'busy/nanoseconds[dflt] sched/nanoseconds idle/nanoseconds polls/count')
+    same('sample types', part.group(1), types)
     names = {nr: name for nr, name in re.findall(r'^ +(\d+): 0x0 M=1 (.*) \S*:\d+:0 s=\d+\(\)$', part.group(3), re.M)}
     samples = []
     for line in part.group(2).splitlines():
-        m = re.fullmatch(r' +((?:\d+ +){3}\d+): ([\d ]+)', line)
+        m = re.fullmatch(r' +((?:\d+ +)*\d+): ([\d ]+)', line)
         if m:
             samples.append(([int(n) for n in m.group(1).split()], [names[i] for i in m.group(2).split()], {}))
         else:
@@ -68,3 +72,22 @@ def lineage(env):
     got = {(stack[0], stack[1]) for _, stack, _ in parse_raw(pprof(env, path, '-raw')) if len(stack) > 1}
     check(want, 'some task is spawned by a task')
     same('types and the types that spawned them', got, want)
+
+
+@test_each
+def waiting(env, trace):
+    """Stacks of waiting are those of the folded ones, as deep and with the same sums, and hold what runs waited for."""
+    path, _ = env.export(trace, 'pprof', '--weight=waiting', suffix='pb.gz')
+    folded, _ = env.export(trace, 'folded', '--weight=waiting')
+    got, want = collections.Counter(), collections.Counter()
+    with open(folded, encoding='utf-8') as f:
+        for line in f:
+            stack, _, ns = line.rstrip('\n').rpartition(' ')
+            want[stack.count(';')] += int(ns)  # the program is no frame here
+    runs = [t for t in env.ndjson(trace) if t['kind'] in ('poll', 'drop') and 'path' in t]
+    samples = parse_raw(pprof(env, path, '-raw'), WAITING) if want else []
+    for (ns, _), stack, _ in samples:
+        got[len(stack)] += ns
+    same('waiting by depth of stacks', +got, +want)
+    known = sum(ns for (ns, _), stack, _ in samples if 'place not known' not in stack)
+    same('waiting', known, sum(t.get('idle_ns', 0) + t.get('sched_ns', 0) for t in runs))

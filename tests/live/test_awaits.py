@@ -63,6 +63,28 @@ def counted(t, build, runtime):
                   f"slept for {s['ns']} ns, recorded are {total(mine, 'all_ns')}")
 
 
+@test(cases=[(b, r) for b in BUILDS for r in ("mt", "smol")])
+def stories(t, build, runtime):
+    """The stories of all tasks name the lines at which they waited, together as often as the program counted."""
+    r = t.record(t.program("counts", build), runtime).ok()
+    got, want = collections.Counter(), collections.Counter()
+    for task in t.report()["tasks"]:
+        if task["kind"] == "block_on":
+            continue
+        told = json.loads(t.run(t.futrace, "report", "--json", "--task", str(task["id"]), t.path("t.data")).ok().out)
+        for story in (s for s in told["stories"] if s["kind"] != "block_on"):
+            same("waits of runs", sum(w["count"] for w in story["waits"]),
+                 sum(e["event"] == "run" and e["await"] is not None and e["run"] > 1 for e in story["events"]))
+            for wait in story["waits"]:
+                for line in {part.rpartition(":")[2] for part in wait["await"].split(" | ")}:
+                    got[line] += wait["count"]
+    for s in said(r.out):
+        if s.get("waits") and not s["waits"].startswith(f"{line_with('one(on!(at)).await')}>"):
+            want[s["waits"].split(">")[-1]] += s["count"]
+    for line, count in want.items():
+        same(f"waits at line {line}", got[line], count)
+
+
 class Slices:
     """The tracks of tasks in a Chrome trace: who lay in what, and for how long."""
 

@@ -10,6 +10,43 @@ static const struct by_await_row *row_of(const struct by_await *b, unsigned step
 	return &b->v[path_rec.awaits.point_of[step]];
 }
 
+static void check_own_lines(const struct by_await *b)
+{
+	const struct by_await_row *row = row_of(b, FIRST_A);
+
+	assert_int_equal(row->nr, 2);
+	assert_int_equal(row->nr_tasks, 2);
+	assert_int_equal(row->idle_ns, 140);
+	assert_int_equal(row->sched_ns, 10);
+	assert_int_equal(row->wait_ns, 150);
+	assert_int_equal(row->wait.max, 90);
+	assert_int_equal(row->wakes[MODEL_BY_WORKER], 2);
+	assert_string_equal(row->leaf->leaf, "sleep");
+	assert_int_equal(row->longest.id, 1);
+	assert_int_equal(row->longest_at_ns, 20);
+	row = row_of(b, FIRST_B); /* the lock's own line is a library's */
+	assert_int_equal(row->nr, 3);
+	assert_int_equal(row->nr_tasks, 2);
+	assert_int_equal(row->nr_dropped, 1);
+	assert_int_equal(row->wait_ns, 50 + 120 + 200);
+	assert_int_equal(row->wakes[MODEL_BY_TASK], 1);
+	assert_string_equal(row->leaf->leaf, "mutex");
+	assert_int_equal(row->start_ns, 120);
+	assert_int_equal(row->end_ns, 410);
+}
+
+static void check_lines_around(const struct by_await *b)
+{
+	const struct by_await_row *row = row_of(b, B_LOCK);
+
+	assert_int_equal(row->nr, 0);
+	assert_int_equal(row->nr_all, 3);
+	row = row_of(b, FIRST); /* awaits `inner` all the while */
+	assert_int_equal(row->nr, 0);
+	assert_int_equal(row->nr_all, 5);
+	assert_int_equal(row->all_ns, 150 + 370);
+}
+
 static void test_waits(void **state)
 {
 	static const struct event evs[] = {
@@ -41,33 +78,8 @@ static void test_waits(void **state)
 	const struct by_await_row *row;
 
 	by_await_init(&b, &path_rec, paths_);
-	row = row_of(&b, FIRST_A);
-	assert_int_equal(row->nr, 2);
-	assert_int_equal(row->nr_tasks, 2);
-	assert_int_equal(row->idle_ns, 140);
-	assert_int_equal(row->sched_ns, 10);
-	assert_int_equal(row->wait_ns, 150);
-	assert_int_equal(row->wait.max, 90);
-	assert_int_equal(row->wakes[MODEL_BY_WORKER], 2);
-	assert_string_equal(row->leaf->leaf, "sleep");
-	assert_int_equal(row->longest.id, 1);
-	assert_int_equal(row->longest_at_ns, 20);
-	row = row_of(&b, FIRST_B); /* the lock's own line is a library's */
-	assert_int_equal(row->nr, 3);
-	assert_int_equal(row->nr_tasks, 2);
-	assert_int_equal(row->nr_dropped, 1);
-	assert_int_equal(row->wait_ns, 50 + 120 + 200);
-	assert_int_equal(row->wakes[MODEL_BY_TASK], 1);
-	assert_string_equal(row->leaf->leaf, "mutex");
-	assert_int_equal(row->start_ns, 120);
-	assert_int_equal(row->end_ns, 410);
-	row = row_of(&b, B_LOCK);
-	assert_int_equal(row->nr, 0);
-	assert_int_equal(row->nr_all, 3);
-	row = row_of(&b, FIRST); /* awaits `inner` all the while */
-	assert_int_equal(row->nr, 0);
-	assert_int_equal(row->nr_all, 5);
-	assert_int_equal(row->all_ns, 150 + 370);
+	check_own_lines(&b);
+	check_lines_around(&b);
 	/* task 3 waits until the end, nobody knows where */
 	row = &b.v[b.nr - 1];
 	assert_null(row->step);
