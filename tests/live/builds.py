@@ -167,7 +167,7 @@ def build_programs(target_dir, matrix, trees, topics):
     """What tests of these topics need; matrix and trees: also what takes long to build."""
     if "matrix_servers" in topics:
         servers.build(target_dir, matrix)
-    if "marks" in topics:
+    if topics & {"marks", "guide"}:
         build_hooks(target_dir)
     if topics - {"matrix_servers", "marks"}:
         build_usual(target_dir, matrix)
