@@ -11,7 +11,7 @@ import re
 import signal
 import time
 
-from live import check, same, test, truth
+from live import check, same, test, total, truth
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -20,6 +20,9 @@ PROGRAM = os.path.join(ROOT, "tests/programs/hooks/src/bin/guide.rs")
 INSTALLED = "/usr/local/lib/futrace"
 BLOCK = re.compile(r"^```(\w+)(?: +(\S+))?\n(.*?)^```$", re.M | re.S)
 SECONDS = 60
+# Of the programs that block their threads, whose polls else take no time; on a busy machine one may, and they say so.
+THREADS = {"SMOL_THREADS": "3", "ASYNC_STD_THREAD_COUNT": "3"}
+SLOW_NS, TRIES = 8_000_000, 10
 
 
 def blocks():
@@ -61,7 +64,7 @@ class Maps:
         return {int(k): v for k, v in self.counts.get(name, {}).items()}
 
 
-def trace(t, name, app, *command, is_late=False):
+def trace(t, name, app, *command, is_late=False, env=None):
     """The script while the command runs: its maps, and what the program said. is_late: the program is there first."""
     script = block(t, name, app).replace(":./app:", f":{app.split()[0]}:")
     with open(t.path(name), "w", encoding="utf-8") as f:
@@ -73,7 +76,7 @@ def trace(t, name, app, *command, is_late=False):
     tracer.wait_line("ready")
     if program:
         program.tell("\n")
-    said = (program.finish() if program else t.run(*command)).ok().out
+    said = (program.finish() if program else t.run(*command, env=env)).ok().out
     os.kill(tracer.pid, signal.SIGINT)
     return Maps(tracer.finish().ok().out), said
 
@@ -195,6 +198,33 @@ def opens(t):
     want = {x["task"]: x["count"] for x in truth(said, "opens") if x["count"]}
     same("tasks that open", len(want), 18)
     same("opens", maps.by_number("opens"), want)
+
+
+@test(cases=[("machines-async-std", 0), ("machines-smol", 1)], only_root=True)
+def machines(t, program, nr_own):
+    """Polls, blockades, parents and threads are those of the program, and of tasks that the runtime itself has."""
+    app = t.program(program, "async-task-release")
+    for _ in range(TRIES):
+        maps, said = trace(t, "machines.bt", app, t.futrace, "run", "-q", "--", app, env=THREADS)
+        if total(said)["slowest_ns"] < SLOW_NS:
+            break
+    want = truth(said, "task")
+
+    def numbers(name):
+        return collections.Counter(maps.counts[name].values())
+    own = numbers("polls") - collections.Counter(x["polls"] for x in want)
+    same("polls", numbers("polls") - own, collections.Counter(x["polls"] for x in want))
+    same("tasks of the runtime", sum(own.values()), nr_own)
+    same("blockades", numbers("blockades"), collections.Counter(x["blockades"] for x in want if x["blockades"]))
+    same("values", sum(maps.hists.values()), sum(x["blockades"] for x in want))
+    same("completed", maps.one("completed"), sum(x["over"] for x in want))
+    children = collections.Counter(x["parent"] for x in want)
+    roots = children.pop(None) + nr_own
+    same("children", (maps.by_number("children").pop(0), numbers("children") - collections.Counter([roots])),
+         (roots, collections.Counter(children.values())))
+    same("polls of machines", sum(maps.counts["machines"].values()), sum(maps.counts["polls"].values()))
+    others = len(maps.counts["machines"]) - len(truth(said, "machine"))
+    check(0 <= others <= nr_own, f"{others} machines that the program does not know")
 
 
 def perf_events(t):
