@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from live import Skipped, check, nr_lost, same, test, truth
+from live import TIMEOUT_S, Skipped, check, nr_lost, same, test, truth
 
 BUILDS = ("hooks", "hooks-lto")
 FOREVER = ("forgotten",)  # spans that have no end
@@ -83,7 +83,7 @@ def summed_up(t, build):
 @test()
 def counted(t):
     """What a storm of marks leaves no room for is counted: recorded and lost together are what was said."""
-    nr = 20011
+    nr = 7001
     r = t.record(t.program("storm", "hooks"), str(nr)).ok()
     said = truth(r.out, "storm")[0]
     rep = t.report()
@@ -92,15 +92,26 @@ def counted(t):
     same("spans", seen["span"] + nr_lost(rep, "span-start"), said["spans"])
 
 
+def has_marks(t):
+    return re.search(r"^ +mark +[1-9]", t.info(), re.M)
+
+
 @test()
 def stopped(t):
     """When the recording stops first, the program goes on and ends as it does alone."""
-    program = [t.program("storm", "hooks"), "300007"]
-    alone = t.run(*program).ok()
-    for opts in (("--duration=0.01",), ("--max-size=60k",)):
-        r = t.record(*program, opts=opts).ok()
-        same("what the program says", r.out, alone.out)
-        check(rows_of(t, "mark"), "nothing was recorded before")
+    program = t.program("storm", "hooks")
+    alone = t.run(program, "100003").ok()
+    r = t.record(program, "100003", opts=("--max-size=60k",)).ok()
+    same("what the program says", r.out, alone.out)
+    check(has_marks(t), "nothing was recorded before it had its size")
+    p = t.start(t.record_argv(program, "on", opts=("--duration=1",)))
+    p.read_line()
+    end = time.monotonic() + TIMEOUT_S
+    while not os.path.exists(t.path("t.data")) or "recording stopped" not in t.run(t.futrace, "info", t.path("t.data")).out:
+        check(time.monotonic() < end, "the recording does not stop")
+    p.close_stdin()
+    said = truth(p.finish().ok().out, "storm")[0]
+    check(has_marks(t) and said["marks"], "nothing was recorded while there was time")
 
 
 @test()

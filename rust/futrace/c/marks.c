@@ -58,7 +58,7 @@ typedef void probe_fn(uint64_t name, uint64_t id, uint64_t a, uint64_t b, uint64
 extern struct wire_mark_slot SLOT;
 extern probe_fn PROBE_MARK, PROBE_SPAN_START, PROBE_SPAN_END;
 
-OWN_KEEP static const void *const kept[] = { usdt_base, PROBE_MARK, PROBE_SPAN_START,
+OWN_KEEP static const void *const kept[] = { usdt_base, &SLOT, PROBE_MARK, PROBE_SPAN_START,
 					     PROBE_SPAN_END };
 
 void OWN(futrace_fire)(const struct wire_mark *m);

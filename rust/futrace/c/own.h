@@ -32,7 +32,7 @@
 
 /*
  * Linkers throw away what nobody calls, but never notes, which would then tell of code that is not
- * there. So each file has an array of what must stay.
+ * there, and of semaphores. So each file has an array of what must stay.
  */
 #if defined(__has_attribute)
 #if __has_attribute(retain)

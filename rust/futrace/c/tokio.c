@@ -27,6 +27,7 @@ __asm__(OWN_BEGIN(ON) PROBES USDT_END);
 #define PROBE(symbol, name, operands) extern const char OWN(symbol)[];
 PROBES
 #undef PROBE
+extern const char ON[];
 
 #define PROBE(symbol, name, operands) OWN(symbol),
-OWN_KEEP static const void *const kept[] = { usdt_base, PROBES };
+OWN_KEEP static const void *const kept[] = { usdt_base, ON, PROBES };
