@@ -107,7 +107,7 @@ def stopped(t):
     p = t.start(t.record_argv(program, "on", opts=("--duration=1",)))
     p.read_line()
     end = time.monotonic() + TIMEOUT_S
-    while not os.path.exists(t.path("t.data")) or "recording stopped" not in t.run(t.futrace, "info", t.path("t.data")).out:
+    while not os.path.exists(t.path("t.data")) or "stopped first" not in t.run(t.futrace, "info", t.path("t.data")).out:
         check(time.monotonic() < end, "the recording does not stop")
     p.close_stdin()
     said = truth(p.finish().ok().out, "storm")[0]

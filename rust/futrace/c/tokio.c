@@ -21,7 +21,10 @@
 	PROBE(futrace_thread_unpark, "worker" DASH "thread" DASH "unpark", "")
 
 #define PROBE(symbol, name, operands) OWN_PROBE(OWN(symbol), "tokio", name, operands)
-__asm__(OWN_BEGIN(ON) PROBES USDT_END);
+/* a page of its own, as in marks.c */
+__asm__(".pushsection .probes, \"aw\", %progbits\n"
+	".balign 4096\n"
+	".popsection\n" OWN_BEGIN(ON) PROBES USDT_END);
 #undef PROBE
 
 #define PROBE(symbol, name, operands) extern const char OWN(symbol)[];
