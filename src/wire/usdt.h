@@ -14,16 +14,21 @@
  * that this file can be compiled into other programs as it is.
  *
  * Why not <sys/sdt.h>: it makes a symbol of the probe's name, which cannot have a hyphen then, and
- * it puts its no-op into the middle of whatever function it is used in. Where kernels have cheap
- * uprobes (x86, from 6.18 on) these take the place of a no-op of five bytes, which sdt.h's is not;
- * and they push a word below the stack pointer, where a function that calls nothing keeps its
- * variables (the *red zone*). Here nobody has: whoever calls a function keeps nothing there.
+ * it puts its no-op into the middle of whatever function it is used in. There a uprobe that the
+ * kernel has replaced by a call, which is cheaper than a breakpoint, may overwrite variables: it
+ * pushes a word below the stack pointer, where a function that calls nothing keeps some (the *red
+ * zone*). Whoever calls a function of ours keeps nothing there.
+ *
+ * The no-op that the note names is of one byte, which is always a breakpoint. One of five would be
+ * replaced by a call on Linux 6.18, where a child by fork has the call, too, but not the page that
+ * it leads to, and crashes. Behind it is one of ten, which tracers and kernels that know better
+ * take (libbpf's USDT does so): later kernels replace that one.
  */
 #ifndef WIRE_USDT_H
 #define WIRE_USDT_H
 
 #if defined(__x86_64__)
-#define USDT_NOP	   ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00" /* one instruction, in one page */
+#define USDT_NOP	   "nop\n.byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00"
 #define USDT_OPERAND_1_u64 "8@%rdi"
 #define USDT_OPERAND_2_u64 " 8@%rsi"
 #define USDT_OPERAND_3_u64 " 8@%rdx"

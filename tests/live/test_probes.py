@@ -380,6 +380,28 @@ def counted_while_recorded(t):
     same("polls by the recording", {str(x["id"]): x["polls"] for x in user_tasks(rep) if x["kind"] != "blocking" and x["polls"]}, polls)
 
 
+LIVES = ("fork", "exec 2", "children", "close-fds", "limits", "chdir", "threads", "runtimes", "names", "leave return", "leave _exit", "leave abort",
+         "leave panic", "leave sigsegv", "leave thread_exit")
+
+
+@test(only_root=True)
+def lives(t):
+    """Whatever a program does with itself, forks and execs included, it does the same with a tracer attached to all probes."""
+    with Bpftrace(t, agent_of(t, "*", "@ = count();"), 10):
+        for what in LIVES:
+            alone, probed = (t.run(*first, t.program("life"), *what.split()) for first in ([], [t.futrace, "run", "-q", "--"]))
+            same(f"life {what}", (probed.status, probed.out), (alone.status, alone.out))
+
+
+@test(only_root=True)
+def forks(t):
+    """A forked child fires probes with --follow only; what a program becomes by exec does so, too."""
+    for opts, what, nr in (([], "fork", 1), (["--follow"], "fork", 3), ([], "exec 2", 1)):
+        with Bpftrace(t, agent_of(t, "task-poll-start", "@[pid] = count();"), 1) as b:
+            r = t.run(t.futrace, "run", *opts, "--", t.program("life"), *what.split()).ok()
+        same(f"processes of {what} {opts}: {b.maps} of {r.out}", len(b.maps["@"]), nr)
+
+
 # ---- perf ----
 
 @test(only_root=True)
