@@ -51,7 +51,8 @@ class Maps:
             begins = re.match(r"@(\w*)(?:\[(.*)\])?: *$", line)
             bucket = re.match(r"[\[(].*[\])]\s+(\d+) \|", line)
             if single:
-                self.counts.setdefault(single[1], {})[single[2]] = int(single[3])
+                check(single[2] not in self.counts.setdefault(single[1], {}), f"twice: {line}")
+                self.counts[single[1]][single[2]] = int(single[3])
             elif begins:
                 name = begins[1], begins[2]
             elif bucket:
@@ -169,9 +170,9 @@ def delays(t):
     tasks = tasks_of(said)
     again = sum(x["polls"] - 1 for x in tasks.values())
     same("polls", (maps.one("polls"), sum(maps.hists.values())), (again, again))
-    same("wakes", sum(maps.counts["by"].values()), again)
-    check(set(maps.counts["by"]) <= {"timer, I/O or thread", "another task", "itself"}, f"{maps.counts['by']}")
-    check({"timer, I/O or thread", "another task"} <= set(maps.counts["by"]), f"{maps.counts['by']}")
+    by = {name: maps.one(name) for name in ("by_timer_io_or_thread", "by_itself", "by_task")}
+    same(f"wakes {by}", sum(by.values()), again)
+    check(by["by_timer_io_or_thread"] and by["by_task"], f"no wakes by timers, or by tasks: {by}")
 
 
 @test(only_root=True)
