@@ -4,12 +4,11 @@ import collections
 import json
 import os
 import re
-import shutil
 import signal
-import subprocess
 import time
 
-from live import TIMEOUT_S, Skipped, check, nr_lost, same, test, truth
+from live import TIMEOUT_S, check, nr_lost, same, test, truth
+from tracers import need, notes, semaphores
 
 BUILDS = ("hooks", "hooks-lto")
 FOREVER = ("forgotten",)  # spans that have no end
@@ -124,16 +123,11 @@ def without_a_runtime(t):
 
 # The probes, with a real bpftrace
 
-def need_bpftrace():
-    if not shutil.which("bpftrace"):
-        raise Skipped("there is no bpftrace")
-
-
 class Tracer:
     """A bpftrace that prints a line for each event, and is ready. Lines come in the order of time."""
 
     def __init__(self, t, script, strlen=64):
-        need_bpftrace()
+        need("bpftrace")
         frame = 'BEGIN { printf("ready\\n"); } interval:ms:100 { printf("tick %lu\\n", nsecs); } '
         self.p = t.start(["bpftrace", "-e", frame + script], env={"BPFTRACE_STRLEN": str(strlen), "BPFTRACE_PERF_RB_PAGES": "1024"})
         self.p.wait_line("ready")
@@ -249,20 +243,7 @@ def listed(t):
     wanted = sorted((p, name) for p, names in PROBES_OF_CRATE.items() for name in names)
     found = json.loads(t.run(t.futrace, "list", "--json", program).ok().out)["probes"]
     same("futrace list", sorted((x["provider"], x["name"]) for x in found), wanted)
-    notes = t.run("readelf", "-n", program).ok().out
-    same("readelf", sorted(re.findall(r"Provider: (\S+)\n *Name: (\S+)", notes)), wanted)
-
-
-def semaphores_of(program, pid):
-    """Those of the crate's marks, as they are in the process now."""
-    notes = subprocess.run(["readelf", "-n", program], check=True, stdout=subprocess.PIPE, text=True).stdout
-    with open(f"/proc/{pid}/maps", encoding="ascii") as maps, open(f"/proc/{pid}/mem", "rb") as mem:
-        base = int(maps.readline().split("-")[0], 16)
-        found = []
-        for va in re.findall(r"Semaphore: (0x[0-9a-f]+)", notes):
-            mem.seek(base + int(va, 16))
-            found.append(int.from_bytes(mem.read(2), "little"))
-    return found
+    same("readelf", sorted(notes(program)), wanted)
 
 
 @test(only_root=True)
@@ -271,12 +252,12 @@ def attached_and_detached(t):
     program = t.program("storm", "hooks")
     p = t.start([program, "on"])
     pid = int(p.read_line())
-    same("before", set(semaphores_of(program, pid)), {0})
-    for _ in range(5):
+    same("before", set(semaphores(pid, program).values()), {0})
+    for _ in range(3):
         tracer = Tracer(t, f'usdt:{program}:futrace:* {{ @[probe] = count(); }}')
-        check(max(semaphores_of(program, pid)) > 0, "no semaphore is raised")
+        check(max(semaphores(pid, program).values()) > 0, "no semaphore is raised")
         tracer.lines()
-        same("behind it", set(semaphores_of(program, pid)), {0})
+        same("behind it", set(semaphores(pid, program).values()), {0})
     p.close_stdin()
     r = p.finish().ok()
     check(truth(r.out, "storm")[0]["marks"] > 0, "it marked")
