@@ -327,11 +327,7 @@ void future_forget(struct model *m, struct thread *thr); /* the ends of open one
 void future_finish(struct model *m, struct thread *thr); /* the recording ends */
 
 /* marks.c: what the program itself tells */
-void mark_field_seen(struct thread *thr, const struct event *ev);
-void mark_text_seen(struct thread *thr, const struct event *ev);
-void mark_seen(struct model *m, struct thread *thr, const struct event *ev);
-void span_start(struct model *m, struct thread *thr, const struct event *ev);
-void span_end(struct model *m, const struct thread *thr, const struct event *ev);
+void mark_seen(struct model *m, struct thread *thr, const struct event *ev); /* or a part of it */
 void span_finish(struct model *m); /* the recording ends */
 void span_release(struct model *m);
 

@@ -43,7 +43,7 @@ struct open_spans {
 
 /* ---- fields ---- */
 
-void mark_field_seen(struct thread *thr, const struct event *ev)
+static void add_field(struct thread *thr, const struct event *ev)
 {
 	struct mark_fields *f = thr->fields;
 	struct model_field *field;
@@ -64,7 +64,7 @@ void mark_field_seen(struct thread *thr, const struct event *ev)
 		f->text_left = MIN(ev->b, sizeof(f->text) - f->used);
 }
 
-void mark_text_seen(struct thread *thr, const struct event *ev)
+static void add_text(struct thread *thr, const struct event *ev)
 {
 	struct mark_fields *f = thr->fields;
 	uint32_t len;
@@ -97,9 +97,9 @@ static bool find_task(const struct model *m, const struct thread *thr,
 	return *task || !m->wants;
 }
 
-void mark_seen(struct model *m, struct thread *thr, const struct event *ev)
+static void mark(struct model *m, struct thread *thr, const struct event *ev)
 {
-	struct model_mark mark = {
+	struct model_mark told = {
 		.name = MIN(ev->a, UINT32_MAX),
 		.thread = thr->pub.thread,
 		.id = ev->b,
@@ -108,8 +108,8 @@ void mark_seen(struct model *m, struct thread *thr, const struct event *ev)
 		.nr_fields = thr->fields ? thr->fields->nr : 0,
 	};
 
-	if (find_task(m, thr, &mark.task))
-		tell_mark(m, &mark);
+	if (find_task(m, thr, &told.task))
+		tell_mark(m, &told);
 	forget_fields(thr);
 }
 
@@ -163,7 +163,7 @@ static uint32_t new_index(struct open_spans *o)
 	return o->v.nr - 1;
 }
 
-void span_start(struct model *m, struct thread *thr, const struct event *ev)
+static void start(struct model *m, struct thread *thr, const struct event *ev)
 {
 	const struct model_task *task;
 	struct open_spans *o = m->spans;
@@ -240,7 +240,7 @@ static void release_span(struct open_span *s)
 	*s = (struct open_span){ .is_free = true };
 }
 
-void span_end(struct model *m, const struct thread *thr, const struct event *ev)
+static void end(struct model *m, const struct thread *thr, const struct event *ev)
 {
 	struct open_spans *o = m->spans;
 	uint32_t index = o ? take_span(o, MIN(ev->a, UINT32_MAX), ev->b) : NO_SPAN;
@@ -253,6 +253,27 @@ void span_end(struct model *m, const struct thread *thr, const struct event *ev)
 	vec_push(&lanes_of(o, o->v.v[index].pub.name)->free, o->v.v[index].pub.lane);
 	release_span(&o->v.v[index]);
 	vec_push(&o->free, index);
+}
+
+void mark_seen(struct model *m, struct thread *thr, const struct event *ev)
+{
+	switch (ev->kind) {
+	case EV_MARK:
+		mark(m, thr, ev);
+		break;
+	case EV_SPAN_START:
+		start(m, thr, ev);
+		break;
+	case EV_SPAN_END:
+		end(m, thr, ev);
+		break;
+	case EV_FIELD:
+		add_field(thr, ev);
+		break;
+	case EV_TEXT:
+		add_text(thr, ev);
+		break;
+	}
 }
 
 void span_finish(struct model *m)

@@ -312,19 +312,11 @@ static void feed_one(struct model *m, struct thread *thr, const struct event *ev
 		future_end(m, thr, ev->flags);
 		break;
 	case EV_MARK:
-		mark_seen(m, thr, ev);
-		break;
 	case EV_SPAN_START:
-		span_start(m, thr, ev);
-		break;
 	case EV_SPAN_END:
-		span_end(m, thr, ev);
-		break;
 	case EV_FIELD:
-		mark_field_seen(thr, ev);
-		break;
 	case EV_TEXT:
-		mark_text_seen(thr, ev);
+		mark_seen(m, thr, ev);
 		break;
 	case EV_SLEEP:
 		thread_sleep(m, thr, ev->flags);
