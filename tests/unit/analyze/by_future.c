@@ -10,7 +10,7 @@
 static struct by_future_row *find(const struct by_future *b, const char *name)
 {
 	for (uint32_t i = 0; i < b->nr; i++)
-		if (strcmp(b->v[i].step->future, name) == 0)
+		if (b->v[i].step && strcmp(b->v[i].step->future, name) == 0)
 			return &b->v[i];
 	fail_msg("no future %s", name);
 	return NULL;
@@ -232,12 +232,62 @@ static void test_loop(void **state)
 	done(&b, p);
 }
 
+/*
+ * Polls that were recorded one by one count instead of what paths tell if they are all there are,
+ * of all functions of a type; what is on no path has a row of its own.
+ */
+static void test_exact(void **state)
+{
+	static const struct event evs[] = {
+		POLL_AT(10, 0, 1, AT_START), END(20, 0, 0),	    WAKE(100, 0, 1, 0),
+		POLL_AT(110, 0, 1, AT_A),    END(120, 0, COMPLETE),
+	};
+	static const struct trace_future futures[] = {
+		{ .name = "inner" },
+		{ .name = "inner" },
+		{ .name = "Sleep", .seen = TRACE_FUTURE_SOME },
+		{ .name = "alone", .seen = TRACE_FUTURE_UNSURE },
+		{ .name = "work" }, /* not hooked after all */
+	};
+	struct inner_polls_row rows[] = { { .polls = 5, .total_ns = 7, .nr_ready = 1 },
+					  { .polls = 6, .total_ns = 8, .max_ns = 4 },
+					  { .polls = 9 },
+					  { .polls = 2, .total_ns = 3 },
+					  { .polls = 0 } };
+	struct inner_polls polls = { .v = rows, .nr = ARRAY_SIZE(rows) };
+	struct by_path *p = play_paths(evs, ARRAY_SIZE(evs), 1000);
+	struct by_future b;
+
+	path_rec.futures = futures;
+	path_rec.nr_futures = ARRAY_SIZE(futures);
+	by_future_init(&b, &path_rec, p, &polls, false);
+	assert_int_equal(b.nr, path_rec.awaits.nr_futures + 1);
+	assert_int_equal(find(&b, "inner")->source, BY_FUTURE_EXACT);
+	assert_int_equal(find(&b, "inner")->polls, 11);
+	assert_int_equal(find(&b, "inner")->poll_ns, 15);
+	assert_int_equal(find(&b, "inner")->own.max_ns, 4);
+	assert_int_equal(find(&b, "Sleep")->source, BY_FUTURE_PATHS);
+	assert_int_equal(find(&b, "Sleep")->polls, 2);
+	assert_int_equal(find(&b, "Sleep")->exact.polls, 9);
+	assert_int_equal(find(&b, "work")->source, BY_FUTURE_PATHS);
+	assert_int_equal(b.v[b.nr - 1].source, BY_FUTURE_SOME);
+	assert_string_equal(by_future_name(&b.v[b.nr - 1]), "alone");
+	assert_int_equal(b.v[b.nr - 1].polls, 2);
+	by_future_release(&b);
+	by_future_init(&b, &path_rec, p, &polls, true); /* some polls were lost */
+	assert_int_equal(find(&b, "inner")->source, BY_FUTURE_PATHS);
+	by_future_release(&b);
+	by_path_free(p);
+	path_rec.nr_futures = 0;
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chain), cmocka_unit_test(test_dropped),
 		cmocka_unit_test(test_race),  cmocka_unit_test(test_join),
 		cmocka_unit_test(test_again), cmocka_unit_test(test_loop),
+		cmocka_unit_test(test_exact),
 	};
 
 	return cmocka_run_group_tests(tests, make_path_rec, release_path_rec);
