@@ -128,3 +128,24 @@ def as_the_program_says(env):
                 nr_exact += 1
     # without debug info nobody can say that all are seen, but big futures are kept by every build
     same('polls of inner::big', reported['inner::big'], want['inner::big'])
+
+
+@test
+def chosen(env):
+    """--generated-future, --hide-future and --show-future choose polls as they choose rows of the report."""
+    trace = env.trace('inner')
+    made = {line['future'] for line in env.ndjson(trace) if line['kind'] == 'future' and line['generated']}
+    every = recorded(env, trace)
+    check(made & set(every) and set(every) - made, f'all of one sort: {every.keys()}')
+    for options, wanted in ((['--generated-future'], lambda n: n in made),
+                            (['--hide-future=inner::b'], lambda n: 'inner::b' not in n),
+                            (['--generated-future', '--hide-future=inner::b', '--show-future=Catch'],
+                             lambda n: 'Catch' in n or (n in made and 'inner::b' not in n))):
+        want = {n: c for n, c in every.items() if wanted(n)}
+        check(want and len(want) < len(every), f'{options} choose nothing')
+        got, guessed = of_perfetto(env, trace, *options)
+        same(f'polls by {options}', {n: +c for n, c in got.items()}, {n: +c for n, c in want.items()})
+        check(all(wanted(n) for n in guessed if n in every), f'{options} left {guessed}')
+        out = env.run(env.futrace, 'report', '--by=future', '--json', '--limit=0', *options, trace.path)[0]
+        rows = {row['future'] for row in json.loads(out)['table']['rows'] if row['exact_polls']}
+        same(f'rows by {options}', rows, set(want))
