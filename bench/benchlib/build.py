@@ -48,7 +48,7 @@ class Tools:
         if "layouts" in wanted:
             self.cargo("big-full", os.path.join(self.target, "full"), "big", "release",
                        env={"CARGO_PROFILE_RELEASE_DEBUG": "2"})
-        if "look" in wanted:
+        if wanted & {"look", "storm"}:
             self.cargo("plain-full", os.path.join(self.target, "full"), "plain", "release",
                        env={"CARGO_PROFILE_RELEASE_DEBUG": "2"})
         if wanted & {"storm", "spawn"}:

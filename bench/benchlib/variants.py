@@ -155,6 +155,22 @@ class Futrace(Variant):
             raise Failed(f"{tasks} of {truth} tasks recorded with {each} polls, and nothing said to be lost")
 
 
+class FutracePaths(Futrace):
+    """The same program with full debug info, so that each poll has the place where its task stood."""
+
+    name, label = "futrace-paths", "`futrace record` with await paths (`debug = 2`)"
+    needs = ("plain", "plain-full", "futrace")
+    works = ("storm",)
+    program = "plain-full"
+
+    def sample(self, work, args):
+        sample = super().sample(work, args)
+        info = run(self.place, [self.tools["futrace"], "info", "--json", self.place.path(self.file)])
+        if not json.loads(info.stdout).get("paths"):
+            raise Failed("no path was recorded")
+        return sample
+
+
 class FutraceFutures(Futrace):
     name, label = "futrace-futures", "`futrace record --futures`"
     works = ("inner",)
@@ -322,8 +338,8 @@ class Dial9Wakes(Dial9):
 
 
 SMOL = (PlainSmol, FutraceSmol)
-ALL = (Plain, BareHook, BareHookWakes, Futrace, FutraceNoPlaces, FutraceFutures, FutraceRun, Dial9Off, Dial9, Dial9Wakes, Uftrace,
-       Bpftrace, BpftraceProbes)
+ALL = (Plain, BareHook, BareHookWakes, Futrace, FutraceNoPlaces, FutracePaths, FutraceFutures, FutraceRun, Dial9Off, Dial9,
+       Dial9Wakes, Uftrace, Bpftrace, BpftraceProbes)
 
 
 def version(argv, pick):
