@@ -2,12 +2,15 @@
 #include "cmd/tree_findings.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/format.h"
 #include "model/shorten.h"
 
 #define MAX_TASKS   10 /* of a finding, in text */
 #define PLACE_WIDTH 40
+#define AGAIN_NS    100000000
+#define NR_AGAIN    3	/* looks at most, until each task was read once */
 #define MIN_GROWTH  100 /* tasks, and a tenth of those that were */
 
 struct rule {
@@ -38,6 +41,7 @@ void findings_init(struct findings *f, const struct look *l, const char *filter)
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.filter = filter,
 		.are_wanted = xcalloc(l->census.tasks.nr + 1, sizeof(*f->are_wanted)),
+		.are_read = xcalloc(l->census.tasks.nr + 1, sizeof(*f->are_read)),
 	};
 	ties_init(&f->ties, &l->census);
 }
@@ -48,12 +52,24 @@ void findings_release(struct findings *f)
 	stuck_release(&f->found);
 	vec_release(&f->growth);
 	free(f->are_wanted);
+	free(f->are_read);
+}
+
+/* What runs on a thread of its own has no future that could have a guard. */
+static void note_read(struct findings *f, size_t index, const struct walk_result *r)
+{
+	const struct census_task *t = &f->look->census.tasks.v[index];
+
+	if (r->status == WALK_OK || r->status == WALK_GONE ||
+	    look_table(f->look, t)->kind == TRACE_BLOCKING)
+		f->are_read[index] = true;
 }
 
 void findings_add(void *findings, size_t index, const struct walk_result *r)
 {
 	struct findings *f = findings;
 
+	note_read(f, index, r);
 	if (r->status != WALK_OK)
 		return;
 	f->are_wanted[index] =
@@ -61,6 +77,98 @@ void findings_add(void *findings, size_t index, const struct walk_result *r)
 	pthread_mutex_lock(&f->lock);
 	ties_add(&f->ties, index, r->tree);
 	pthread_mutex_unlock(&f->lock);
+}
+
+/* ---- what is certain ---- */
+
+/* A second look: ties of the same tasks, a little later. */
+struct again {
+	struct findings *findings;
+	struct ties ties;
+	struct stuck_list found;
+};
+
+static void add_again(void *again, size_t index, const struct walk_result *r)
+{
+	struct again *a = again;
+
+	note_read(a->findings, index, r);
+	if (r->status != WALK_OK)
+		return;
+	pthread_mutex_lock(&a->findings->lock);
+	ties_add(&a->ties, index, r->tree);
+	pthread_mutex_unlock(&a->findings->lock);
+}
+
+static bool has_unread(const struct findings *f)
+{
+	return memchr(f->are_read, false, f->look->census.tasks.nr);
+}
+
+static bool has_by_guards(const struct stuck_list *found)
+{
+	vec_each (s, &found->all)
+		if (ties_is_by_guards(s))
+			return true;
+	return false;
+}
+
+static bool is_among(const struct stuck_list *found, const struct stuck *s)
+{
+	vec_each (x, &found->all)
+		if (ties_is_same(x, s))
+			return true;
+	return false;
+}
+
+/* Tasks are read one after the other, so what was seen may never have been true at one moment. */
+static void look_again(struct findings *f)
+{
+	const struct census *c = &f->look->census;
+	struct again again = { .findings = f };
+	size_t kept = 0;
+
+	nanosleep(&(struct timespec){ .tv_nsec = AGAIN_NS }, NULL);
+	ties_init(&again.ties, c);
+	walk_tasks(c, &(struct walk_opts){ .ties = true }, add_again, &again);
+	ties_settle(&again.ties);
+	ties_find_cycles(&again.ties, &again.found);
+	vec_each (s, &f->found.all) {
+		if (!ties_is_by_guards(s) || is_among(&again.found, s))
+			f->found.all.v[kept++] = *s;
+		else
+			vec_release(&s->tasks);
+	}
+	f->found.all.nr = kept;
+	stuck_release(&again.found);
+	ties_release(&again.ties);
+}
+
+/* A guard may have been moved away, and a task that could not be read may have the lock now. */
+static void drop_doubtful(struct findings *f)
+{
+	size_t kept = 0;
+
+	vec_each (s, &f->found.all) {
+		if (!ties_is_by_guards(s)) {
+			f->found.all.v[kept++] = *s;
+			continue;
+		}
+		vec_release(&s->tasks);
+		f->nr_doubtful++;
+	}
+	f->found.all.nr = kept;
+}
+
+static void confirm(struct findings *f)
+{
+	bool is_live = f->look->memory->pid;
+
+	for (unsigned i = 0; is_live && i < NR_AGAIN && has_by_guards(&f->found); i++)
+		if (i == 0 || has_unread(f))
+			look_again(f);
+	if (has_unread(f))
+		drop_doubtful(f);
 }
 
 static bool has_wanted(const struct findings *f, const struct stuck *s)
@@ -89,6 +197,7 @@ void findings_conclude(struct findings *f)
 
 	ties_settle(&f->ties);
 	ties_find_cycles(&f->ties, found);
+	confirm(f);
 	ties_find_without_waker(&f->ties, found);
 	vec_each (s, &found->all) {
 		if (!has_wanted(f, s)) {
@@ -108,6 +217,11 @@ void findings_notes(const struct findings *f)
 	if (f->nr_left_out)
 		cmd_note("%u finding%s of tasks that do not fit '%s' %s left out", f->nr_left_out,
 			 plural(f->nr_left_out), f->filter, f->nr_left_out == 1 ? "is" : "are");
+	if (f->nr_doubtful)
+		cmd_note("%u finding%s about locks %s left out: a task could not be read, and may "
+			 "have them; look again",
+			 f->nr_doubtful, plural(f->nr_doubtful),
+			 f->nr_doubtful == 1 ? "is" : "are");
 }
 
 void findings_count(const struct look *l, struct map *counts)

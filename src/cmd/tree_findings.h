@@ -26,7 +26,9 @@ struct findings {
 	VEC(struct growth) growth; /* the worst first */
 	const char *filter;
 	bool *are_wanted;     /* by task of the census: it fits the filter */
-	uint32_t nr_left_out; /* findings without such a task */
+	bool *are_read;	      /* by task of the census: it is known which guards it has */
+	uint32_t nr_left_out; /* findings without a task that is wanted */
+	uint32_t nr_doubtful; /* findings that a task which could not be read may disprove */
 };
 
 /* filter: only what is wrong with tasks that fit is told; NULL: everything. */
@@ -34,7 +36,7 @@ void findings_init(struct findings *f, const struct look *l, const char *filter)
 void findings_release(struct findings *f);
 /* Of each task that is walked; a walk_fn. */
 void findings_add(void *findings, size_t index, const struct walk_result *r);
-/* When all are walked. */
+/* When all are walked. Looks at a process once more, a little later, if that is to be confirmed. */
 void findings_conclude(struct findings *f);
 
 /* The number of live tasks by the address of their table. */

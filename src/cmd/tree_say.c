@@ -8,6 +8,7 @@
 #include "symbol/demangle.h"
 
 #define OTHER_WIDTH 40
+#define MAX_HOLDERS 3 /* of a lock, in text */
 
 static char *name_of(const struct tree_node *n)
 {
@@ -151,37 +152,51 @@ static void add_value(const struct say *s, const struct tree_value *v, struct st
 	}
 }
 
-/* The task that holds the lock which a leaf waits for, as far as is known; NULL. */
-static const struct census_task *holder_of(const struct say *s, const struct tree_node *n)
+/* The lock that a leaf waits for; NULL: it is none. */
+static const struct tree_value *lock_of(const struct say *s, const struct tree_node *n)
 {
-	const struct tie *holder = NULL;
+	bool is_lock = n->leaf && (strcmp(n->leaf, "mutex") == 0 || strcmp(n->leaf, "rwlock") == 0);
 
-	for (uint32_t i = 0; s->ties && i < n->nr_values && !holder; i++) {
-		const struct tree_value *v = &s->tree->values.v[n->first_value + i];
-
-		if (v->field->unit == LEAF_ADDRESS)
-			holder = ties_holder(s->ties, v->number);
-	}
-	return holder ? &s->ties->census->tasks.v[holder->task] : NULL;
+	return is_lock ? value_of(s->tree, n, LEAF_ADDRESS) : NULL;
 }
 
-static bool is_lock(const struct tree_node *n)
+static const struct census_task *holder(const struct say *s, const struct holders *h, size_t i)
 {
-	return strcmp(n->leaf, "mutex") == 0 || strcmp(n->leaf, "rwlock") == 0;
+	return &s->ties->census->tasks.v[h->v[i].task];
+}
+
+/* "task 3", "task 3 or task 8", "task 3, task 5, task 8 or 2 others" */
+static void add_holders(const struct say *s, const struct holders *h, struct strbuf *out)
+{
+	size_t nr = MIN(h->nr, (size_t)MAX_HOLDERS);
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct census_task *t = holder(s, h, i);
+
+		if (i)
+			strbuf_addstr(out, i + 1 == h->nr ? " or " : ", ");
+		strbuf_addf(out, t->id == t->addr ? "task 0x%llx" : "task %llu",
+			    (unsigned long long)t->id);
+	}
+	if (h->nr > nr)
+		strbuf_addf(out, " or %zu other%s", h->nr - nr, plural(h->nr - nr));
 }
 
 /* Guards are found among variables of futures only, and may have been moved away by now. */
-static void add_holder(const struct say *s, const struct tree_node *n, struct strbuf *out)
+static void add_held(const struct say *s, const struct tree_node *n, struct strbuf *out)
 {
-	const struct census_task *holder = holder_of(s, n);
+	const struct tree_value *lock = s->ties ? lock_of(s, n) : NULL;
+	struct holders h;
 
-	if (holder)
-		strbuf_addf(out,
-			    holder->id == holder->addr ? ", held? by task 0x%llx"
-						       : ", held? by task %llu",
-			    (unsigned long long)holder->id);
-	else if (s->ties && is_lock(n))
-		strbuf_addstr(out, ", held?");
+	if (!lock)
+		return;
+	strbuf_addstr(out, ", held?");
+	if (lock->highest > lock->number)
+		return strbuf_addstr(out, " (--all tells by whom)");
+	h = ties_holders(s->ties, lock->number);
+	if (h.nr)
+		strbuf_addstr(out, " by ");
+	add_holders(s, &h, out);
 }
 
 /* The runtime's clock is no value of its own: it tells how others are to be said. */
@@ -213,7 +228,7 @@ void say_leaf(const struct say *s, const struct tree_node *n, struct strbuf *out
 		add_value(&of_leaf, v, out);
 		separator = ", ";
 	}
-	add_holder(s, n, out);
+	add_held(s, n, out);
 }
 
 void say_leaves(const struct say *s, uint32_t max, struct strbuf *out)
@@ -320,9 +335,29 @@ static void json_value(const struct say *s, const struct tree_value *v, struct j
 		json_str(j, "task_type", v->task_type);
 }
 
+/* "holder" when it is one; who else it may be is "holders". */
+static void json_holders(const struct say *s, const struct tree_node *n, struct json *j)
+{
+	const struct tree_value *lock = lock_of(s, n);
+	struct holders h = { 0 };
+
+	if (!lock)
+		return;
+	if (s->ties)
+		h = ties_holders(s->ties, lock->number);
+	if (h.nr == 1)
+		return json_uint(j, "holder", holder(s, &h, 0)->id);
+	json_null(j, "holder");
+	if (!h.nr)
+		return;
+	json_open_array(j, "holders");
+	for (size_t i = 0; i < h.nr; i++)
+		json_uint(j, NULL, holder(s, &h, i)->id);
+	json_close_array(j);
+}
+
 static void json_leaf(const struct say *s, const struct tree_node *n, struct json *j)
 {
-	const struct census_task *holder = holder_of(s, n);
 	const struct say of_leaf = say_of(s, n);
 
 	if (!n->leaf)
@@ -331,10 +366,7 @@ static void json_leaf(const struct say *s, const struct tree_node *n, struct jso
 	json_str(j, "kind", n->leaf);
 	for (uint32_t i = 0; i < n->nr_values; i++)
 		json_value(&of_leaf, &s->tree->values.v[n->first_value + i], j);
-	if (holder)
-		json_uint(j, "holder", holder->id);
-	else if (is_lock(n))
-		json_null(j, "holder");
+	json_holders(s, n, j);
 	if (n->is_never)
 		json_bool(j, "for_ever", true);
 	json_close_object(j);

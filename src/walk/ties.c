@@ -63,6 +63,14 @@ static uint32_t own_place(const struct tree *tree, uint32_t node)
 	return last;
 }
 
+/* Who stands in the queue of a lock may have been given it already, and does not know. */
+static bool was_given(const struct tree *tree, const struct tree_node *n)
+{
+	const struct tree_value *missing = value_of(tree, n, "permits_missing");
+
+	return is_lock(n) && missing && !missing->number;
+}
+
 /* What the only leaf of a tree waits for. */
 static void add_wait(struct ties *t, size_t task, const struct tree *tree)
 {
@@ -71,25 +79,29 @@ static void add_wait(struct ties *t, size_t task, const struct tree *tree)
 	const struct tree_value *joined = value_of(tree, n, "task");
 	uint32_t place = tree_main_place(tree);
 
+	if (was_given(tree, n))
+		return;
 	if (lock)
 		vec_push(&t->wants, tie_of(task, TIE_WANTS_LOCK, lock->number, tree, place));
 	else if (joined && joined->task_addr)
 		vec_push(&t->wants, tie_of(task, TIE_JOINS, joined->task_addr, tree, place));
 }
 
-/* A future in the queue of a lock may have been given it already, and does not know. */
-static void add_kept(struct ties *t, size_t task, const struct tree *kept)
+static void add_holds(struct ties *t, size_t task, enum tie_kind kind, const struct tree *tree)
 {
-	vec_each (g, &kept->guards)
-		vec_push(&t->holds, tie_of(task, TIE_KEEPS_LOCK, g->lock_addr, kept, g->node));
-	for (uint32_t i = 0; i < kept->nodes.nr; i++) {
-		const struct tree_node *n = &kept->nodes.v[i];
-		const struct tree_value *lock = is_lock(n) ? value_of(kept, n, "addr") : NULL;
-		const struct tree_value *missing = value_of(kept, n, "permits_missing");
+	vec_each (g, &tree->guards)
+		vec_push(&t->holds, tie_of(task, kind, g->lock_addr, tree, g->node));
+	for (uint32_t i = 0; i < tree->nodes.nr; i++) {
+		const struct tree_node *n = &tree->nodes.v[i];
+		const struct tree_value *lock =
+			was_given(tree, n) ? value_of(tree, n, "addr") : NULL;
+		struct tie tie;
 
-		if (lock && missing && !missing->number)
-			vec_push(&t->holds, tie_of(task, TIE_KEEPS_LOCK, lock->number, kept,
-						   own_place(kept, i)));
+		if (!lock)
+			continue;
+		tie = tie_of(task, kind, lock->number, tree, own_place(tree, i));
+		tie.is_sure = strcmp(n->leaf, "mutex") == 0;
+		vec_push(&t->holds, tie);
 	}
 }
 
@@ -101,30 +113,78 @@ void ties_add(struct ties *t, size_t task, const struct tree *tree)
 		vec_push(&t->idle, tie_of(task, TIE_WAITS, 0, tree, tree_main_place(tree)));
 	if (tree_leaf(tree, 0) != TREE_NO_NODE && tree_leaf(tree, 1) == TREE_NO_NODE)
 		add_wait(t, task, tree);
-	vec_each (g, &tree->guards)
-		vec_push(&t->holds, tie_of(task, TIE_HAS_LOCK, g->lock_addr, tree, g->node));
+	add_holds(t, task, TIE_HAS_LOCK, tree);
 	if (tree->kept)
-		add_kept(t, task, tree->kept);
+		add_holds(t, task, TIE_KEEPS_LOCK, tree->kept);
 }
 
+/* ---- holders ---- */
+
+/* Of what a task has of one lock, the best comes first. */
 static int by_lock(const void *a, const void *b)
 {
 	const struct tie *x = a, *y = b;
 
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
-	return x->task < y->task ? -1 : x->task > y->task;
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
+	return x->is_sure != y->is_sure ? y->is_sure - x->is_sure : (int)x->kind - (int)y->kind;
+}
+
+/* How well one who seems to have a lock is known to have it: only the best of them count. */
+static int rank(const struct tie *hold, const uint64_t *wanted)
+{
+	return hold->is_sure ? 2 : wanted[hold->task] != hold->addr;
+}
+
+/* Of the ties to one lock, keeps one of each task, and of these the best; returns how many. */
+static size_t keep_best(struct tie *holds, size_t nr, const uint64_t *wanted)
+{
+	size_t kept = 0;
+	int best = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		best = MAX(best, rank(&holds[i], wanted));
+	for (size_t i = 0; i < nr; i++)
+		if (rank(&holds[i], wanted) == best &&
+		    (!kept || holds[kept - 1].task != holds[i].task))
+			holds[kept++] = holds[i];
+	return kept;
+}
+
+static void choose_holders(struct ties *t)
+{
+	/* by task: the lock that it waits for, and for nothing else */
+	uint64_t *wanted = xcalloc(t->census->tasks.nr + 1, sizeof(*wanted));
+	size_t kept = 0;
+
+	vec_each (tie, &t->wants)
+		if (tie->kind == TIE_WANTS_LOCK)
+			wanted[tie->task] = tie->addr;
+	for (size_t i = 0, end; i < t->holds.nr; i = end) {
+		size_t nr;
+
+		for (end = i; end < t->holds.nr && t->holds.v[end].addr == t->holds.v[i].addr;)
+			end++;
+		nr = keep_best(t->holds.v + i, end - i, wanted);
+		memmove(t->holds.v + kept, t->holds.v + i, nr * sizeof(*t->holds.v));
+		kept += nr;
+	}
+	t->holds.nr = kept;
+	free(wanted);
 }
 
 void ties_settle(struct ties *t)
 {
 	if (t->holds.nr)
 		qsort(t->holds.v, t->holds.nr, sizeof(*t->holds.v), by_lock);
+	choose_holders(t);
 	for (size_t i = 0; i < t->census->tasks.nr; i++)
 		*map_put(&t->tasks, t->census->tasks.v[i].addr, NULL) = i;
 }
 
-const struct tie *ties_holder(const struct ties *t, uint64_t lock_addr)
+struct holders ties_holders(const struct ties *t, uint64_t lock_addr)
 {
 	size_t first = 0, end = t->holds.nr;
 
@@ -136,8 +196,9 @@ const struct tie *ties_holder(const struct ties *t, uint64_t lock_addr)
 		else
 			end = middle;
 	}
-	return first < t->holds.nr && t->holds.v[first].addr == lock_addr ? &t->holds.v[first]
-									  : NULL;
+	while (end < t->holds.nr && t->holds.v[end].addr == lock_addr)
+		end++;
+	return (struct holders){ t->holds.v + first, end - first };
 }
 
 /* ---- cycles ---- */
@@ -151,22 +212,16 @@ struct graph {
 	uint32_t *seen;		    /* in which walk, from 1 */
 };
 
-/* Of several who have the lock, one that waits itself: who does not will let go. */
 static void find_next(struct graph *g, const struct tie *wants)
 {
-	const struct tie *h = ties_holder(g->ties, wants->addr);
-	const struct tie *end = g->ties->holds.v + g->ties->holds.nr;
+	const struct holders h = ties_holders(g->ties, wants->addr);
 	const uint64_t *joined = map_get(&g->ties->tasks, wants->addr);
 
 	if (wants->kind == TIE_JOINS) {
 		g->next[wants->task] = joined ? *joined : NOBODY;
-		return;
-	}
-	for (; h && h < end && h->addr == wants->addr; h++) {
-		g->held_by[wants->task] = h;
-		g->next[wants->task] = h->task;
-		if (g->wants[h->task])
-			return;
+	} else if (h.nr == 1) {
+		g->held_by[wants->task] = h.v;
+		g->next[wants->task] = h.v->task;
 	}
 }
 
@@ -224,6 +279,33 @@ void ties_find_cycles(const struct ties *t, struct stuck_list *found)
 	free(g.held_by);
 	free(g.next);
 	free(g.seen);
+}
+
+bool ties_is_by_guards(const struct stuck *s)
+{
+	vec_each (t, &s->tasks)
+		if (t->held_by && !t->held_by->is_sure)
+			return true;
+	return false;
+}
+
+static bool has_task(const struct stuck *s, const struct stuck_task *x)
+{
+	vec_each (t, &s->tasks)
+		if (t->wants->task == x->wants->task)
+			return t->wants->addr == x->wants->addr && t->wants->line == x->wants->line;
+	return false;
+}
+
+/* Each waits for one thing, and who holds that up is of the same cycle. */
+bool ties_is_same(const struct stuck *a, const struct stuck *b)
+{
+	if (a->tasks.nr != b->tasks.nr)
+		return false;
+	vec_each (t, &a->tasks)
+		if (!has_task(b, t))
+			return false;
+	return true;
 }
 
 void stuck_release(struct stuck_list *found)

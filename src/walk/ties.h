@@ -6,11 +6,14 @@
  *	lock-cycle	tasks that wait for each other's locks
  *	await-cycle	tasks that wait for each other's end
  *	futurelock	a lock belongs to a future that nobody polls, and who should poll it waits
- *for the lock no-waker	a task waits, and nothing in memory can wake it
+ *			for the lock
+ *	no-waker	a task waits, and nothing in memory can wake it
  *
  * Who holds a lock is not kept by any runtime: it is known by guards among the variables of
- * coroutines. A task that waits for several things at once may go on with another of them, and is
- * not said to be stuck.
+ * coroutines. A guard that was moved away, as by drop(), leaves its bytes behind, so several tasks
+ * may seem to have a lock. Who waits for it has it only if nobody else does; if more than one is
+ * left, nothing follows from it. A task that waits for several things at once may go on with
+ * another of them, and is not said to be stuck.
  */
 #ifndef WALK_TIES_H
 #define WALK_TIES_H
@@ -32,14 +35,16 @@ struct tie {
 	uint64_t addr;	  /* of the lock, or of the task that it waits for */
 	const char *file; /* where it waits; "" when unknown */
 	uint32_t line;
+	bool is_sure; /* the lock's own queue tells who was given it, and there is one only */
 };
 
 struct ties {
 	const struct census *census;
 	VEC(struct tie) wants; /* TIE_WANTS_LOCK, TIE_JOINS: one of a task at most */
-	VEC(struct tie) holds; /* TIE_HAS_LOCK, TIE_KEEPS_LOCK; by lock, when settled */
-	VEC(struct tie) idle;  /* TIE_WAITS */
-	struct map tasks;      /* by address: in the census */
+	/* TIE_HAS_LOCK, TIE_KEEPS_LOCK; when settled by lock, and one of a task at most */
+	VEC(struct tie) holds;
+	VEC(struct tie) idle; /* TIE_WAITS */
+	struct map tasks;     /* by address: in the census */
 };
 
 /* A task of a finding: where it waits, and who holds it up. */
@@ -58,16 +63,28 @@ void ties_init(struct ties *t, const struct census *c);
 void ties_release(struct ties *t);
 /* Not from several threads at once. */
 void ties_add(struct ties *t, size_t task, const struct tree *tree);
-/* When all are added: orders them, for what follows. */
+/* When all are added: orders them, and leaves out who cannot hold a lock, for what follows. */
 void ties_settle(struct ties *t);
-/* Who has the lock that leaves call by this address, as far as is known; NULL: nobody knows. */
-const struct tie *ties_holder(const struct ties *t, uint64_t lock_addr);
+
+/* Tasks of which one has a lock, by their order in the census; of an RwLock it may be several. */
+struct holders {
+	const struct tie *v;
+	size_t nr; /* 0: nobody knows */
+};
+
+/* Of the lock that leaves call by this address. */
+struct holders ties_holders(const struct ties *t, uint64_t lock_addr);
 
 /* Or else each of its tasks is stuck by itself. */
 static inline bool ties_is_cycle(const struct stuck *s)
 {
 	return s->tasks.v[0].wants->kind != TIE_WAITS;
 }
+
+/* Does it follow from guards, which may have been moved away? */
+bool ties_is_by_guards(const struct stuck *s);
+/* The same tasks, held up by the same? They may be of different ties. */
+bool ties_is_same(const struct stuck *a, const struct stuck *b);
 
 struct stuck_list {
 	VEC(struct stuck) all;

@@ -128,7 +128,8 @@ FAULTS = {
     "futurelock-queued": ("futurelock", {"stuck"}),
     "lost-waker": ("no-waker", {"stuck"}),
 }
-HEALTHY = ("lock-order", "lock-let-go", "lock-chain", "await-chain", "lock-polled", "lock-elsewhere", "kept-waker")
+HEALTHY = ("lock-order", "lock-let-go", "lock-dropped", "lock-dropped-two", "lock-chain", "await-chain", "lock-polled",
+           "lock-elsewhere", "kept-waker")
 
 
 def is_place(location, step):
@@ -173,6 +174,31 @@ def healthy(t, build, mode):
     found = trees.look(t, "tree", str(p.pid))
     same(f"{mode}: findings", found["findings"], [])
     trees.compare(truth, found["tasks"])
+
+
+def lock_leaves(found):
+    """By task the lock that it waits for."""
+    return {x["id"]: w["leaf"] for x in found["tasks"] for w in trees.waits_of(x) if w["leaf"]["kind"] == "mutex"}
+
+
+@test()
+def holders_in_doubt(t):
+    """Who waits for a lock has let go of it; if two may have it both are named, and of folded tasks nobody is."""
+    p, truth = trees.start(t, "stuck", "await", "lock-dropped")
+    ids = {x["name"]: x["id"] for x in truth}
+    leaf = lock_leaves(trees.look(t, "tree", str(p.pid)))[ids["again"]]
+    same("the only one left", (leaf["holder"], "holders" in leaf), (ids["busy"], False))
+    p, truth = trees.start(t, "stuck", "await", "lock-dropped-two")
+    ids = {x["name"]: x["id"] for x in truth}
+    leaves = lock_leaves(trees.look(t, "tree", str(p.pid)))
+    same("of the first", leaves[ids["first"]]["holder"], ids["second"])
+    two = sorted((ids["first"], ids["busy"]))
+    same("of the second", (leaves[ids["second"]]["holder"], leaves[ids["second"]]["holders"]), (None, two))
+    check(f"held? by task {two[0]} or task {two[1]}\n" in t.run(t.futrace, "tree", str(p.pid)).ok().out, "not in text")
+    p, truth = trees.start(t, "stuck", "await", "lock-cycle")
+    held = lambda *opts: re.findall(r"held\?(.*)", t.run(t.futrace, "tree", str(p.pid), *opts).ok().out)
+    same("of two locks", held(), [" (--all tells by whom)"])
+    same("of each", held("--all"), [f" by task {i}" for i in sorted((x["id"] for x in truth), reverse=True)])
 
 
 @test(cases=[(b,) for b in BUILDS])

@@ -104,6 +104,55 @@ pub fn lock_let_go() {
 	});
 }
 
+/// Gives its guard of the first lock away, and waits for the second when another one has the first.
+async fn take_after_drop(
+	at: At,
+	a: &'static Mutex<u64>,
+	b: &'static Mutex<u64>,
+	is_free: &'static Barrier,
+	all: &'static Barrier,
+) {
+	let mut held = a.lock().await;
+	tokio::task::yield_now().await;
+	*held += 1;
+	drop(held);
+	is_free.wait().await;
+	all.wait().await;
+	let _w = here!(at, 1).object("mutex", b, "");
+	let mut wanted = b.lock().await;
+	*wanted += 1;
+}
+
+async fn take_and_nap(
+	at: At,
+	a: &'static Mutex<u64>,
+	is_free: &'static Barrier,
+	all: &'static Barrier,
+) {
+	is_free.wait().await;
+	let mut held = a.lock().await;
+	all.wait().await;
+	nap(here!(at), 100_000).await;
+	*held += 1;
+}
+
+/// A task waits for a lock that it had before, and has not any more.
+pub fn lock_dropped() {
+	let a: &Mutex<u64> = keep(Mutex::new(1));
+	let (is_free, all): (&Barrier, &Barrier) = (keep(Barrier::new(2)), keep(Barrier::new(2)));
+	start("again", 1, |at| take_after_drop(at, a, a, is_free, all));
+	start("busy", 1, |at| take_and_nap(at, a, is_free, all));
+}
+
+/// The first waits for the second's lock, the second for one that the first does not have any more.
+pub fn locks_dropped() {
+	let (a, b): (&Mutex<u64>, &Mutex<u64>) = (keep(Mutex::new(1)), keep(Mutex::new(2)));
+	let (is_free, all): (&Barrier, &Barrier) = (keep(Barrier::new(2)), keep(Barrier::new(3)));
+	start("first", 1, |at| take_after_drop(at, a, b, is_free, all));
+	start("second", 1, |at| take_both(at, b, a, all));
+	start("busy", 1, |at| take_and_nap(at, a, is_free, all));
+}
+
 async fn read_then_write(
 	at: At,
 	a: &'static RwLock<u64>,

@@ -40,6 +40,8 @@ async fn main() {
 		"lock-cycle" => cycles::locks(true),
 		"lock-cycle-inside" => cycles::locks_inside(),
 		"lock-let-go" => cycles::lock_let_go(),
+		"lock-dropped" => cycles::lock_dropped(),
+		"lock-dropped-two" => cycles::locks_dropped(),
 		"lock-order" => cycles::locks(false),
 		"rwlock-cycle" => cycles::rwlocks(),
 		"lock-chain" => cycles::lock_chain(),
