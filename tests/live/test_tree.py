@@ -122,6 +122,7 @@ def ways_to_print(t):
 FAULTS = {
     "lock-cycle": ("lock-cycle", {"stuck", "stuck too"}),
     "lock-cycle-inside": ("lock-cycle", {"stuck", "stuck too"}),
+    "lock-twice": ("lock-cycle", {"stuck"}),
     "rwlock-cycle": ("lock-cycle", {"stuck", "stuck too"}),
     "await-cycle": ("await-cycle", {"stuck", "stuck too", "third"}),
     "futurelock-held": ("futurelock", {"stuck"}),
@@ -199,6 +200,19 @@ def holders_in_doubt(t):
     held = lambda *opts: re.findall(r"held\?(.*)", t.run(t.futrace, "tree", str(p.pid), *opts).ok().out)
     same("of two locks", held(), [" (--all tells by whom)"])
     same("of each", held("--all"), [f" by task {i}" for i in sorted((x["id"] for x in truth), reverse=True)])
+
+
+@test()
+def holder_that_runs(t):
+    """What a task that cannot be read may disprove is not told, live and in a core, and it is said that it is not."""
+    p, truth = trees.start(t, "stuck", "await", "lock-dropped-runs")
+    for where in (str(p.pid), f"--core={trees.core_of(t, p)}"):
+        found = trees.look(t, "tree", where)
+        same("without a tree", [x["no_tree"] for x in found["tasks"] if not x["tree"]], ["running"])
+        same("findings", found["findings"], [])
+        r = t.run(t.futrace, "tree", where).ok()
+        check("1 finding about locks is left out: a task could not be read" in r.err, f"no word of it: {r.err}")
+        check(r.out.startswith(f"task {truth[0]['id']} "), f"it is told all the same:\n{short(r.out)}")
 
 
 @test(cases=[(b,) for b in BUILDS])

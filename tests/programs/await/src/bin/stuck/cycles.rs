@@ -2,6 +2,7 @@
 //! Tasks that wait for each other, by locks and by handles.
 
 use crate::{keep, nap, start};
+use std::time::Duration;
 use tokio::sync::{oneshot, Barrier, Mutex, MutexGuard, RwLock};
 use tokio::task::JoinHandle;
 use waits::{here, At};
@@ -142,6 +143,33 @@ pub fn lock_dropped() {
 	let (is_free, all): (&Barrier, &Barrier) = (keep(Barrier::new(2)), keep(Barrier::new(2)));
 	start("again", 1, |at| take_after_drop(at, a, a, is_free, all));
 	start("busy", 1, |at| take_and_nap(at, a, is_free, all));
+}
+
+/// The same, but who has the lock now holds up its thread, so nobody can read what it has.
+pub fn lock_dropped_runs() {
+	let a: &Mutex<u64> = keep(Mutex::new(1));
+	let (is_free, all): (&Barrier, &Barrier) = (keep(Barrier::new(2)), keep(Barrier::new(2)));
+	start("again", 1, |at| take_after_drop(at, a, a, is_free, all));
+	tokio::spawn(async move {
+		is_free.wait().await;
+		let mut held = a.lock().await;
+		all.wait().await;
+		tokio::task::yield_now().await; // whom it woke may be next on this thread
+		std::thread::sleep(Duration::from_secs(100_000));
+		*held += 1;
+	});
+}
+
+async fn take_twice(at: At, a: &'static Mutex<u64>) {
+	let held = a.lock().await;
+	let _w = here!(at, 1).object("mutex", a, "");
+	let mut wanted = a.lock().await;
+	*wanted += *held;
+}
+
+pub fn lock_twice() {
+	let a: &Mutex<u64> = keep(Mutex::new(1));
+	start("stuck", 1, |at| take_twice(at, a));
 }
 
 /// The first waits for the second's lock, the second for one that the first does not have any more.

@@ -41,6 +41,8 @@ async fn main() {
 		"lock-cycle-inside" => cycles::locks_inside(),
 		"lock-let-go" => cycles::lock_let_go(),
 		"lock-dropped" => cycles::lock_dropped(),
+		"lock-dropped-runs" => cycles::lock_dropped_runs(),
+		"lock-twice" => cycles::lock_twice(),
 		"lock-dropped-two" => cycles::locks_dropped(),
 		"lock-order" => cycles::locks(false),
 		"rwlock-cycle" => cycles::rwlocks(),
