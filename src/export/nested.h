@@ -5,7 +5,9 @@
  *
  * A run goes on where its path leads: what it polls first is the outermost future of the path whose
  * polls are recorded, in that the next one, and so on. These have slices of their own. Any other
- * future of the path lies in the poll of the one around it, and is taken to be as long as that.
+ * future of the path lies in the poll of the one around it, and is taken to be as long as that. A
+ * poll of which nobody knows where it lies on the path, or that comes later but belongs around what
+ * was polled, leaves open what is around it: nothing is told of that but what was recorded.
  */
 #ifndef EXPORT_NESTED_H
 #define EXPORT_NESTED_H
@@ -16,7 +18,8 @@
 /* How far outwards the path of an open run is known to have been polled. */
 struct nested_run {
 	uint64_t start_ns;
-	uint32_t depth, from; /* from that step of its trunk on, by polls of that depth */
+	uint32_t depth, from; /* from that step of the path on, by polls of that depth */
+	bool is_lost;	      /* what lies next around them is not known */
 };
 
 struct nested_thread {

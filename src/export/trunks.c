@@ -89,37 +89,52 @@ static bool is_end_of(const struct trace_path *p, uint32_t step)
 	return false;
 }
 
-void trunks_init(struct trunks *t, const struct export_job *job, names_escape *escape)
+static void cut_trunks(struct trunks *t, const struct export_job *job)
 {
-	const struct recording *rec = job->rec;
+	const struct recording *rec = t->rec;
 	uint32_t *trunk = xcalloc(STEPS_MAX_DEPTH, sizeof(*trunk));
+	VEC(struct trunk_step) ways = { 0 };
 	VEC(uint32_t) steps = { 0 };
 
-	*t = (struct trunks){ .rec = rec, .shown = job->polled };
-	future_kinds_init(&t->kinds, rec);
-	t->first = xcalloc((size_t)rec->nr_paths + 1, sizeof(*t->first));
 	for (uint32_t i = 0; i < rec->nr_paths; i++) {
 		const struct trace_path *p = &rec->paths[i];
 		uint32_t nr = steps_get_trunk(&rec->awaits, p, trunk, STEPS_MAX_DEPTH);
 		uint32_t own = steps_find_own(&rec->awaits, trunk, nr);
 
 		t->first[i] = steps.nr;
-		for (uint32_t k = own; k < nr; k++)
-			if (k == own ||
-			    export_shows(job, trunk[k], k + 1 == nr && is_end_of(p, trunk[k])))
+		t->first_way[i] = ways.nr;
+		for (uint32_t k = 0; k < nr; k++) {
+			bool is_end = k + 1 == nr && is_end_of(p, trunk[k]);
+
+			if (k == own || (k > own && export_shows(job, trunk[k], is_end)))
 				vec_push(&steps, trunk[k]);
+			vec_push(&ways, (struct trunk_step){ trunk[k], steps.nr - t->first[i] });
+		}
 		t->longest = MAX(t->longest, (uint32_t)steps.nr - t->first[i]);
 	}
 	t->first[rec->nr_paths] = steps.nr;
+	t->first_way[rec->nr_paths] = ways.nr;
 	t->steps = steps.v;
-	name_all(t, escape);
+	t->ways = ways.v;
 	free(trunk);
+}
+
+void trunks_init(struct trunks *t, const struct export_job *job, names_escape *escape)
+{
+	*t = (struct trunks){ .rec = job->rec, .shown = job->polled };
+	future_kinds_init(&t->kinds, t->rec);
+	t->first = xcalloc((size_t)t->rec->nr_paths + 1, sizeof(*t->first));
+	t->first_way = xcalloc((size_t)t->rec->nr_paths + 1, sizeof(*t->first_way));
+	cut_trunks(t, job);
+	name_all(t, escape);
 }
 
 void trunks_release(struct trunks *t)
 {
 	free(t->steps);
 	free(t->first);
+	free(t->ways);
+	free(t->first_way);
 	future_kinds_release(&t->kinds);
 	names_release(&t->futures);
 	names_release(&t->waits);

@@ -11,10 +11,19 @@
 #include "export/names.h"
 #include "model/future_kinds.h"
 
+/* A step of the way to where the path ends or forks, shown or not. */
+struct trunk_step {
+	uint32_t step;
+	uint32_t nr_shown; /* of the steps up to it, with itself */
+};
+
 struct trunks {
 	const struct recording *rec;
 	/* Those of path i, the task's own future first: from first[i] up to first[i + 1]. */
 	uint32_t *steps, *first;
+	/* All steps of path i: from first_way[i] up to first_way[i + 1]. */
+	struct trunk_step *ways;
+	uint32_t *first_way;
 	uint32_t longest;
 	struct future_kinds kinds;
 	const bool *shown;    /* by number of the trace's future: its polls are; NULL: all are */

@@ -50,8 +50,10 @@ class Trace:
 
 # Programs of tests/programs that are recorded, with their arguments, and how, where that matters.
 PROGRAMS = {'exact': ['mt', '2'], 'wakes': ['mt', '2'], 'blocks': ['mt', '2'], 'life': ['small', '7'],
-            'storm': ['2', '31', '503', '1'], 'inner': []}
-RECORD = {'inner': ['--futures=*']}
+            'storm': ['2', '31', '503', '1'], 'inner': [], 'nested-tokio': []}
+RECORD = {'inner': ['--futures=*'], 'nested-tokio': ['--futures']}
+# Those with full debug info, which are built by themselves.
+AWAIT = ['nested-tokio']
 # Even seeds give what a runtime might do, odd ones anything at all.
 SEEDS = (1, 2, 3, 4, 6, 7, 8)
 NR_EVENTS = 6000
@@ -95,7 +97,7 @@ class Env:
         for name, args in PROGRAMS.items():
             path = self.new_path('data')
             out, _ = self.run(self.futrace, 'record', '-q', *RECORD.get(name, []), '-o', path, '--',
-                              os.path.join(self.target_dir, 'release', name), *args)
+                              os.path.join(self.target_dir, 'await' if name in AWAIT else '', 'release', name), *args)
             result.append(Trace(name, path, said=out.decode()))
         return result
 

@@ -33,9 +33,12 @@ def enter_venv(folder):
     os.execv(python, [python, *sys.argv])
 
 
-def build_programs(target_dir):
-    subprocess.run(['cargo', 'build', '--quiet', '--locked', '--target-dir', target_dir, '--release', '--workspace'],
-                   cwd=os.path.join(ROOT, 'tests/programs'), check=True)
+def build_programs(target_dir, with_debug_info):
+    programs = os.path.join(ROOT, 'tests/programs')
+    command = ['cargo', 'build', '--quiet', '--locked', '--release', '--target-dir']
+    subprocess.run([*command, target_dir, '--workspace'], cwd=programs, check=True)
+    bins = [word for name in with_debug_info for word in ('--bin', name)]
+    subprocess.run([*command, os.path.join(target_dir, 'await'), *bins], cwd=os.path.join(programs, 'await'), check=True)
 
 
 def run_one(name, func, *args):
@@ -74,10 +77,10 @@ def main():
     venv = os.path.join(build, 'export-venv')
     if os.path.realpath(sys.prefix) != os.path.realpath(venv):
         enter_venv(venv)
-    if not args.no_build:
-        build_programs(args.target_dir)
     sys.path.insert(0, HERE)
     import exports
+    if not args.no_build:
+        build_programs(args.target_dir, exports.AWAIT)
     for path in sorted(glob.glob(os.path.join(HERE, 'test_*.py'))):
         importlib.import_module(os.path.basename(path)[:-3])
     with tempfile.TemporaryDirectory(prefix='futrace-export-') as folder:

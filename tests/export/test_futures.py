@@ -149,3 +149,55 @@ def chosen(env):
         out = env.run(env.futrace, 'report', '--by=future', '--json', '--limit=0', *options, trace.path)[0]
         rows = {row['future'] for row in json.loads(out)['table']['rows'] if row['exact_polls']}
         same(f'rows by {options}', rows, set(want))
+
+
+def chains_of(env, trace):
+    """By thread and start of a run: its task, and the names of the futures of its path, outermost first, for each branch."""
+    steps, paths, runs = {}, {}, {}
+    for line in env.ndjson(trace):
+        if line['kind'] == 'step':
+            names = {line.get('future'), line.get('function')} - {None}
+            steps[line['step']] = steps.get(line.get('outer'), []) + [names]
+        elif line['kind'] == 'path':
+            paths[line['path']] = [steps[step] for step in line['steps'] if step in steps]
+        elif line['kind'] == 'poll' and 'path' in line:
+            runs[line['tid'], line['time_ns']] = line['task'], paths.get(line['path'], [])
+    return runs
+
+
+def lies_around(chain, outer, inner):
+    """Is each `inner` of the path in an `outer` of it, or one itself?"""
+    where = [[i for i, names in enumerate(chain) if name in names] for name in (outer, inner)]
+    return all(where) and where[0][-1] <= where[1][0]
+
+
+def stacks_of_polls(r):
+    """(thread, slices as (category, name, begin) from the run inwards) of each poll of a future that lies in a run."""
+    for uuid, slices in r.slices.items():
+        tid, stack = r.thread_of(uuid), []
+        for s in sorted(slices, key=lambda s: (s.begin, s.depth)) if tid else []:
+            del stack[s.depth:]
+            source = s.event.source_location_iid
+            stack.append((r.category_of(s.event), r.sources[source].function_name if source else None, s.begin))
+            runs = [i for i, (category, _, _) in enumerate(stack) if category in ('poll', 'drop')]
+            if runs and stack[-1][0] == 'future_poll':
+                yield tid, stack[runs[-1]:]
+
+
+@test_each
+def not_upside_down(env, trace):
+    """No poll that was recorded lies in a slice of what its run's path has inside of that future."""
+    chains, nr = chains_of(env, trace), 0
+    # made up events have polls in the time of a run that are not in it
+    tasks = collections.defaultdict(set)
+    for line in env.ndjson(trace):
+        if line['kind'] == 'future_poll':
+            tasks[line['tid'], line['time_ns']].add(line.get('task'))
+    for tid, stack in stacks_of_polls(test_perfetto.read(env, trace)):
+        task, branches = chains.get((tid, stack[0][2]), (None, []))
+        _, poll, begin = stack[-1]
+        for chain in branches if task in tasks[tid, begin] else []:
+            nr += any(poll in names for names in chain)
+            wrong = [name for category, name, _ in stack if category == 'future' and lies_around(chain, poll, name)]
+            same(f'what {poll} lies in but is around, in {stack} of {chain}', wrong, [])
+    check(nr or trace.name != 'nested-tokio', 'no poll of a future that is on a path')
