@@ -13,6 +13,7 @@
 #define TASK	  16
 #define REFERENCE 256
 #define MAX_REFS  (1u << 24)
+#define NEW	  (SCHEDULED | TASK | REFERENCE)
 
 static unsigned table_words(const struct found_table *t, uint8_t words[TASK_MAX_TABLE_WORDS])
 {
@@ -30,7 +31,7 @@ static struct task_look look(const struct found_table *t, const uint64_t *header
 			     unsigned table_word)
 {
 	uint64_t state = header[state_word(table_word)], refs = state / REFERENCE;
-	struct task_look l = { 0 };
+	struct task_look l = { .may_be_copy = state == NEW };
 
 	if ((!refs && !(state & TASK)) || refs > MAX_REFS ||
 	    (state & COMPLETED && state & (SCHEDULED | RUNNING)))

@@ -22,7 +22,8 @@ struct task_look {
 	enum task_state state;
 	uint64_t id; /* the runtime's own, 0: it has none */
 	/* It looks as one that was just made, and as the copies of it that were left behind on the
-	 * stack where it was made. */
+	 * stack where it was made. If it has no id, who made it and who runs it have its address.
+	 */
 	bool may_be_copy;
 };
 

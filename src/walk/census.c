@@ -161,6 +161,48 @@ static void drop_copies(struct census *c)
 	map_release(&doubtful);
 }
 
+static bool is_unsure(const struct census *c, const struct census_task *t)
+{
+	return t->may_be_copy && !table_of(c, t)->shape->id_off(table_of(c, t)->found);
+}
+
+static void is_held(void *arg, unsigned worker, const struct scan_piece *piece, uint64_t addr,
+		    uint64_t task)
+{
+	bool *held = arg;
+
+	__atomic_store_n(&held[task], true, __ATOMIC_RELAXED);
+}
+
+/*
+ * A value that is moved from the stack to the heap takes along what it has not filled in, and with
+ * that perhaps a copy of a header. No id tells it, but who runs a new task and who waits for it
+ * both have its address; that of a copy nobody has.
+ */
+static void drop_unheld(struct census *c)
+{
+	struct map addrs = MAP_INIT; /* -> index of the task */
+	size_t kept = 0;
+	bool *held;
+
+	for (size_t i = 0; i < c->tasks.nr; i++)
+		if (is_unsure(c, &c->tasks.v[i]))
+			*map_put(&addrs, c->tasks.v[i].addr, NULL) = i;
+	if (addrs.nr && !c->memory->nr_missing_bytes) {
+		held = xcalloc(c->tasks.nr, sizeof(*held));
+		scan_memory(c->memory, &addrs, is_held, held);
+		for (size_t i = 0; i < c->tasks.nr; i++) {
+			if (!held[i] && is_unsure(c, &c->tasks.v[i]))
+				c->nr_copies++;
+			else
+				c->tasks.v[kept++] = c->tasks.v[i];
+		}
+		c->tasks.nr = kept;
+		free(held);
+	}
+	map_release(&addrs);
+}
+
 static int by_identity(const void *a, const void *b, void *arg)
 {
 	const struct census_task *x = a, *y = b;
@@ -205,6 +247,7 @@ void census_init(struct census *c, struct memory *m, const struct objects *o)
 	for (size_t i = 0; i < SCAN_MAX_THREADS; i++)
 		gather(c, &count.finds[i]);
 	drop_copies(c);
+	drop_unheld(c);
 	if (c->tasks.nr)
 		qsort_r(c->tasks.v, c->tasks.nr, sizeof(*c->tasks.v), by_identity, c);
 }

@@ -37,7 +37,7 @@ struct census {
 	VEC(struct found_table *) roots; /* what stands for a table */
 	VEC(char *) names;
 	uint64_t nr_over;   /* tasks of which only the output is left */
-	uint64_t nr_copies; /* left behind on stacks */
+	uint64_t nr_copies; /* left behind on stacks and in the heap */
 	uint64_t scanned_bytes;
 };
 

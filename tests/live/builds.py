@@ -70,7 +70,8 @@ AWAIT_SLOW = {  # live.SLOW_BUILDS
 ALL_AWAIT = {**AWAIT, **AWAIT_SLOW}
 AWAIT_ONLY = {  # that tests want of a build; all of the others
     "await-lto": ("shapes", "shapes-async-std", "shapes-smol", "stuck", "stuck-smol", "counts"),
-    "await-dev": ("counts", "losers", "nested-async-std", "nested-current-thread", "nested-smol", "nested-tokio"),
+    "await-dev": ("counts", "losers", "nested-async-std", "nested-current-thread", "nested-smol", "nested-tokio",
+                  "shapes", "shapes-async-std", "shapes-smol"),
 }
 # Programs with our crate: profile and RUSTFLAGS of each build, and what is built of them.
 HOOKS = {

@@ -41,6 +41,19 @@ def every_shape(t, program, build):
     same("the program's end", p.wait(), 0)
 
 
+@test(cases=[(p,) for p in PROGRAMS])
+def copies_of_tasks(t, program):
+    """Without optimization, copies of new tasks stay behind on the stack and in the heap: they are no tasks."""
+    p, truth = trees.start(t, program, "await-dev")
+    core = trees.core_of(t, p)
+    for what in (str(p.pid), f"--core={core}"):
+        found = trees.look(t, "tree", what)["tasks"]
+        trees.compare(truth, found, ignore=ONLY_LIVE)
+        same(f"tasks of {what} that were not yet run", [x["id"] for x in found if x["state"] == "scheduled"], [])
+    p.close_stdin()
+    same("the program's end", p.wait(), 0)
+
+
 @test(cases=[(p, b) for b in BUILDS for p in PROGRAMS])
 def every_shape_in_a_core(t, program, build):
     """A core file has the same trees as the process had; only what the kernel knew is not in it."""

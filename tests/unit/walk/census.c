@@ -21,6 +21,10 @@
 #define NOTIFIED 4
 #define NEW	 0xcc
 
+#define AT_NEW	 0x111 /* of async-task */
+#define AT_REF	 0x100
+#define SMOL	 1 /* among the known runtimes */
+
 struct world {
 	struct fake *f;
 	struct objects objects;
@@ -136,6 +140,41 @@ static void test_copies(void **state)
 	world_release(&w);
 }
 
+static void put_async_task(struct world *w, uint64_t addr, uint64_t state)
+{
+	fake_put(w->f, addr, TABLE);
+	fake_put(w->f, addr + 8, state);
+}
+
+/* One without an id is a task if somebody has its address, and it is not on a stack. */
+static void test_copies_without_ids(void **state)
+{
+	struct world w;
+	struct census c;
+
+	world_init(&w);
+	w.runtime.descriptor = SMOL;
+	w.tables[0].plan.kind = WIRE_TABLE_ASYNC_TASK;
+	put_async_task(&w, STACK, AT_NEW);
+	fake_put(w.f, STACK + 0x100, STACK); /* where it was moved from */
+	put_async_task(&w, HEAP, AT_NEW);    /* nobody has it */
+	put_async_task(&w, HEAP + 0x100, AT_NEW);
+	fake_put(w.f, HEAP + 0x1000, HEAP + 0x100);
+	put_async_task(&w, HEAP + 0x200, AT_NEW + AT_REF); /* it was woken, or cloned */
+	census_init(&c, &w.f->m, &w.objects);
+	assert_int_equal(c.tasks.nr, 2);
+	assert_int_equal(c.nr_copies, 2);
+	assert_int_equal(find(&c, HEAP + 0x100)->state, TASK_SCHEDULED);
+	assert_int_equal(find(&c, HEAP + 0x200)->state, TASK_SCHEDULED);
+	census_release(&c);
+	w.f->m.nr_missing_bytes = 1; /* who has it may be in what is missing */
+	census_init(&c, &w.f->m, &w.objects);
+	assert_non_null(find(&c, HEAP));
+	assert_int_equal(c.nr_copies, 1);
+	census_release(&c);
+	world_release(&w);
+}
+
 /* Also where a header crosses the end of what is read at once. */
 static void test_everywhere(void **state)
 {
@@ -201,6 +240,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_copies_without_ids),
 		cmocka_unit_test(test_everywhere),
 		cmocka_unit_test(test_only_private_memory_that_may_be_written),
 		cmocka_unit_test(test_find),
