@@ -41,17 +41,28 @@ def total(rows, key):
     return sum(int(row[key]) for row in rows)
 
 
+def waits_by_line(out):
+    """Of what counts.rs said, as reports count: two futures of a task that stand at one line at the same time are one wait of it.
+
+    These are one() and the one() inside of two(), which a join! polls together from its first poll on."""
+    waits = {s["waits"]: s["count"] for s in said(out) if s.get("waits")}  # those of a macro have no line of their own
+    by_line, two = collections.Counter(), f"{line_with('one(on!(at)).await')}>"
+    twins = {chain: chain.removeprefix(two) for chain in waits if chain.startswith(two)}
+    check(twins, f"no line of two(): {waits}")
+    for chain, twin in twins.items():
+        same(f"waits of both at line {twin}", waits.pop(chain), waits[twin])
+    for chain, count in waits.items():
+        by_line[chain.split(">")[-1]] += count
+    return by_line
+
+
 @test(cases=[(b, r) for b in BUILDS for r in RUNTIMES])
 def counted(t, build, runtime):
     """Each line has as many waits as the program counted there, aborted ones among them, and sleeps as long as it measured."""
     r = t.record(t.program("counts", build), runtime).ok()
     same("lost", nr_lost(t.report()), 0)
-    rows, waits = table(t, "await"), collections.Counter()
-    for s in said(r.out):
-        # Those of a macro have no line of their own; two branches of join! that wait at one line are one wait of it.
-        if s.get("waits") and not s["waits"].startswith(f"{line_with('one(on!(at)).await')}>"):
-            waits[s["waits"].split(">")[-1]] += s["count"]
-    for line, count in waits.items():
+    rows = table(t, "await")
+    for line, count in waits_by_line(r.out).items():
         same(f"waits at line {line}", total(at_line(rows, "counts.rs", line), "waits"), count)
     for s in said(r.out):
         if "aborts" in s:
@@ -67,7 +78,7 @@ def counted(t, build, runtime):
 def stories(t, build, runtime):
     """The stories of all tasks name the lines at which they waited, together as often as the program counted."""
     r = t.record(t.program("counts", build), runtime).ok()
-    got, want = collections.Counter(), collections.Counter()
+    got = collections.Counter()
     for task in t.report()["tasks"]:
         if task["kind"] == "block_on":
             continue
@@ -78,10 +89,7 @@ def stories(t, build, runtime):
             for wait in story["waits"]:
                 for line in {part.rpartition(":")[2] for part in wait["await"].split(" | ")}:
                     got[line] += wait["count"]
-    for s in said(r.out):
-        if s.get("waits") and not s["waits"].startswith(f"{line_with('one(on!(at)).await')}>"):
-            want[s["waits"].split(">")[-1]] += s["count"]
-    for line, count in want.items():
+    for line, count in waits_by_line(r.out).items():
         same(f"waits at line {line}", got[line], count)
 
 
