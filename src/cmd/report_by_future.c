@@ -94,10 +94,11 @@ static const struct column columns[] = {
 	{ .key = "function", .text = function },
 	{ .key = "generated", .number = is_generated },
 	{ .key = "count", .head = "COUNT", .hides_zero = true, AT(nr) },
+	/* what is left of COUNT: without room the first of the four to go */
 	COUNT("finished", "FINISHED", nr_finished, 4),
 	COUNT("dropped", "DROPPED", nr_dropped, 1),
-	COUNT("unsure", "UNSURE", nr_unsure, 5),
-	COUNT("unknown", "UNKNOWN", nr_unknown, 6),
+	COUNT("unsure", "UNSURE", nr_unsure, 1),
+	COUNT("unknown", "UNKNOWN", nr_unknown, 1),
 	{ .key = "polls", .head = "POLLS", AT(polls) },
 	{ .key = "polls_from", .text = polls_from },
 	{ .head = "BY", .rank = 3, .text = polls_from_short },

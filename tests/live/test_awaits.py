@@ -184,12 +184,31 @@ def root(t, build, program):
 
 
 @test(cases=[(b,) for b in BUILDS])
+def ends(t, build):
+    """What became of futures adds up to how many there were, also in what a terminal has room for."""
+    t.record(t.program("counts", build), "mt").ok()
+    rows = table(t, "future")
+    ends = ("finished", "dropped", "unsure", "unknown")
+    for row in rows:
+        same(f"ends of {row['future']}", sum(int(row[k]) for k in ends), int(row["count"]))
+    text = t.run(t.futrace, "report", "--by=future", t.path("t.data")).ok().out
+    heads = next(line for line in text.splitlines() if line.startswith("COUNT")).split()
+    check(total(rows, "unsure") > 0, "a select of two that wake themselves has no loser for certain")
+    # what is not shown is what finished, the rest
+    same("ends that are shown", [k for k in ends[1:] if k.upper() in heads], [k for k in ends[1:] if total(rows, k)])
+
+
+@test(cases=[(b,) for b in BUILDS])
 def losers(t, build):
-    """Futures that were dropped by a timeout, as losers of a select! and with their task are told so, at the right line."""
+    """Futures that were dropped by a timeout, as losers of a select! and with their task are told so, at the right line.
+
+    Of an await point only those that went with their task: what else ended a wait woke the task."""
     r = t.record(t.program("losers", build)).ok()
     rows = {row["function"].split("::")[-1]: row for row in table(t, "future", "--generated-future")}
+    awaits = table(t, "await")
     for s in said(r.out):
         row = rows[s["function"]]
         same(s["function"], [int(row[k]) for k in ("dropped", "finished", "unsure", "unknown")], [s["dropped"], s["finished"], 0, 0])
         check(row["dropped_at"].endswith(f"losers.rs:{s['line']}"), f"{s}: dropped at {row['dropped_at']}")
         same("dropped there", int(row["dropped_there"]), s["dropped"])
+        same("dropped with their task", total(at_line(awaits, "losers.rs", s["line"]), "dropped"), s["dropped"] if s["function"] == "stuck" else 0)
