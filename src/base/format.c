@@ -15,7 +15,7 @@ const char *format_span(uint64_t ns, char buf[FORMAT_SIZE])
 		snprintf(buf, FORMAT_SIZE, "%.3gms", ns / 1e6);
 	else if (s < 100)
 		snprintf(buf, FORMAT_SIZE, "%.3gs", ns / 1e9);
-	else if (s < 6000)
+	else if (s < 3600)
 		snprintf(buf, FORMAT_SIZE, "%llum%02llus", s / 60, s % 60);
 	else
 		snprintf(buf, FORMAT_SIZE, "%lluh%02llum", s / 3600, s / 60 % 60);
