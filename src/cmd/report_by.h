@@ -36,7 +36,7 @@ struct table_sum {
 struct table_kind {
 	const char *name, *summary;
 	const char *what;	    /* a row is one: "type" */
-	const char *empty;	    /* said when there is none */
+	const char *empty;	    /* said when there is none, unless the table knows better */
 	const char *note;	    /* under the table, or NULL */
 	const char *sort;	    /* the usual key */
 	uint64_t limit, data_limit; /* usual ones, as text and as data; 0: none */
@@ -71,7 +71,8 @@ struct report_table {
 	const struct report_table_opts *opts;
 	const struct column *sort;
 	bool is_reverse;
-	uint64_t limit; /* of rows; 0: none */
+	uint64_t limit;	   /* of rows; 0: none */
+	const char *empty; /* why there is none */
 	struct table table;
 	void *state;
 	VEC(struct recording_sink) sinks, second;

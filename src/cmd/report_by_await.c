@@ -116,6 +116,7 @@ static void finish(struct report_table *t, struct analyzer *a)
 {
 	struct by_await *rows = &((struct state *)t->state)->rows;
 
+	explain_no_steps(t, a, t->rec->nr_paths);
 	if (!analyzer_get_paths(a))
 		return;
 	by_await_init(rows, t->rec, analyzer_get_paths(a));

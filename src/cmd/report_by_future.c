@@ -150,6 +150,7 @@ static void finish(struct report_table *t, struct analyzer *a)
 	struct state *s = t->state;
 	uint64_t lost[EV_MAX];
 
+	explain_no_steps(t, a, t->rec->nr_paths || t->rec->nr_futures);
 	recording_get_lost(t->rec, t->model, lost);
 	by_future_init(&s->rows, t->rec, analyzer_get_paths(a), &s->polls, lost[EV_FUTURE_START]);
 	for (uint32_t i = 0; i < s->rows.nr; i++)

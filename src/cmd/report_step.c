@@ -33,3 +33,17 @@ bool step_is_wanted(const struct report_table *t, const struct trace_step *s)
 {
 	return futures_want_step(t->opts->futures, s);
 }
+
+/* Without tasks, or where options leave none, what the kind says of recording is no reason. */
+void explain_no_steps(struct report_table *t, struct analyzer *a, bool has_any)
+{
+	const struct by_type_row *rows = by_type_get_rows(analyzer_get_types(a));
+	uint64_t nr_tasks = 0;
+
+	for (uint32_t g = 0; g < t->rec->nr_groups; g++)
+		nr_tasks += rows[g].nr_tasks;
+	if (!nr_tasks)
+		t->empty = "No task was recorded.";
+	else if (has_any)
+		t->empty = "None of those that were recorded is wanted.";
+}

@@ -13,5 +13,7 @@ const char *say_step_place(const struct trace_step *s, struct strbuf *scratch); 
 void draw_step(const struct trace_step *s, size_t width, struct strbuf *out);
 /* By the options that show and hide futures. */
 bool step_is_wanted(const struct report_table *t, const struct trace_step *s);
+/* What is said if there is no row; has_any: the recording has some. */
+void explain_no_steps(struct report_table *t, struct analyzer *a, bool has_any);
 
 #endif

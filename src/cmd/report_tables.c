@@ -71,6 +71,7 @@ static struct report_table *make(const struct table_kind *kind, const struct rec
 	struct report_table *t = xcalloc(1, sizeof(*t));
 
 	t->kind = kind;
+	t->empty = kind->empty;
 	t->rec = rec;
 	t->opts = opts;
 	t->limit = opts->limit != REPORT_TABLE_USUAL ? opts->limit
@@ -161,7 +162,7 @@ static void put_text(struct report_table *t, struct out *out)
 		strbuf_addf(&out->buf, "%s%s%s\n", style_on(t->opts->styles, STYLE_HEAD),
 			    t->kind->head, style_off(t->opts->styles));
 	if (!t->table.rows.nr) {
-		strbuf_addf(&out->buf, "%s\n", t->kind->empty);
+		strbuf_addf(&out->buf, "%s\n", t->empty);
 	} else if (t->opts->is_verbose && t->kind->tell) {
 		for (size_t i = 0; i < t->table.rows.nr; i++)
 			t->kind->tell(t, t->table.rows.v[i], out);

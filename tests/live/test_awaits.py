@@ -198,6 +198,18 @@ def ends(t, build):
     same("ends that are shown", [k for k in ends[1:] if k.upper() in heads], [k for k in ends[1:] if total(rows, k)])
 
 
+@test(cases=[(by,) for by in ("await", "future")])
+def none(t, by):
+    """An empty table says why: no tasks, none that is wanted, or none recorded."""
+    def why(*options):
+        return t.run(t.futrace, "report", "--by", by, *options, t.path("t.data")).ok().out.splitlines()[-1]
+    t.record(t.program("counts", "await"), "mt").ok()
+    same("without tasks", why("--filter=type=nobody"), "No task was recorded.")
+    same("all hidden", why("--hide-future=::"), "None of those that were recorded is wanted.")
+    t.record(t.program("counts", "await"), "mt", opts=["--no-await"]).ok()
+    check("and no --no-await" in why(), why())
+
+
 @test(cases=[(b,) for b in BUILDS])
 def losers(t, build):
     """Futures that were dropped by a timeout, as losers of a select! and with their task are told so, at the right line.
