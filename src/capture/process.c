@@ -440,6 +440,7 @@ static void sum_futures(const struct process *p, const struct process_object *o,
 	sum->nr_futures += o->nr_futures - nr_moved + nr_done;
 	sum->nr_futures_refused += found->nr_refused + nr_moved - nr_done;
 	sum->nr_futures_beyond += found->nr_beyond + found->nr - o->nr_futures;
+	sum->nr_futures_inlined += found->nr_inlined;
 	if (found->note && *found->note)
 		sum->futures_note = found->note;
 }

@@ -71,8 +71,9 @@ struct process_sum {
 	uint64_t nr_events, nr_task_events, nr_lost, bytes;
 	uint64_t nr_tables, nr_hooked, nr_refused;
 	uint64_t nr_objects, nr_unreadable;
-	/* inner futures: hooked; wanted, but not safe to hook; more than there is room for */
-	uint64_t nr_futures, nr_futures_refused, nr_futures_beyond;
+	/* inner futures: hooked; wanted, but not safe to hook; more than there is room for;
+	 * without a function */
+	uint64_t nr_futures, nr_futures_refused, nr_futures_beyond, nr_futures_inlined;
 	const char *futures_note; /* what would show more of them, or "" */
 	uint64_t nr_unslotted, nr_broken;
 	uint64_t nr_unfollowed; /* children by fork that are not recorded */

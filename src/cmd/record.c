@@ -173,6 +173,8 @@ static void tell_futures(const struct session_file *f)
 {
 	const struct process_sum *s = &f->sum;
 	struct strbuf line = STRBUF_INIT;
+	bool is_none = !s->nr_futures && !s->nr_futures_refused && !s->nr_futures_beyond &&
+		       !s->nr_futures_inlined;
 
 	strbuf_addf(&line, "polls of %llu inner futures were looked at",
 		    (unsigned long long)s->nr_futures);
@@ -183,6 +185,13 @@ static void tell_futures(const struct session_file *f)
 	if (s->nr_futures_beyond)
 		strbuf_addf(&line, "; %llu more are too many: give a pattern",
 			    (unsigned long long)s->nr_futures_beyond);
+	if (s->nr_futures_inlined)
+		strbuf_addf(&line,
+			    "; of %llu there is no function: the compiler made it part of its "
+			    "callers",
+			    (unsigned long long)s->nr_futures_inlined);
+	if (is_none)
+		strbuf_addstr(&line, "; none that is wanted was found");
 	if (*s->futures_note)
 		strbuf_addf(&line, "; %s", s->futures_note);
 	cmd_note("%s: %s", f->path, line.s);

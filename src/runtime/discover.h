@@ -89,7 +89,7 @@ struct found_futures {
 	uint32_t nr_by_tables; /* of these: by tables alone */
 	uint32_t nr_partly;    /* … or of which not all polls are sure to be seen */
 	uint32_t refused[NR_FUTURES_REFUSALS]; /* nr_refused, by reason */
-	/* The program's own async fns and blocks that have no function, being parts of others
+	/* The async fns and blocks wanted that have no function, being parts of others
 	 * everywhere; only with has_inlined, which takes debug info. */
 	uint32_t nr_inlined;
 	bool has_inlined;

@@ -151,8 +151,9 @@ static void add_by_dwarf(struct futures_search *s, const struct dwarf_poll *p)
 	c->type_off = p->type_off;
 }
 
-/* The program's own coroutines of which no function is left. */
-static void count_inlined(struct futures_search *s, const struct dwarf_poll *polls, size_t nr)
+/* Those coroutines that are wanted, of which no function is left. */
+static void count_inlined(struct futures_search *s, const struct futures_wanted *wanted,
+			  const struct dwarf_poll *polls, size_t nr)
 {
 	struct intern *names = intern_new();
 	uint32_t nr_known;
@@ -164,9 +165,9 @@ static void count_inlined(struct futures_search *s, const struct dwarf_poll *pol
 		char *name = !polls[i].va && polls[i].is_coroutine && polls[i].env_path
 				     ? coroutine_name(&polls[i])
 				     : NULL;
-		struct candidate c = { .name = name, .file = polls[i].file };
+		struct candidate c = { .name = name, .file = polls[i].file, .is_generated = true };
 
-		if (name && futures_is_of_program(&c))
+		if (name && futures_is_wanted(wanted, &c))
 			intern_puts(names, name);
 		free(name);
 	}
@@ -175,7 +176,7 @@ static void count_inlined(struct futures_search *s, const struct dwarf_poll *pol
 	intern_free(names);
 }
 
-static void look_at_dwarf(struct futures_search *s)
+static void look_at_dwarf(struct futures_search *s, const struct futures_wanted *wanted)
 {
 	struct dwarf_poll *polls;
 	size_t nr = s->dwarf ? dwarf_find_polls(s->dwarf, &polls) : 0;
@@ -185,7 +186,7 @@ static void look_at_dwarf(struct futures_search *s)
 			add_by_dwarf(s, &polls[i]);
 	if (!s->dwarf)
 		return;
-	count_inlined(s, polls, nr);
+	count_inlined(s, wanted, polls, nr);
 	free(polls);
 }
 
@@ -373,7 +374,7 @@ void futures_find(struct finding *f, struct dwarf *dwarf, const struct futures_w
 	struct futures_search s = { .f = f, .dwarf = dwarf };
 
 	look_at_symbols(&s);
-	look_at_dwarf(&s);
+	look_at_dwarf(&s, wanted);
 	look_at_closures(&s);
 	scan_tables(f, 1, look_at_word, &s);
 	look_at_lines(&s);

@@ -66,7 +66,7 @@ static bool is_chosen(const char *patterns, const char *name, bool is_default)
 	return is_wanted;
 }
 
-static bool is_wanted(const struct futures_wanted *w, const struct candidate *c)
+bool futures_is_wanted(const struct futures_wanted *w, const struct candidate *c)
 {
 	bool is_default = (c->is_generated || c->nr_tables) && futures_is_of_program(c);
 
@@ -263,7 +263,8 @@ void futures_plan(struct futures_search *s, const struct futures_wanted *wanted)
 	size_t nr = 0;
 
 	vec_each (c, &s->candidates)
-		vec_push(&choices, (struct choice){ .c = c, .is_wanted = is_wanted(wanted, c) });
+		vec_push(&choices,
+			 (struct choice){ .c = c, .is_wanted = futures_is_wanted(wanted, c) });
 	if (choices.nr)
 		qsort(choices.v, choices.nr, sizeof(*choices.v), compare_choices);
 	vec_each (x, &choices)

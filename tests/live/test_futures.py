@@ -126,12 +126,28 @@ def where_they_are(t, profile):
 
 
 @test()
+def inlined(t):
+    """Of futures that the compiler left no function of, a recording says so: as many as doctor knows, and by name."""
+    program = t.program("losers", "await")
+    found, = json.loads(t.run(t.futrace, "doctor", "--json", program).ok().out)["files"]
+    nr = found["inner_futures"]["inlined"]
+    check(nr > 0, f"all have one: {found['inner_futures']}")
+    for option, count in (("--futures", nr), ("--futures=losers::*", nr), ("--futures=nobody", 0)):
+        r = t.record(program, opts=[option]).ok()
+        said = re.search(r"of (\d+) there is no function", r.err)
+        same(option, int(said.group(1)) if said else 0, count)
+
+
+@test()
 def chosen(t):
     """Without a pattern the program's own; else those of the names, but for those with a `!`; and only the compiler's."""
     _, own, r = recorded(t, "profiling", "--futures")
     check({"inner::big", "inner::Tiny"} <= own.names, f"not there: {own.names}")
     check(all(n.startswith("inner::") for n in own.names), f"not the program's own: {own.names}")
     check("polls of" in r.err and "inner futures were looked at" in r.err, r.err)
+    _, none, r = recorded(t, "profiling", "--futures=nobody::*")
+    same("of nobody", none.names, set())
+    check("polls of 0 inner futures were looked at; none that is wanted was found" in r.err, r.err)
     _, made, _ = recorded(t, "profiling", "--generated-future")
     same("what the compiler made", made.names, {n for n in own.names if n not in ("inner::Tiny", "inner::Catch")})
     _, some, _ = recorded(t, "profiling", "--futures=inner::b*,inner::Tiny,!inner::boxed*,tokio::*::JoinHandle*")
