@@ -341,6 +341,8 @@ static void print_names(const struct discovery *d, struct strbuf *text, struct s
 	doctor_field(out, "debug info", text->s);
 	if (*d->debug_path)
 		doctor_field(out, "", d->debug_path);
+	if (!d->nr_tables)
+		return;
 	strbuf_reset(text);
 	name_counts(d, text);
 	doctor_field(out, "names", text->s);
@@ -367,7 +369,7 @@ static void print_subject(const struct subject *s, bool verbose, struct strbuf *
 	doctor_field(out, "file", text.s);
 	if (why && has_use(d))
 		doctor_field(out, "why", why);
-	if (d->nr_tables)
+	if (has_use(d))
 		print_names(d, &text, out);
 	for (uint32_t i = 0; i < d->nr_runtimes; i++) {
 		strbuf_reset(&text);
@@ -379,7 +381,7 @@ static void print_subject(const struct subject *s, bool verbose, struct strbuf *
 	futures_field(s, out);
 	if (why && has_use(d) && *todo)
 		doctor_field(out, "to do", todo);
-	if (*d->rung_note && d->nr_tables)
+	if (*d->rung_note && has_use(d))
 		doctor_field(out, why && *todo ? "" : "to do", d->rung_note);
 	if (verbose && d->nr_tables)
 		list_tables(d, out);

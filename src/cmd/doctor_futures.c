@@ -38,8 +38,8 @@ void futures_field(const struct subject *s, struct strbuf *out)
 	if (!s->with_futures)
 		return;
 	f = &s->with_futures->futures;
-	strbuf_addf(&text, "%u functions of the program's own can be timed (record --futures)",
-		    f->nr);
+	strbuf_addf(&text, "%u function%s of the program's own can be timed (record --futures)",
+		    f->nr, f->nr == 1 ? "" : "s");
 	if (f->nr_by_tables)
 		strbuf_addf(&text, ", %u of them by tables of dyn Future", f->nr_by_tables);
 	if (f->nr_partly)
@@ -49,7 +49,7 @@ void futures_field(const struct subject *s, struct strbuf *out)
 	if (f->has_inlined && f->nr_inlined)
 		strbuf_addf(&text, "; %u async fns and blocks are parts of their callers",
 			    f->nr_inlined);
-	if (f->note[0])
+	if (f->note[0] && !s->d->is_debug_info_unusable)
 		strbuf_addf(&text, " (%s)", f->note);
 	doctor_field(out, "futures", text.s);
 	strbuf_release(&text);

@@ -64,7 +64,8 @@ static bool was_said(const struct found_fact *facts, size_t nr, const char *reme
 static bool is_row(const struct discovery *d, uint32_t runtime, size_t fact)
 {
 	return d->runtimes[runtime].nr_tables ||
-	       (discovery_has_use_of(d, runtime) && (fact == FACT_PARKS || fact == FACT_BLOCK_ON));
+	       (discovery_has_use_of(d, runtime) &&
+		(fact == FACT_AWAITS || fact == FACT_PARKS || fact == FACT_BLOCK_ON));
 }
 
 void seen_rows(const struct discovery *d, uint32_t runtime, struct strbuf *out)

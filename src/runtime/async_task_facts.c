@@ -17,8 +17,7 @@ void async_task_judge(struct finding *f, const struct discovery *d, const struct
 						"inlined" };
 	facts[FACT_PLACES] =
 		d->rung < RUNG_LINES
-			? (struct found_fact){ HOW_NOT, "there are no line tables",
-					       "build with `debug = \"line-tables-only\"`" }
+			? fact_no_lines(d)
 			: (struct found_fact){ HOW_EXACT, "file and line, by a walk of the stack, "
 							  "where the spawn is seen" };
 	facts[FACT_AWAITS] = fact_awaits(d, r);

@@ -38,12 +38,16 @@ static const struct image *image_with(const struct files *fs, const char *sectio
 
 static int files_open(struct files *fs, const char *path, const char *shown, struct err *e)
 {
+	bool is_other = false;
+
 	*fs = (struct files){ .path = path, .dwarf_note = "" };
 	fs->img = image_open(path, shown, e);
 	if (!fs->img)
 		return -1;
 	if (!image_section(fs->img, ".debug_info"))
-		fs->debug_path = debug_file_find(fs->img, path, NULL);
+		fs->debug_path = debug_file_find(fs->img, path, &is_other);
+	if (is_other)
+		fs->dwarf_note = DEBUG_FILE_OTHER;
 	if (fs->debug_path)
 		fs->debug = image_open(fs->debug_path, NULL, NULL);
 	return 0;
@@ -83,6 +87,8 @@ static void give_names(struct finding *f, struct files *fs)
 {
 	const struct image *with_dwarf = image_with(fs, ".debug_info");
 
+	if (!with_dwarf)
+		with_dwarf = image_with(fs, DWARF_OLD_PACKED); /* to be told why not */
 	finding_symbols(f);
 	if (with_dwarf)
 		f->dwarf = dwarf_open(with_dwarf == fs->img ? fs->path : fs->debug_path,
@@ -125,6 +131,7 @@ static void climb(struct discovery *d, const struct finding *f, const struct fil
 	if (fs->dwarf_note[0]) {
 		d->rung = image_with(fs, ".symtab") ? RUNG_SYMBOLS : RUNG_NOTHING;
 		d->rung_note = fs->dwarf_note;
+		d->is_debug_info_unusable = true;
 	} else if (f->has_types) {
 		d->rung = RUNG_FULL;
 		d->rung_note = "";

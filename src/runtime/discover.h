@@ -112,8 +112,9 @@ struct discovery {
 	const char *debug_path; /* separate file with its symbols and debug info, or "" */
 	enum elf_link link;
 	bool is_pie;
-	enum rung rung;	       /* without opts.names at least this one */
-	const char *rung_note; /* what to change to climb, "" at the top */
+	enum rung rung;		     /* without opts.names at least this one */
+	bool is_debug_info_unusable; /* there is some; why not, the note tells */
+	const char *rung_note;	     /* what to change to climb, "" at the top */
 	bool from_cache;
 	uint64_t took_ns;
 	uint64_t nr_broken; /* parts of the file that point outside of it and were skipped */

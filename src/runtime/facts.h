@@ -34,5 +34,6 @@ struct found_runtime;
 
 /* Of each runtime alike: it is the debug info that tells. */
 struct found_fact fact_awaits(const struct discovery *d, const struct found_runtime *r);
+struct found_fact fact_no_lines(const struct discovery *d);
 
 #endif

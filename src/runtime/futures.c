@@ -380,7 +380,7 @@ void futures_find(struct finding *f, struct dwarf *dwarf, const struct futures_w
 	look_at_lines(&s);
 	look_for_merged(&s);
 	futures_plan(&s, wanted);
-	if (!s.has_coroutines)
+	if (!s.has_coroutines && !(dwarf && dwarf_has_types(dwarf)))
 		f->futures.note =
 			finding_symbols(f)->nr
 				? "without debug info not every async fn is known as one: "

@@ -94,8 +94,7 @@ static struct found_fact places(const struct discovery *d, const struct found_ru
 	if (spawns->how == HOW_FIRST_SEEN)
 		return (struct found_fact){ HOW_NOT, "spawns are not", spawns->remedy };
 	if (d->rung < RUNG_LINES)
-		return (struct found_fact){ HOW_NOT, "there are no line tables",
-					    "build with `debug = \"line-tables-only\"`" };
+		return fact_no_lines(d);
 	if (spawns->how == HOW_SOME)
 		return (struct found_fact){ HOW_SOME, "where the spawn is seen", spawns->remedy };
 	return (struct found_fact){ HOW_EXACT, "file and line, by a walk of the stack" };

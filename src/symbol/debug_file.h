@@ -8,6 +8,9 @@
 
 #include "symbol/image.h"
 
+#define DEBUG_FILE_OTHER \
+	"its separate debug file belongs to another build; take the one that was made with it"
+
 /*
  * The path of the separate debug file that belongs to img (by build-id, else by debug link with its
  * checksum), NULL when there is none. The caller frees it. *is_other (may be NULL): there is one,

@@ -98,6 +98,9 @@ static bool load_sections(struct dwarf *d, const char **why)
 			continue;
 		name = elf_strptr(d->elf, names, sh.sh_name);
 		id = name ? section_id(name) : -1;
+		if (name && strcmp(name, DWARF_OLD_PACKED) == 0)
+			*why = "its debug info is compressed in the old way (" DWARF_OLD_PACKED
+			       "); unpack it with objcopy --decompress-debug-sections";
 		if (id >= 0 && !d->raw.sections[id].data &&
 		    !load_section(d, scn, &sh, &d->raw.sections[id]) &&
 		    sh.sh_flags & SHF_COMPRESSED)

@@ -26,6 +26,9 @@ struct dwarf_function {
 	uint32_t line;
 };
 
+/* As objcopy --compress-debug-sections=zlib-gnu calls it. */
+#define DWARF_OLD_PACKED ".zdebug_info"
+
 /*
  * NULL without an error when the file has no debug info, or none that can be read (*why then says
  * so).

@@ -29,8 +29,6 @@ static const char no_elf[] = "it cannot be read as an ELF file of this machine";
 static const char no_info[] = "it has no debug info" REMEDY;
 static const char no_types[] =
 	"its debug info has functions and lines, but no types (debug = 1 or less)" REMEDY;
-static const char other_build[] =
-	"its separate debug file belongs to another build; take the one that was made with it";
 static const char split[] =
 	"its debug info is split off into .dwo or .dwp files; build it with split-debuginfo = "
 	"\"off\" in the profile of Cargo.toml";
@@ -416,7 +414,7 @@ struct layouts *layouts_open(const char *path, const char *cache_dir, const char
 		debug = debug_path ? image_open(debug_path, NULL, NULL) : NULL;
 	}
 	if (is_other)
-		*why = other_build;
+		*why = DEBUG_FILE_OTHER;
 	else
 		l = open_info(img, debug, debug ? debug_path : path, cache_dir, why);
 	image_close(debug);

@@ -481,7 +481,10 @@ def another_build(t, what):
     if what == "other debug info":
         found = trees.look(t, "tree", str(p.pid))
         check(len(found["tasks"]) >= 4 and all(not x["tree"] for x in found["tasks"]), f"{short(found)}")
-        check("debug" in t.run(t.futrace, "tree", str(p.pid)).ok().err, "no word of debug info")
+        check("another build" in t.run(t.futrace, "tree", str(p.pid)).ok().err, "tree: no word of the other build")
+        doctor = " ".join(t.run(t.futrace, "doctor", exe).ok().out.split())
+        check("debug info is there, but cannot be used" in doctor and "another build" in doctor, doctor)
+        check("build with `debug" not in doctor, f"a remedy that is none: {doctor}")
         return
     core = trees.core_of(t, p)
     p.close_stdin()

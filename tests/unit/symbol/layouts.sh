@@ -37,6 +37,7 @@ build "$@"
 case $mode in
 full | damage | why-*) ;;
 zlib | zstd) objcopy --compress-debug-sections=$mode "$dir/app" ;;
+old-packed) objcopy --compress-debug-sections=zlib-gnu "$dir/app" ;;
 link) separate ;;
 other-build) # the debug file was made of another build since
 	separate

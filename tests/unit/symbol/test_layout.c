@@ -381,6 +381,7 @@ static void check_why(const char *path, const char *mode)
 		{ "why-lines", "no types" },
 		{ "why-split", "split-debuginfo" },
 		{ "other-build", "another build" },
+		{ "old-packed", "objcopy --decompress-debug-sections" },
 		{ "stripped", "no debug info" },
 		{ "no-elf", "ELF" },
 		{ "missing", "ELF" },
