@@ -18,14 +18,14 @@ void draw_step(const struct trace_step *s, size_t width, struct strbuf *out)
 
 	if (s->file[0])
 		shorten_place(&place, s->file, s->line, width > MIN_NAME ? width - MIN_NAME : 0);
-	if (place.len && s->last_line)
+	if (place.len && s->last_line > s->line)
 		strbuf_addf(&place, "-%u", s->last_line);
 	used = utf8_columns(place.s, place.len);
 	if (used + MIN_NAME <= width) {
 		shorten_type(out, step_name(s), width == SIZE_MAX ? width : width - used - 1);
 		strbuf_addch(out, ' ');
 	}
-	strbuf_addstr(out, place.s);
+	shorten_front(out, place.s, width);
 	strbuf_release(&place);
 }
 

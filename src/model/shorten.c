@@ -141,3 +141,19 @@ void shorten_place(struct strbuf *out, const char *file, uint32_t line, size_t w
 			return;
 	}
 }
+
+void shorten_front(struct strbuf *out, const char *text, size_t width)
+{
+	size_t len = strlen(text), tail = width > 2 ? width - 2 : width;
+
+	if (len <= width) {
+		strbuf_addstr(out, text);
+		return;
+	}
+	/* not from the middle of a UTF-8 sequence */
+	while (tail > 0 && (text[len - tail] & 0xc0) == 0x80)
+		tail--;
+	if (width > 2)
+		strbuf_addstr(out, "..");
+	strbuf_addstr(out, text + len - tail);
+}

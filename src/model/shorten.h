@@ -25,4 +25,7 @@ void shorten_type(struct strbuf *out, const char *name, size_t width);
  */
 void shorten_place(struct strbuf *out, const char *file, uint32_t line, size_t width);
 
+/* Appends a text that is safe already, such as a place: its end tells most, its front goes. */
+void shorten_front(struct strbuf *out, const char *text, size_t width);
+
 #endif

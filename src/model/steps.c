@@ -216,6 +216,6 @@ void step_add_place(struct strbuf *out, const struct trace_step *s)
 	if (!s->file[0])
 		return;
 	strbuf_addf(out, "%s:%u", s->file, s->line);
-	if (s->last_line)
+	if (s->last_line > s->line)
 		strbuf_addf(out, "-%u", s->last_line);
 }

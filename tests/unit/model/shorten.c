@@ -68,6 +68,26 @@ static void test_bytes(void **state)
 	assert_short("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 5, "..\xc3\xa4");
 }
 
+static void assert_front(const char *text, size_t width, const char *want)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	shorten_front(&out, text, width);
+	assert_string_equal(out.s, want);
+	strbuf_release(&out);
+}
+
+/* Of a place the line stays. */
+static void test_front(void **state)
+{
+	assert_front("src/main.rs:12", 14, "src/main.rs:12");
+	assert_front("src/main.rs:12", 12, "..main.rs:12");
+	assert_front("src/main.rs:12", 5, "..:12");
+	assert_front("\xc3\xa4\xc3\xa4:1", 5, "..:1");
+	assert_front("a:12", 2, "12");
+	assert_front("a:12", 0, "");
+}
+
 static void test_always_fits(void **state)
 {
 	static const char alphabet[] = "ab::<>{}#0, \xc3\xa4&";
@@ -89,8 +109,11 @@ static void test_always_fits(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_modules_go_first), cmocka_unit_test(test_then_the_middle),
-		cmocka_unit_test(test_candidates),	 cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_modules_go_first),
+		cmocka_unit_test(test_then_the_middle),
+		cmocka_unit_test(test_candidates),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_front),
 		cmocka_unit_test(test_always_fits),
 	};
 
