@@ -29,7 +29,10 @@ class Reader:
             check('pid' in e and 'tid' in e and (e['ph'] == 'M' or e['ts'] >= 0), f'{e} has a place')
         same('kinds of events', set(self.by_phase) - set('XCsfMbei'), set())
         self.slices = [Slice(to_ns(e['ts']), to_ns(e['ts']) + to_ns(e['dur']), e) for e in self.by_phase['X']]
-        self.torn = self.pair('b', 'e')
+        pairs = self.pair('b', 'e')
+        self.spans = [s for s in pairs if s.event['cat'] == 'span']
+        self.torn = [s for s in pairs if s.event['cat'] != 'span']
+        self.marks = [e for e in self.by_phase['i'] if e['cat'] == 'mark']
 
     def pair(self, begin, end):
         """Events of two phases that belong together by their id."""
@@ -75,7 +78,15 @@ def totals(env, trace):
     check_sums(trace, report, r)
     for key in ('duration_ns', 'events', 'lost'):
         same(key, r.file['otherData'][key], report[key])
-    same('findings', [e['name'] for e in r.by_phase['i']], [f'{f["severity"]}: {f["rule"]}' for f in report['findings']])
+    same('findings', [e['name'] for e in r.by_phase['i'] if e['cat'] != 'mark'], [f'{f["severity"]}: {f["rule"]}' for f in report['findings']])
+
+
+@test_each
+def marks(env, trace):
+    """Each mark and span that the report counts is there once."""
+    r, rows = read(env, trace), env.report(trace, '--by=mark', '--limit=0')['table']['rows']
+    for kind, found in (('mark', r.marks), ('span', r.spans)):
+        same(f'{kind}s', len(found), sum(row['count'] for row in rows if row['kind'] == kind))
 
 
 @test_each
