@@ -468,6 +468,7 @@ int main(int argc, char **argv)
 	if (trace_writer_close(c.w, c.has_end ? &c.end : NULL, &e) < 0)
 		die(&c, "%s", e.msg);
 	vec_release(&c.threads);
+	vec_release(&c.texts);
 	for (uint32_t i = 0; i < c.argc; i++)
 		free(c.argv[i]);
 	free(c.exe);
