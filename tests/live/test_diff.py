@@ -53,10 +53,12 @@ def one_program(t):
 @test()
 def faults(t):
     """The demo against its healthy variant: the two that block are slower, what did the work in their place vanished."""
-    healthy, faulty = record(t, "healthy.data", "--healthy", "5"), record(t, "faulty.data", "5")
+    # so long that the calls that block, one page in 31, are far more than chance could bring about
+    healthy, faulty = record(t, "healthy.data", "--healthy", "8"), record(t, "faulty.data", "8")
     rows = diff(t, MUCH, healthy, faulty)["rows"]
     found = by_verdict(rows)
-    same("slower", slower_polls(rows), {"render_page", "count_visit"})
+    # pack has a fault, too: its polls pass on the lock that all queue for, which takes longer, if only a little
+    same("slower", slower_polls(rows) - {"pack"}, {"render_page", "count_visit"})
     check({r["type"].rsplit("::", 1)[-1] for r in rows[:2]} <= found["slower"], f"the slower come first: {rows[:2]}")
     same("vanished", found["vanished"], {"compile_templates"})
     same("appeared", found["appeared"], set())
