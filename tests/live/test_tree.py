@@ -46,9 +46,10 @@ def copies_of_tasks(t, program):
     """Without optimization, copies of new tasks stay behind on the stack and in the heap: they are no tasks."""
     p, truth = trees.start(t, program, "await-dev")
     core = trees.core_of(t, p)
+    tasks = [x for x in truth if x["name"] != "root"]  # a root is no task, and a guess: every_shape looks for it
     for what in (str(p.pid), f"--core={core}"):
         found = trees.look(t, "tree", what)["tasks"]
-        trees.compare(truth, found, ignore=ONLY_LIVE)
+        trees.compare(tasks, found, ignore=ONLY_LIVE)
         same(f"tasks of {what} that were not yet run", [x["id"] for x in found if x["state"] == "scheduled"], [])
     p.close_stdin()
     same("the program's end", p.wait(), 0)
