@@ -13,9 +13,6 @@
 
 #include "agent/probes.h"
 
-/* What a libc function was before us; looked up once, before main. */
-#define REAL(ret, name, ...) extern ret (*real_##name)(__VA_ARGS__) HIDDEN
-
 /* preload.c */
 void agent_objects_changed(
 	void) HIDDEN; /* dlopen was called: look before the next thing of interest */

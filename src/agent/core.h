@@ -88,6 +88,8 @@ struct core_page {
 	uint32_t nr_unlisted;			 /* of these, they are not in the list */
 	uint64_t closed[CORE_MAX_CLOSED];
 	uint64_t live[CORE_LIVE_WORDS]; /* a bit for each slot that was taken */
+	/* of the agent's probes: those that the kernel replaces by calls; NULL: it must not */
+	const void *const *probe_sites;
 } __attribute__((aligned(WIRE_PAGE)));
 
 /* Has the tool made a round of late? Signed: its heartbeat may be younger than our look at the
@@ -127,6 +129,8 @@ enum core_run_bits {
 	CORE_ESCAPED = 4,  /* … and was on its way out of the future */
 	CORE_ROOT = 8,	   /* of a root future: `header` is the end of the stack that belongs to it,
 			      `state` the slot of its thread */
+	CORE_HAS_ROOT = 16, /* a root began in it: when it ends, so has that */
+	CORE_OVER = 32,	    /* … and this root did so */
 };
 
 enum core_run_kind { CORE_POLL, CORE_SHUTDOWN };
@@ -201,6 +205,8 @@ void core_root_begin(struct core_run *run, uint64_t key, uint16_t type, uint32_t
 void core_root_start(struct core_run *run, uint64_t key, uint16_t type, uint64_t path) HIDDEN;
 void core_root_end(struct core_run *run, unsigned flags) HIDDEN;   /* EF_END_… */
 void core_root_wake(uint64_t key_and_type, unsigned flags) HIDDEN; /* EF_WAKE_… */
+/* An event of this kind cannot be told: it counts as lost, and that is told before the next one. */
+void core_root_unseen(unsigned kind) HIDDEN;
 
 /*
  * futures.c: polls of inner futures, between those of the task that they belong to. One of these is

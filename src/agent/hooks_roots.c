@@ -11,8 +11,7 @@
 #include "agent/root_future.h"
 
 #define MAX_NESTED    8
-#define NR_WAITING    256 /* a power of two */
-#define NR_TRIES      8
+#define NR_GROUP      8
 #define HANDLE_MAX    4096 /* bytes of a scheduler's handle, at most */
 #define PARKING_BYTES 2048 /* of the frames between block_on and its parker, at most */
 
@@ -31,25 +30,23 @@ struct root {
 static __thread struct {
 	struct root roots[MAX_NESTED];
 	unsigned nr, nr_drives, nr_builds;
+	uint64_t beyond; /* frame of the outermost root that there was no room for, 0: there is none
+			  */
 } mine __attribute__((tls_model("initial-exec")));
 
 /*
  * Which root waits for what: for a parker or for a scheduler's flag. Written by its own thread,
- * read by who wakes it.
+ * read by who wakes it. A thread has one of each at most, if seldom more: with as many threads as
+ * there can be, each group is a quarter full.
  */
 static struct waiting {
 	uint64_t addr; /* of the parker or the scheduler's handle, 0: free */
 	uint64_t root; /* key and type, as events have them; 0: gone */
-} waiting[NR_WAITING];
+} waiting[WIRE_MAX_THREADS][NR_GROUP] __attribute__((aligned(64)));
 
 /* How far behind the beginning of a current_thread scheduler's handle its generator of seeds lies;
  * 0: not known yet. */
 static uint64_t seed_off;
-
-static struct root *innermost(void)
-{
-	return mine.nr ? &mine.roots[mine.nr - 1] : NULL;
-}
 
 static void start(struct root *r)
 {
@@ -63,32 +60,34 @@ static void pause_run(struct root *r)
 	r->is_running = false;
 }
 
+static struct waiting *group_of(uint64_t addr)
+{
+	return waiting[addr * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+}
+_Static_assert(WIRE_MAX_THREADS == 1 << 12, "group_of takes the upper 12 bits");
+
 static struct waiting *find_waiting(uint64_t addr)
 {
-	uint64_t i = addr * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+	struct waiting *group = group_of(addr);
 
-	for (unsigned tries = 0; tries < NR_TRIES; tries++, i++) {
-		struct waiting *w = &waiting[i % NR_WAITING];
-
+	for (struct waiting *w = group; w < group + NR_GROUP; w++)
 		if (__atomic_load_n(&w->addr, __ATOMIC_ACQUIRE) == addr)
 			return w;
-	}
 	return NULL;
 }
 
 static struct waiting *make_waiting(uint64_t addr)
 {
-	uint64_t i = addr * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+	struct waiting *group = group_of(addr);
 
-	for (unsigned tries = 0; tries < NR_TRIES; tries++, i++) {
-		struct waiting *w = &waiting[i % NR_WAITING];
+	for (struct waiting *w = group; w < group + NR_GROUP; w++) {
 		uint64_t free = 0;
 
 		if (__atomic_compare_exchange_n(&w->addr, &free, addr, false, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED))
 			return w;
 	}
-	return NULL; /* whoever wakes it is not told */
+	return NULL;
 }
 
 static void wait_for(const struct root *r, uint64_t addr)
@@ -99,6 +98,8 @@ static void wait_for(const struct root *r, uint64_t addr)
 		w = make_waiting(addr);
 	if (w)
 		__atomic_store_n(&w->root, EVENT_WORD1(r->frame, r->type), __ATOMIC_RELAXED);
+	else
+		core_root_unseen(EV_WAKE); /* whoever wakes it is not told */
 }
 
 static void wait_no_more(const struct root *r, uint64_t addr)
@@ -109,6 +110,14 @@ static void wait_no_more(const struct root *r, uint64_t addr)
 		return;
 	__atomic_store_n(&w->root, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->addr, 0, __ATOMIC_RELEASE);
+}
+
+static void wait_by(struct root *r, uint64_t parker)
+{
+	if (r->parker != parker)
+		wait_no_more(r, r->parker);
+	r->parker = parker;
+	wait_for(r, parker);
 }
 
 static void wake(uint64_t addr)
@@ -130,6 +139,26 @@ static void finish(struct root *r)
 	wait_no_more(r, r->parker);
 	wait_no_more(r, r->handle);
 	mine.nr--;
+	mine.beyond = 0;
+}
+
+static struct root *innermost(void)
+{
+	struct root *r = mine.nr ? &mine.roots[mine.nr - 1] : NULL;
+
+	for (; r && r->run.bits & CORE_OVER; r = mine.nr ? r - 1 : NULL)
+		finish(r);
+	return r;
+}
+
+/* A root that begins while there is no room to know of it. What it does is not its outer one's. */
+static void go_beyond(uint64_t frame)
+{
+	if (frame == mine.beyond)
+		return;
+	core_root_unseen(EV_SPAWN);
+	if (frame > mine.beyond)
+		mine.beyond = frame;
 }
 
 /* Nothing of ours is between: neither a task that runs in the root nor one that it runs in. */
@@ -139,6 +168,11 @@ static bool is_on_top(const struct root *r)
 }
 
 /* ---- begin and end ---- */
+
+static uint16_t type_of(uint16_t type, const struct redirect *how)
+{
+	return type == EVENT_TYPE_NONE ? how->type : type;
+}
 
 static void begin(uint64_t seed, const uint64_t *frame, const struct redirect *how)
 {
@@ -151,15 +185,18 @@ static void begin(uint64_t seed, const uint64_t *frame, const struct redirect *h
 	/* the end of one whose frame is gone was not seen */
 	while ((r = innermost()) && r->frame <= key)
 		finish(r);
-	if (mine.nr == MAX_NESTED)
+	if (mine.nr == MAX_NESTED) {
+		go_beyond(key);
 		return;
+	}
 	r = &mine.roots[mine.nr++];
-	*r = (struct root){ .frame = key, .seed = seed, .type = how->type, .is_running = true };
+	*r = (struct root){ .frame = key, .seed = seed, .is_running = true };
+	r->type = type_of(root_future_type(frame, mine.nr > 1 ? r[-1].frame : UINT64_MAX), how);
 	if (seed_off) {
 		r->handle = seed - seed_off;
 		wait_for(r, r->handle);
 	}
-	core_root_begin(&r->run, key, how->type, stack_take(frame), seed);
+	core_root_begin(&r->run, key, r->type, stack_take(frame), seed);
 }
 
 /*
@@ -168,15 +205,22 @@ static void begin(uint64_t seed, const uint64_t *frame, const struct redirect *h
  * be one that lies above, in the root future itself: but that is dropped by its poll, from further
  * down the stack than the runtime was entered.
  */
+static bool leaves(uint64_t entered, uint64_t guard, const uint64_t *frame,
+		   const struct redirect *how)
+{
+	return guard >= entered && !(how->flag_off && (uint64_t)(frame + 2) < entered);
+}
+
 static void end(uint64_t guard, const uint64_t *frame, const struct redirect *how)
 {
 	struct root *r = innermost();
 
-	if (!r || guard < r->frame || !stack_holds((uint64_t)frame, guard))
+	if (!r || !stack_holds((uint64_t)frame, guard))
 		return;
-	if (how->flag_off && (uint64_t)(frame + 2) < r->frame)
-		return;
-	finish(r);
+	if (leaves(r->frame, guard, frame, how))
+		finish(r);
+	else if (leaves(mine.beyond, guard, frame, how))
+		mine.beyond = 0;
 }
 
 /*
@@ -200,13 +244,12 @@ static struct root *parks(uint64_t parker, const uint64_t *frame)
 	if (!r || mine.nr_drives || !core_page.threads || !is_on_top(r))
 		return NULL;
 	/* in its poll it may call what blocks by a parker: from further down the stack */
-	if (r->park_frame && here < r->park_frame)
+	if ((r->park_frame && here < r->park_frame) || here < mine.beyond)
 		return NULL;
 	if (here != r->park_frame)
 		find_future(r, frame);
 	r->park_frame = here;
-	r->parker = parker;
-	wait_for(r, parker);
+	wait_by(r, parker);
 	pause_run(r);
 	return r;
 }
@@ -231,15 +274,17 @@ static struct root *parks_itself(uint64_t parker, const uint64_t *frame, const s
 	if (found.is_done || !found.addr || (r && r->frame == found.frame && !is_on_top(r)))
 		return NULL;
 	if (!r || r->frame != found.frame) {
-		if (mine.nr == MAX_NESTED)
+		if (mine.nr == MAX_NESTED) {
+			go_beyond(found.frame);
 			return NULL;
+		}
 		r = &mine.roots[mine.nr++];
-		*r = (struct root){ .frame = found.frame, .type = how->type, .is_running = true };
+		*r = (struct root){ .frame = found.frame, .is_running = true };
+		r->type = type_of(found.type, how);
 		core_root_begin(&r->run, r->frame, r->type, stack_take(frame), 0);
 	}
 	r->future = found;
-	r->parker = parker;
-	wait_for(r, parker);
+	wait_by(r, parker);
 	if (r->is_running)
 		pause_run(r);
 	return r;
@@ -443,4 +488,5 @@ bool roots_are_seen(void)
 void roots_forget(void)
 {
 	mine.nr = mine.nr_drives = mine.nr_builds = 0;
+	mine.beyond = 0;
 }

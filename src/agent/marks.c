@@ -43,6 +43,16 @@ static bool fill_text(struct wire_region *r, uint32_t number, uint64_t key, uint
 	return true;
 }
 
+/* No more than there is room for, in whole characters: one goes on with bytes of the form 10…. */
+static uint32_t cut_len(const char *text, uint32_t len)
+{
+	if (len <= WIRE_TEXT_BYTES)
+		return len;
+	for (len = WIRE_TEXT_BYTES; len && (text[len] & 0xc0) == 0x80;)
+		len--;
+	return len;
+}
+
 /*
  * The number of a name, 0: there are too many. What another thread, or what we have interrupted, is
  * filling in is passed by: nobody waits here, and a name may have two numbers.
@@ -51,8 +61,8 @@ static uint32_t text_number(struct wire_region *r, uint64_t key, uint32_t len)
 {
 	uint64_t home = key * UINT64_C(0x9e3779b97f4a7c15) >> 52;
 
-	if (len > WIRE_TEXT_BYTES)
-		len = WIRE_TEXT_BYTES;
+	if (key)
+		len = cut_len((const char *)key, len);
 	for (unsigned i = 0; key && i < MAX_TRIES; i++) {
 		uint32_t number = (home + i) % WIRE_MAX_TEXTS;
 		uint64_t have = __atomic_load_n(&r->texts[number].key, __ATOMIC_RELAXED);

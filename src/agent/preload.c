@@ -231,6 +231,7 @@ static void forked(void)
 	agent_pid = counted_pid = 0;
 	hook_set_slot(NULL);
 	roots_forget();
+	probes_forked();
 	if (lobby && lobby->follow && agent_env.ctl && is_tool_there())
 		come_in(agent_env.ctl + sizeof(WIRE_ENV), objects_announce_again);
 	if (agent_pid || !parents || !tid_off)
@@ -325,6 +326,8 @@ __attribute__((constructor)) static void preload(void)
 		has_slot_key = pthread_key_create(&slot_key, thread_gone) == 0;
 		pthread_atfork(NULL, NULL, forked);
 		come_in(ctl, objects_announce);
+		if (core_page.region)
+			probes_allow_calls();
 	}
 	clean_env();
 	agent_follows = lobby && lobby->follow;

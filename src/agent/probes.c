@@ -12,13 +12,12 @@
 /* ---- the two objects ---- */
 
 static const uint64_t nobody[PROBE_WORDS];
+static const uint64_t somebody[PROBE_WORDS] = { 1, 0, 1, 0 };
 const uint64_t *probes_perf_semaphores = nobody;
+const uint64_t *probes_watched = nobody;
 
-/* A probe that this object has not is never wanted by its semaphores, and has no site. */
-#define HAS_tokio(site)	    site
-#define HAS_async_std(site) 0
 #define PROBE(NAME, provider, c_name, name, args) \
-	[PROBE_##NAME] = HAS_##provider((const void *)probes_##provider##_##c_name),
+	[PROBE_##NAME] = PROBES_OURS_##provider((const void *)probes_##provider##_##c_name),
 const void *const probes_sites[NR_PROBES] = {
 #include "wire/probes.def"
 };
@@ -28,6 +27,19 @@ void probes_init(void)
 {
 	if (&futrace_probes && futrace_probes.nr == NR_PROBES)
 		probes_perf_semaphores = futrace_probes.semaphores;
+	probes_watched = probes_perf_semaphores;
+}
+
+static bool is_attached(const volatile uint64_t *semaphores)
+{
+	return semaphores[0] | semaphores[1] | semaphores[2] | semaphores[3];
+}
+_Static_assert(PROBE_WORDS == 4, "is_attached looks at so many");
+
+void probes_look(void)
+{
+	if (!is_attached(probes_semaphores) && !is_attached(probes_perf_semaphores))
+		__atomic_store_n(&probes_watched, probes_perf_semaphores, __ATOMIC_SEQ_CST);
 }
 
 /* ---- what tasks are called ---- */
@@ -171,33 +183,76 @@ static struct memo *bucket_of(struct memos *m, uint64_t key)
 }
 _Static_assert(MEMO_BUCKETS == 1 << 14, "bucket_of takes the upper 14 bits");
 
-struct memo *memo_find(struct memos *m, uint64_t key)
+#define BEING_MADE UINT64_MAX /* the key meanwhile */
+
+static bool is_of(const struct memo *memo, uint64_t era)
+{
+	return __atomic_load_n(&memo->era, __ATOMIC_RELAXED) == era;
+}
+
+static struct memo *find(struct memos *m, uint64_t key, uint64_t era)
 {
 	struct memo *bucket = bucket_of(m, key);
 
 	for (unsigned i = 0; i < MEMO_WAYS; i++)
-		if (__atomic_load_n(&bucket[i].key, __ATOMIC_ACQUIRE) == key)
+		if (__atomic_load_n(&bucket[i].key, __ATOMIC_ACQUIRE) == key &&
+		    is_of(&bucket[i], era))
 			return &bucket[i];
 	return NULL;
 }
 
+struct memo *memo_find(struct memos *m, uint64_t key)
+{
+	return find(m, key, __atomic_load_n(&m->era, __ATOMIC_SEQ_CST));
+}
+
+/* One that is free or forgotten is ours to make. */
+static bool take_room(struct memo *memo, uint64_t era)
+{
+	uint64_t key = __atomic_load_n(&memo->key, __ATOMIC_ACQUIRE);
+
+	return key != BEING_MADE && (!key || !is_of(memo, era)) &&
+	       __atomic_compare_exchange_n(&memo->key, &key, BEING_MADE, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+static struct memo *make(struct memos *m, uint64_t key, uint64_t era)
+{
+	struct memo *bucket = bucket_of(m, key), *memo = &bucket[key % MEMO_WAYS];
+
+	for (unsigned i = 0; i < MEMO_WAYS; i++)
+		if (take_room(&bucket[i], era)) {
+			memo = &bucket[i];
+			break;
+		}
+	__atomic_store_n(&memo->word, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&memo->era, era, __ATOMIC_RELAXED);
+	__atomic_store_n(&memo->key, key, __ATOMIC_RELEASE);
+	return memo;
+}
+
+/* The order of stores here is that of memos_forget and probes_look turned round: whatever an era's
+ * end does not reach is of that era, or is seen by the next hook. */
 struct memo *memo_make(struct memos *m, uint64_t key)
 {
-	struct memo *bucket = bucket_of(m, key), *found = memo_find(m, key);
+	uint64_t era = __atomic_load_n(&m->era, __ATOMIC_SEQ_CST);
+	struct memo *memo = find(m, key, era);
 
-	for (unsigned i = 0; !found && i < MEMO_WAYS; i++) {
-		uint64_t free = 0;
+	if (!memo)
+		memo = make(m, key, era);
+	if (!__atomic_load_n(&m->is_used, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&m->is_used, true, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&probes_watched, __ATOMIC_SEQ_CST) != somebody)
+		__atomic_store_n(&probes_watched, somebody, __ATOMIC_SEQ_CST);
+	return memo;
+}
 
-		if (__atomic_compare_exchange_n(&bucket[i].key, &free, key, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_RELAXED))
-			found = &bucket[i];
-	}
-	if (found)
-		return found;
-	found = &bucket[key % MEMO_WAYS];
-	__atomic_store_n(&found->word, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&found->key, key, __ATOMIC_RELEASE);
-	return found;
+void memos_forget(struct memos *m)
+{
+	if (!__atomic_load_n(&m->is_used, __ATOMIC_SEQ_CST))
+		return;
+	__atomic_store_n(&m->is_used, false, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&m->era, 1, __ATOMIC_SEQ_CST);
 }
 
 bool memo_take(struct memos *m, uint64_t key, uint64_t *word)

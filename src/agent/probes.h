@@ -36,20 +36,26 @@ extern const struct probes_object futrace_probes __attribute__((weak, visibility
 
 extern const uint64_t probes_semaphores[PROBE_WORDS] HIDDEN;
 extern const uint64_t *probes_perf_semaphores HIDDEN; /* of the library, or zeros */
+/* The same; while something is remembered of tasks, words that are not zero: see probes_look. */
+extern const uint64_t *probes_watched HIDDEN;
 
 /* The probes' groups, as their order makes them. */
 enum probes_group { PROBES_TOKIO = 0, PROBES_ASYNC_TASK = 2 };
 
-/* Is somebody attached to a probe of the group? */
+/* Is somebody attached to a probe of the group, or was, with nothing hooked called since? */
 static inline __attribute__((always_inline)) bool probes_wanted(enum probes_group g)
 {
-	const volatile uint64_t *ours = probes_semaphores + g, *perf = probes_perf_semaphores + g;
+	const volatile uint64_t *ours = probes_semaphores + g, *perf = probes_watched + g;
 
 	return __builtin_expect((ours[0] | ours[1] | perf[0] | perf[1]) != 0, 0);
 }
 
 /* Before anything is hooked. */
 void probes_init(void) HIDDEN;
+/* core_page is wiped on fork by now: sites may be called that the kernel replaces. In a child they
+ * are the others again. */
+void probes_allow_calls(void) HIDDEN;
+void probes_forked(void) HIDDEN;
 
 /* ---- what is told of a task ---- */
 

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#define BLOCKED_NS UINT64_C(10000000) /* as long as `report --by=machine` takes for a blockade */
 #define NAME_BYTES 128
 
 __thread bool probes_is_machine;
@@ -27,8 +26,7 @@ static uint64_t machine(void)
 void probes_machine_starts(void)
 {
 	probes_is_machine = true;
-	if (core_page.region)
-		FIRE(MACHINE_STARTING, machine());
+	FIRE(MACHINE_STARTING, machine());
 }
 
 /* Its number, or its address where debug info does not tell that. */
@@ -44,9 +42,18 @@ static bool is_silent(const struct core_table *table)
 	return !core_page.region || probes_kind_of(table) != WIRE_TASK_POLLED;
 }
 
+/* Who is attached? What is remembered for nobody is forgotten. */
+static void look(void)
+{
+	probes_look();
+	if (!probes_has(PROBE_MACHINE_SCHEDULED_TASK))
+		memos_forget(&queued_by);
+}
+
 static void set_queued(uint64_t task)
 {
-	__atomic_store_n(&memo_make(&queued_by, task)->word, machine(), __ATOMIC_RELAXED);
+	if (probes_has(PROBE_MACHINE_SCHEDULED_TASK))
+		__atomic_store_n(&memo_make(&queued_by, task)->word, machine(), __ATOMIC_RELAXED);
 }
 
 void probes_task_spawned(uint64_t task)
@@ -55,6 +62,7 @@ void probes_task_spawned(uint64_t task)
 	char text[NAME_BYTES] = "";
 	struct async_own_name name = { .number = task };
 
+	look();
 	if (is_silent(table))
 		return;
 	set_queued(task);
@@ -66,6 +74,7 @@ void probes_task_spawned(uint64_t task)
 
 void probes_task_woken(uint64_t task)
 {
+	look();
 	set_queued(task);
 }
 
@@ -73,6 +82,7 @@ void probes_machine_runs(struct async_run *r, bool is_drop)
 {
 	uint64_t task = r->run.header, by = 0;
 
+	look();
 	if (is_silent(r->table)) {
 		r->is_watched = false;
 		return;
@@ -91,7 +101,7 @@ static void tell_blocked(const struct probes_machine_run *p)
 {
 	uint64_t duration_ns = p->start_ns ? agent_monotonic_ns() - p->start_ns : 0;
 
-	if (duration_ns > BLOCKED_NS)
+	if (duration_ns >= BLOCKADE_NS)
 		FIRE(MACHINE_BLOCKED, machine(), p->id, duration_ns);
 }
 

@@ -23,7 +23,7 @@ static struct memos spawned;
 
 /*
  * By name, of tasks that were seen to run: was it made runnable since? If not, it was woken while
- * it ran. The upper bits are the task that did it, if that was another.
+ * it ran. The upper bits are the task that did it, if that was seen.
  */
 static struct memos known;
 enum { KNOWN = 1, QUEUED = 2, WOKEN_BY = 4, WAKER_SHIFT = 3 };
@@ -63,12 +63,23 @@ static const struct core_table *table_of(uint64_t header)
 	return table && is_polled(header, table) ? table : NULL;
 }
 
+/* Who is attached? What is remembered for nobody is forgotten. */
+static void look(void)
+{
+	probes_look();
+	if (!probes_has(PROBE_TASK_SPAWN) && !probes_has(PROBE_TASK_DETAILS))
+		memos_forget(&spawned);
+	if (!probes_has(PROBE_TASK_WAKE))
+		memos_forget(&known);
+}
+
 #define FIRE_TASK(NAME, id, n) FIRE(NAME, id, (n).file, (n).line, (n).column, (n).type)
 
 /* ---- spawns ---- */
 
 void probes_spawned(uint64_t addr, uint64_t size)
 {
+	look();
 	if (probes_has(PROBE_TASK_SPAWN) || probes_has(PROBE_TASK_DETAILS))
 		__atomic_store_n(&memo_make(&spawned, addr)->word, mine.task, __ATOMIC_RELAXED);
 }
@@ -90,6 +101,7 @@ void probes_wake(uint64_t header)
 	const struct core_table *table = table_of(header);
 	uint64_t id, was;
 
+	look();
 	if (!table || !probes_has(PROBE_TASK_WAKE))
 		return;
 	id = id_of(header, table);
@@ -113,14 +125,20 @@ void probes_wake_tried(uint64_t header)
 void probes_wake_running(uint64_t header)
 {
 	const struct core_table *table = table_of(header);
-	uint64_t id = table ? id_of(header, table) : 0;
-	struct memo *m;
+	struct memo *m = NULL;
+	uint64_t was;
 
-	if (!table || id == mine.task)
+	look();
+	if (table)
+		m = memo_find(&known, key_of(id_of(header, table), table));
+	if (!m)
 		return;
-	m = memo_find(&known, key_of(id, table));
-	if (m)
-		__atomic_fetch_or(&m->word, WOKEN_BY | mine.task << WAKER_SHIFT, __ATOMIC_RELAXED);
+	was = __atomic_load_n(&m->word, __ATOMIC_RELAXED);
+	while (!(was & WOKEN_BY) && /* of several, the first wakes it */
+	       !__atomic_compare_exchange_n(&m->word, &was,
+					    was | WOKEN_BY | mine.task << WAKER_SHIFT, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
 }
 
 /* Nothing of ours is called when a task that was woken while it ran is queued again: it shows by
@@ -171,6 +189,7 @@ void probes_enter(struct probes_run *r, uint64_t header, enum core_run_kind kind
 	struct probes_name n;
 	uint64_t state;
 
+	look();
 	*r = (struct probes_run){ .header = header,
 				  .table = table_of(header),
 				  .outer = mine.task,
@@ -242,15 +261,13 @@ bool probes_leave(struct probes_run *r)
 void probes_worker_starts(void)
 {
 	mine.nr_loops++;
-	if (core_page.region)
-		FIRE(WORKER_THREAD_START);
+	FIRE(WORKER_THREAD_START);
 }
 
 void probes_worker_stops(void)
 {
 	mine.nr_loops--;
-	if (core_page.region)
-		FIRE(WORKER_THREAD_STOP);
+	FIRE(WORKER_THREAD_STOP);
 }
 
 bool probes_park(unsigned flags)

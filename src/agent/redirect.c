@@ -203,6 +203,16 @@ static const void *give_hook(uint32_t slot, uint8_t kind, uint8_t *moved)
 	return alloc_hooks[ALLOC_INDEX(kind)];
 }
 
+/* Nothing was redirected, and what was moved is gone: another object may want the same. */
+static void take_hooks_back(const struct wire_redirect *plan, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		redirects[nr_used + i] = (struct redirect){ 0 };
+		if (wire_is_alloc(plan[i].kind))
+			alloc_moved[ALLOC_INDEX(plan[i].kind)] = NULL;
+	}
+}
+
 uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *plan, uint32_t nr)
 {
 	struct thunk *page;
@@ -224,8 +234,10 @@ uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *
 		*to = (struct redirect){ (hook_fn)page[i].moved, plan[i].flag_off, plan[i].type,
 					 plan[i].kind, addr };
 	}
-	if (!make_code(page, nr))
+	if (!make_code(page, nr)) {
+		take_hooks_back(plan, nr);
 		return 0;
+	}
 	for (uint32_t i = 0; i < nr; i++)
 		if (!write_jump(o->base + plan[i].va, entry_of(&page[i], &plan[i]))) {
 			take_back(o->base, plan, i + 1);

@@ -163,6 +163,13 @@ static void count_lost(struct wire_thread *t, unsigned kind)
 	t->nr_lost += t->pending_lost[kind]++ == 0;
 }
 
+/* What was lost is told before anything else, though there is room. */
+static void tell_lost_next(struct wire_thread *t)
+{
+	if (t->limit) /* else somebody is writing an event, and puts back the limit that was */
+		t->limit = t->head;
+}
+
 static void tell_lost(struct core_page *p, struct wire_thread *t, unsigned nr)
 {
 	uint64_t *at = word_at(t, t->head), *start = at;
@@ -336,10 +343,10 @@ static inline void tell_hole(const struct core_page *p, struct wire_thread *t)
 	    !__atomic_exchange_n(&t->has_hole, 0, __ATOMIC_ACQUIRE))
 		return;
 	count_lost(t, 0);
-	t->limit = t->head; /* so that it is told before anything else */
+	tell_lost_next(t);
 }
 
-static inline void end_run(struct core_page *p, struct wire_thread *t, const struct core_run *run,
+static inline void end_one(struct core_page *p, struct wire_thread *t, const struct core_run *run,
 			   unsigned flags)
 {
 	bool is_recorded = run->bits & CORE_RECORDED;
@@ -355,6 +362,28 @@ static inline void end_run(struct core_page *p, struct wire_thread *t, const str
 		t->run = (uint64_t)run->outer;
 		count_lost(t, EV_RUN_END);
 	}
+}
+
+/* Roots that began in a run are over when it is, although some builds inline what would tell. They
+ * lie further down the stack. */
+static NOINLINE void end_roots(struct core_page *p, struct wire_thread *t,
+			       const struct core_run *run)
+{
+	struct core_run *inner;
+
+	while ((inner = innermost_run(p, t)) && inner != run && inner->bits & CORE_ROOT &&
+	       inner->header < (uint64_t)run) {
+		end_one(p, t, inner, EF_END_COMPLETE | EF_END_WANTED);
+		inner->bits |= CORE_OVER;
+	}
+}
+
+static inline void end_run(struct core_page *p, struct wire_thread *t, const struct core_run *run,
+			   unsigned flags)
+{
+	if (unlikely(run->bits & CORE_HAS_ROOT))
+		end_roots(p, t, run);
+	end_one(p, t, run, flags);
 }
 
 /* ---- threads ---- */

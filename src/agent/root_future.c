@@ -7,6 +7,8 @@
 #define RETURNED    1
 #define FIRST_AWAIT 3
 
+#define MAX_BETWEEN 8 /* frames from where a root begins up to the one that tells its type */
+
 static uint32_t starts[WIRE_MAX_FRAMED]; /* of the recipes; 0: there is none */
 static uint32_t nr_known;
 
@@ -84,6 +86,7 @@ static bool is_it(const struct stack_frame *f, void *arg)
 	if (is_sound(f, p, base)) {
 		s->found->frame = f->sp;
 		s->found->start = starts[p - r->framed];
+		s->found->type = p->type;
 		judge(r, p, s->found, base + (int64_t)p->off, f->end);
 	}
 	return true;
@@ -97,6 +100,40 @@ void root_future_find(struct root_future *f, const uint64_t *frame, uint64_t out
 	if (core_page.region && nr_known)
 		stack_find(frame, is_it, &s);
 }
+
+/* ---- what begins ---- */
+
+struct entry {
+	uint64_t end;
+	unsigned nr_frames;
+	uint16_t type;
+};
+
+/* Of functions that were inlined into each other, the inner ones come later. */
+static bool is_entry(const struct stack_frame *f, void *arg)
+{
+	const struct wire_region *r = core_page.region;
+	struct entry *e = arg;
+
+	if (f->sp >= e->end || e->nr_frames++ == MAX_BETWEEN)
+		return true;
+	for (uint32_t i = 0; i < nr_known; i++)
+		if (!r->framed[i].recipe && f->pc > r->framed[i].addr &&
+		    f->pc <= r->framed[i].end_addr)
+			e->type = r->framed[i].type;
+	return e->type != EVENT_TYPE_NONE;
+}
+
+uint16_t root_future_type(const uint64_t *frame, uint64_t end)
+{
+	struct entry e = { .end = end, .type = EVENT_TYPE_NONE };
+
+	if (core_page.region && nr_known)
+		stack_find(frame, is_entry, &e);
+	return e.type;
+}
+
+/* ---- paths ---- */
 
 /* One that once was not as its recipe says is not believed any more. */
 uint64_t root_future_path(struct root_future *f)

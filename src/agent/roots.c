@@ -52,6 +52,8 @@ void core_root_begin(struct core_run *run, uint64_t key, uint16_t type, uint32_t
 	if (handle)
 		tell_instance(key, type, handle);
 	core_root_start(run, key, type, 0);
+	if (run->outer && !core_page.is_roaming)
+		run->outer->bits |= CORE_HAS_ROOT;
 }
 
 /* It is over, although a run inside of it is not: an end was not seen. */
@@ -72,7 +74,7 @@ void core_root_end(struct core_run *run, unsigned flags)
 	struct wire_thread *t = (struct wire_thread *)run->state;
 	struct core_page *p = &core_page;
 
-	if (!t || !is_current(p, t)) /* not after a fork */
+	if (!t || !is_current(p, t) || run->bits & CORE_OVER) /* not after a fork */
 		return;
 	if (!is_mine(p, t, thread_pointer())) {
 		run_roamed(p, t, EV_RUN_END);
@@ -94,4 +96,14 @@ void core_root_wake(uint64_t key_and_type, unsigned flags)
 
 	if (t)
 		put2(p, t, EV_WAKE, flags, key_and_type);
+}
+
+void core_root_unseen(unsigned kind)
+{
+	struct wire_thread *t = self(&core_page, kind);
+
+	if (!t)
+		return;
+	count_lost(t, kind);
+	tell_lost_next(t);
 }

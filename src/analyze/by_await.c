@@ -15,6 +15,7 @@ static void add_own(struct fold *f, const struct by_path_row *path, uint32_t poi
 {
 	struct by_await_row *row = &f->out->v[point];
 	uint64_t ns = path->idle_ns + path->sched_ns;
+	bool is_first = !row->wait.nr;
 
 	if (f->own_seen[point] == f->mark) {
 		/* of several at once, what is known to be something tells most */
@@ -29,6 +30,7 @@ static void add_own(struct fold *f, const struct by_path_row *path, uint32_t poi
 	row->is_of_group &= row->group == path->group && !path->is_mixed;
 	row->nr += path->nr;
 	row->nr_dropped += path->nr_drops;
+	row->nr_open += path->nr_open;
 	row->wait_ns += ns;
 	row->idle_ns += path->idle_ns;
 	row->sched_ns += path->sched_ns;
@@ -43,7 +45,7 @@ static void add_own(struct fold *f, const struct by_path_row *path, uint32_t poi
 		f->leaf_ns[point] = ns;
 		f->leaf_seen[point] = f->mark;
 	}
-	if (path->longest_ns > row->longest_ns) {
+	if (path->wait.nr && (is_first || path->longest_ns > row->longest_ns)) {
 		row->longest = path->longest;
 		row->longest_ns = path->longest_ns;
 		row->longest_at_ns = path->longest_at_ns;
@@ -65,10 +67,13 @@ static void add_all(struct fold *f, const struct by_path_row *path, uint32_t ste
 	}
 }
 
-static void add_rest(struct by_await_row *row, const struct by_path_rest *rest)
+static void add_rest(struct by_await_row *rows, const struct by_path_rest *rest)
 {
-	row->nr = row->nr_all = rest->nr + rest->nr_open;
-	row->wait_ns = row->all_ns = rest->ns + rest->open_ns;
+	rows[0].nr = rows[0].nr_all = rest->nr;
+	rows[0].wait_ns = rows[0].all_ns = rest->ns;
+	/* a task has one last wait */
+	rows[1].nr = rows[1].nr_all = rows[1].nr_open = rows[1].nr_tasks = rest->nr_open;
+	rows[1].wait_ns = rows[1].all_ns = rest->open_ns;
 }
 
 static uint32_t *new_marks(uint32_t nr)
@@ -89,7 +94,7 @@ void by_await_init(struct by_await *b, const struct recording *rec, const struct
 			  .leaf_seen = new_marks(s->nr_points),
 			  .leaf_ns = xcalloc((size_t)s->nr_points + 1, sizeof(*f.leaf_ns)) };
 
-	b->nr = s->nr_points + 1;
+	b->nr = s->nr_points + 2;
 	b->v = xcalloc(b->nr, sizeof(*b->v));
 	for (uint32_t i = 0; i < s->nr_points; i++)
 		b->v[i] = (struct by_await_row){ .step = &s->v[s->points[i]],
@@ -114,6 +119,11 @@ void by_await_init(struct by_await *b, const struct recording *rec, const struct
 	free(f.all_seen);
 	free(f.leaf_seen);
 	free(f.leaf_ns);
+}
+
+const char *by_await_rest_name(const struct by_await_row *row)
+{
+	return row->nr_open ? "still waiting at the end" : "place not known";
 }
 
 void by_await_release(struct by_await *b)

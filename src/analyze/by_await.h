@@ -12,11 +12,13 @@
 #include "analyze/by_path.h"
 
 struct by_await_row {
-	const struct trace_step *step; /* of the point; NULL: of waits whose place is not known */
+	/* Of the point; NULL: of waits whose place is not known, or, if some are open, of those. */
+	const struct trace_step *step;
 	/* What it waits for most of the time: the innermost step; NULL: it is not known. */
 	const struct trace_step *leaf;
 	uint64_t nr_tasks;
 	uint64_t nr, nr_dropped; /* own waits; those that ended because the task was dropped */
+	uint64_t nr_open;	 /* those that the recording ended before */
 	uint64_t wait_ns, idle_ns, sched_ns; /* of own waits; wait: both */
 	uint64_t wakes[MODEL_NR_CAUSES];     /* what ended own waits, where it is known */
 	uint64_t nr_all, all_ns;
@@ -29,12 +31,14 @@ struct by_await_row {
 };
 
 struct by_await {
-	struct by_await_row *v; /* by point, and one for those of no known place */
+	struct by_await_row *v; /* by point; then of no known place, and open */
 	uint32_t nr;
 };
 
 /* Rows of points at which nobody waited are there too. */
 void by_await_init(struct by_await *b, const struct recording *rec, const struct by_path *paths);
+/* What a row that has no step is called. */
+const char *by_await_rest_name(const struct by_await_row *row);
 void by_await_release(struct by_await *b);
 
 #endif

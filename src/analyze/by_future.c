@@ -64,11 +64,12 @@ static void find_joins(struct fold *f)
 /* Can who woke the task have ended a wait for this? Timers and sockets are the workers' own. */
 static bool may_be_ended(const char *leaf, enum model_cause cause)
 {
-	static const char *const driven[] = { "sleep",	"timeout", "interval",
-					      "socket", "process", "signal" };
+	static const char *const driven[] = { "sleep", "timeout", "interval", "socket",
+					      "pipe",  "file",	  "process",  "signal" };
 	static const char *const by_others[] = { "mutex",   "rwlock", "semaphore", "mpsc",
 						 "oneshot", "watch",  "broadcast", "notify",
-						 "barrier", "join",   "blocking" };
+						 "barrier", "join",   "blocking",  "duplex",
+						 "condvar" };
 
 	if (cause == MODEL_BY_TASK) {
 		for (size_t i = 0; i < ARRAY_SIZE(driven); i++)
@@ -163,7 +164,12 @@ static int more_first(const void *pa, const void *pb)
 {
 	const struct by_future_drop *a = pa, *b = pb;
 
-	return a->nr < b->nr ? 1 : a->nr > b->nr ? -1 : 0;
+	if (a->nr != b->nr)
+		return a->nr < b->nr ? 1 : -1;
+	if (a->is_panic != b->is_panic)
+		return a->is_panic ? 1 : -1;
+	/* places: all steps lie in one array */
+	return a->step > b->step ? 1 : a->step < b->step ? -1 : 0;
 }
 
 /* The line where it stood: its own, or that of the future that awaits it. */
@@ -177,14 +183,14 @@ static const struct trace_step *standing(const struct fold *f, uint32_t step)
 				     : &f->steps->v[f->steps->points[f->steps->point_of[step]]];
 }
 
-static void add_drop(struct by_future_row *row, const struct trace_step *at, uint64_t nr)
+static void add_drop(struct by_future_row *row, const struct by_future_drop *drop)
 {
 	vec_each (d, &row->drops)
-		if (d->step == at) {
-			d->nr += nr;
+		if (d->step == drop->step && d->is_panic == drop->is_panic) {
+			d->nr += drop->nr;
 			return;
 		}
-	vec_push(&row->drops, (struct by_future_drop){ at, nr });
+	vec_push(&row->drops, *drop);
 }
 
 static void tell(struct fold *f, uint32_t step, enum fate fate, bool is_place_known)
@@ -192,6 +198,7 @@ static void tell(struct fold *f, uint32_t step, enum fate fate, bool is_place_kn
 	struct by_future_row *row = &f->out->v[f->steps->future_of[step]];
 	uint32_t *told = &f->told_node[f->steps->node_of[step]];
 	uint64_t nr = f->change->nr;
+	bool is_panic = f->change->to == BY_PATH_ENDS + MODEL_PANICKED;
 
 	if (*told == f->mark)
 		return;
@@ -202,7 +209,10 @@ static void tell(struct fold *f, uint32_t step, enum fate fate, bool is_place_kn
 	if (fate != DROPPED)
 		return;
 	row->nr_dropped += nr;
-	add_drop(row, is_place_known ? standing(f, step) : NULL, nr);
+	add_drop(row, &(struct by_future_drop){
+			      .step = is_place_known || is_panic ? standing(f, step) : NULL,
+			      .nr = nr,
+			      .is_panic = is_panic });
 }
 
 /* The same leaf is there again, and it was ready: that one finished, and another one began. */

@@ -12,7 +12,8 @@
  * line, the path is the same: they count as one, unless their leaf was seen to be ready.
  *
  * Where polls of a future were recorded one by one (record --futures), how often it was polled and
- * how long that took is exact; if only some of its polls were, it is what the paths say.
+ * how long that took is exact, and how many finished; if only some of its polls were, it is what
+ * the paths say.
  */
 #ifndef ANALYZE_BY_FUTURE_H
 #define ANALYZE_BY_FUTURE_H
@@ -26,6 +27,7 @@ struct by_future_drop {
 	const struct trace_step
 		*step; /* that waits at a line; NULL: none is known, or it never ran */
 	uint64_t nr;
+	bool is_panic; /* step: its last wait; the poll after it panicked */
 };
 
 /* Where the polls of a row come from. */

@@ -18,17 +18,36 @@ static void add_function(struct by_future_row *row, const struct trace_future *f
 	to->max_ns = MAX(to->max_ns, from->max_ns);
 }
 
+/*
+ * Each that finished was ready once. Paths take those that a loop begins at the same line for one,
+ * and do not see what is ready at once; what they know of the others stays.
+ */
+static void settle_ends(struct by_future_row *row)
+{
+	uint64_t rest;
+
+	if (row->exact.nr_ready + row->exact.nr_pending + row->exact.nr_unwound < row->exact.polls)
+		return; /* of some it is not known what they returned */
+	row->nr_finished = MAX(row->nr_finished, row->exact.nr_ready);
+	row->nr = MAX(row->nr, row->nr_finished + row->nr_dropped);
+	rest = row->nr - row->nr_finished - row->nr_dropped;
+	row->nr_unsure = MIN(row->nr_unsure, rest);
+	row->nr_unknown = rest - row->nr_unsure;
+}
+
 /* That it was polled by nobody, but stood on paths, means that it was not hooked after all. */
 static void settle(struct by_future_row *row)
 {
 	if (!row->exact.polls)
 		return;
-	if (row->seen == TRACE_FUTURE_ALL)
+	if (row->seen == TRACE_FUTURE_ALL) {
 		row->source = BY_FUTURE_EXACT;
-	else if (!row->nr)
+		settle_ends(row);
+	} else if (!row->nr) {
 		row->source = BY_FUTURE_SOME;
-	else
+	} else {
 		return;
+	}
 	row->own = row->exact;
 	row->polls = row->own.polls;
 	row->poll_ns = row->own.total_ns;

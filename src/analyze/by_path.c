@@ -6,12 +6,12 @@
 
 /* Of a live task, by its slot. */
 struct stand {
-	uint64_t nr; /* of the task + 1; 0: nobody's yet */
-	uint64_t waited_ns;
-	uint64_t poll_ns;	/* of its last run */
-	uint32_t path;		/* that its last run began at */
-	enum model_cause cause; /* of its last run */
-	bool was_idle;		/* before it */
+	uint64_t nr;		    /* of the task + 1; 0: nobody's yet */
+	uint64_t idle_ns, sched_ns; /* before its runs */
+	uint64_t poll_ns;	    /* of its last run */
+	uint32_t path;		    /* that its last run began at */
+	enum model_cause cause;	    /* of its last run */
+	bool was_idle;		    /* before it */
 };
 
 struct by_path {
@@ -60,7 +60,7 @@ static void change(struct by_path *b, const struct stand *s, uint32_t to)
 	bool was_there;
 	uint64_t *at;
 
-	if (s->path == BY_PATH_UNKNOWN && to >= b->rec->nr_paths)
+	if (s->path >= b->rec->nr_paths && to >= b->rec->nr_paths)
 		return;
 	at = map_put(&b->index,
 		     (uint64_t)s->path << 36 | (uint64_t)s->was_idle << 35 |
@@ -110,24 +110,21 @@ static void count_task(struct by_path *b, const struct model_task *t, uint32_t p
 	}
 }
 
-static void add_wait(struct by_path_row *row, const struct model_run *run)
+static void add_wait(struct by_path_row *row, const struct model_task *task, uint64_t end_ns,
+		     uint64_t idle_ns, uint64_t sched_ns)
 {
-	uint64_t ns = run->idle_ns + run->sched_ns, start_ns = run->start_ns - ns;
+	uint64_t ns = idle_ns + sched_ns, start_ns = end_ns - ns;
 
-	if (!run->is_gap_known) {
-		row->nr_unknown++;
-		return;
-	}
 	histogram_add(&row->wait, ns);
-	row->idle_ns += run->idle_ns;
-	row->sched_ns += run->sched_ns;
+	row->idle_ns += idle_ns;
+	row->sched_ns += sched_ns;
 	if (row->wait.nr == 1 || start_ns < row->start_ns)
 		row->start_ns = start_ns;
-	row->end_ns = MAX(row->end_ns, run->start_ns);
-	if (ns > row->longest_ns) {
+	row->end_ns = MAX(row->end_ns, end_ns);
+	if (row->wait.nr == 1 || ns > row->longest_ns) { /* all may be 0 */
 		row->longest_ns = ns;
 		row->longest_at_ns = start_ns;
-		row->longest = run->task->key;
+		row->longest = task->key;
 	}
 }
 
@@ -159,6 +156,12 @@ static void add_rest(struct by_path *b, const struct model_run *run)
 	b->rest.ns += run->idle_ns + run->sched_ns;
 }
 
+/* The path of a root is not known before its first poll is over. */
+static bool is_beginning(const struct model_run *run)
+{
+	return run->is_first && run->task->spawn_exact;
+}
+
 static void on_run(void *sink, const struct model_run *run)
 {
 	struct by_path *b = sink;
@@ -166,18 +169,23 @@ static void on_run(void *sink, const struct model_run *run)
 	uint32_t path = run->path == MODEL_NO_PATH ? BY_PATH_UNKNOWN : run->path;
 	bool is_lost = path == BY_PATH_UNKNOWN && run->flags;
 
-	s->waited_ns += run->idle_ns + run->sched_ns;
+	s->idle_ns += run->idle_ns;
+	s->sched_ns += run->sched_ns;
 	change(b, s, is_lost ? BY_PATH_ENDS + MODEL_DROPPED : path);
 	if (path == BY_PATH_UNKNOWN) {
 		add_rest(b, run);
 	} else {
 		add_group(&b->rows[path], recording_group_of(b->rec, run->task->key.type));
-		add_wait(&b->rows[path], run);
+		if (run->is_gap_known)
+			add_wait(&b->rows[path], run->task, run->start_ns, run->idle_ns,
+				 run->sched_ns);
+		else
+			b->rows[path].nr_unknown++;
 		add_run(&b->rows[path], run);
 		if (s->path != path)
 			count_task(b, run->task, path);
 	}
-	s->path = path;
+	s->path = path == BY_PATH_UNKNOWN && is_beginning(run) ? BY_PATH_BEGINS : path;
 	s->poll_ns = run->end_ns - run->start_ns;
 	s->cause = run->waker ? run->waker->cause : MODEL_NR_CAUSES;
 	s->was_idle = run->idle_ns;
@@ -187,17 +195,55 @@ static void on_run(void *sink, const struct model_run *run)
 	}
 }
 
+/* It still waits, and somebody saw where. */
+static void add_open_wait(struct by_path *b, struct stand *s, const struct model_task *t,
+			  uint64_t idle_ns, uint64_t sched_ns)
+{
+	struct by_path_row *row = &b->rows[t->last_path];
+
+	add_group(row, recording_group_of(b->rec, t->key.type));
+	add_wait(row, t, t->end_ns, idle_ns, sched_ns);
+	row->nr_open++;
+	if (s->path != t->last_path)
+		count_task(b, t, t->last_path);
+	change(b, s, t->last_path);
+	s->path = t->last_path;
+	s->poll_ns = 0;
+	s->cause = MODEL_NR_CAUSES;
+	s->was_idle = idle_ns;
+}
+
+static uint64_t rest_of(uint64_t all, uint64_t part)
+{
+	return all > part ? all - part : 0;
+}
+
+/* What lies behind its last run. A task that is over was not seen to run again. */
+static void add_last_wait(struct by_path *b, struct stand *s, const struct model_task *t)
+{
+	uint64_t idle_ns = rest_of(t->ns[MODEL_IDLE], s->idle_ns);
+	uint64_t sched_ns = rest_of(t->ns[MODEL_SCHEDULED], s->sched_ns), ns = idle_ns + sched_ns;
+
+	if (ns && t->last_path != MODEL_NO_PATH) {
+		add_open_wait(b, s, t, idle_ns, sched_ns);
+	} else if (!t->polls || t->kind == TRACE_BLOCKING || !ns) {
+		return;
+	} else if (t->end == MODEL_ALIVE) {
+		b->rest.nr_open++;
+		b->rest.open_ns += ns;
+	} else {
+		b->rest.nr++;
+		b->rest.ns += ns;
+	}
+}
+
 static void on_task(void *sink, const struct model_task *t)
 {
 	struct by_path *b = sink;
 	struct stand *s = stand_of(b, t);
-	uint64_t ns = t->ns[MODEL_IDLE] + t->ns[MODEL_SCHEDULED];
 
+	add_last_wait(b, s, t);
 	change(b, s, BY_PATH_ENDS + t->end);
-	if (t->polls && t->kind != TRACE_BLOCKING && ns > s->waited_ns) {
-		b->rest.nr_open++;
-		b->rest.open_ns += ns - s->waited_ns;
-	}
 	s->nr = 0;
 }
 

@@ -15,8 +15,9 @@
 #include "model/recording.h"
 
 struct by_path_row {
-	uint64_t nr; /* runs that began there: polls and drops */
-	uint64_t nr_drops, nr_polls;
+	uint64_t nr; /* waits there, as far as is known: nr_polls, nr_drops and nr_open */
+	uint64_t nr_polls, nr_drops;	 /* runs that began there */
+	uint64_t nr_open;		 /* the recording ended first */
 	uint64_t poll_ns;		 /* of the polls */
 	uint64_t idle_ns, sched_ns;	 /* of the waits */
 	uint64_t wakes[MODEL_NR_CAUSES]; /* of polls: what ended the wait, where that is known */
@@ -33,9 +34,11 @@ struct by_path_row {
 #define BY_PATH_ENDS	(UINT32_MAX - 16) /* … it was over: and an enum model_end */
 #define BY_PATH_DROPS	(UINT32_MAX - 1)  /* … the run that began there dropped it */
 #define BY_PATH_UNKNOWN UINT32_MAX	  /* … nobody knows where it was */
+/* Where it was before: nobody knows, but nothing of it had been polled. */
+#define BY_PATH_BEGINS (UINT32_MAX - 2)
 
 struct by_path_change {
-	uint32_t from, to;	/* paths, or one of the above; from: BY_PATH_UNKNOWN */
+	uint32_t from, to;	/* paths, or one of the above; from: one of the last two */
 	enum model_cause cause; /* of the run in between; MODEL_NR_CAUSES: not known */
 	bool was_idle;		/* before it: who wakes a task that runs may come too late */
 	uint64_t nr;
@@ -56,7 +59,8 @@ const struct by_path_change *by_path_get_changes(const struct by_path *b, size_t
 /* How many tasks waited at an await point, by point. */
 const uint64_t *by_path_get_nr_tasks(const struct by_path *b);
 
-/* Waits of which nobody knows where they were: between runs, and those that did not end. */
+/* Waits of which nobody knows where they were: those that ended, and those that are *open* when the
+ * recording ends: the run that ends a wait tells, or who looked at the task while it waited. */
 struct by_path_rest {
 	uint64_t nr, nr_open;
 	uint64_t ns, open_ns;

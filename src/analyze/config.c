@@ -7,6 +7,7 @@
 #include "base/opts.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "wire/event.h"
 
 struct limits {
 	const struct threshold *thresholds; /* NULL: none */
@@ -18,9 +19,8 @@ struct analyze_config {
 	VEC(struct limits) limits; /* in the order of analyses[], then of count_thresholds */
 };
 
-/* What the monitor of async-std's machines would have noticed at the latest, and as long-poll. */
 const struct threshold count_thresholds[] = {
-	[COUNT_BLOCKADE] = { "blockade", THRESHOLD_NS, 10000000,
+	[COUNT_BLOCKADE] = { "blockade", THRESHOLD_NS, BLOCKADE_NS,
 			     "a poll that is a blockade of its machine (--by=machine)" },
 	{ 0 },
 };

@@ -27,17 +27,8 @@ void cpu_uses_release(struct cpu_uses *u)
 /* How many readings there are up to the thread's first one at or after a time. */
 static uint32_t count_before(const struct trace_cpu *v, uint32_t nr, uint32_t thread, uint64_t ns)
 {
-	uint32_t low = 0, high = nr;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (v[mid].thread < thread || (v[mid].thread == thread && v[mid].time < ns))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return partition_point(i, nr,
+			       v[i].thread < thread || (v[i].thread == thread && v[i].time < ns));
 }
 
 /* The thread's last reading before the one at i. There is one of zeroes at time 0. */

@@ -53,29 +53,3 @@ int err_prefix(struct err *e, const char *fmt, ...)
 	snprintf(e->msg + len, sizeof(e->msg) - len, ": %.900s", rest);
 	return -1;
 }
-
-const char *err_tag_name(enum err_tag tag)
-{
-	static const char *const names[] = {
-		[ERR_NONE] = "ERR_NONE",
-		[ERR_SYS] = "ERR_SYS",
-		[ERR_USAGE] = "ERR_USAGE",
-		[ERR_NOT_ELF] = "ERR_NOT_ELF",
-		[ERR_FOREIGN] = "ERR_FOREIGN",
-		[ERR_BAD_ELF] = "ERR_BAD_ELF",
-		[ERR_NOT_ASYNC] = "ERR_NOT_ASYNC",
-		[ERR_NO_DWARF] = "ERR_NO_DWARF",
-		[ERR_STATIC] = "ERR_STATIC",
-		[ERR_SETUID] = "ERR_SETUID",
-		[ERR_NO_AGENT] = "ERR_NO_AGENT",
-		[ERR_NOT_TRACE] = "ERR_NOT_TRACE",
-		[ERR_BAD_TRACE] = "ERR_BAD_TRACE",
-		[ERR_VERSION] = "ERR_VERSION",
-		[ERR_NO_PROCESS] = "ERR_NO_PROCESS",
-		[ERR_NO_TASK] = "ERR_NO_TASK",
-		[ERR_TOO_LARGE] = "ERR_TOO_LARGE",
-		[ERR_PERMISSION] = "ERR_PERMISSION",
-	};
-
-	return (size_t)tag < ARRAY_SIZE(names) && names[tag] ? names[tag] : "ERR_?";
-}

@@ -46,7 +46,5 @@ int err_set(struct err *e, enum err_tag tag, const char *fmt, ...) PRINTF(3, 4);
 int err_sys(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 /* Puts "text: " in front of what is there. */
 int err_prefix(struct err *e, const char *fmt, ...) PRINTF(2, 3);
-/* "ERR_NOT_ELF" etc. */
-const char *err_tag_name(enum err_tag tag);
 
 #endif

@@ -69,15 +69,3 @@ uint64_t histogram_percentile(const struct histogram *h, unsigned percent)
 	}
 	return h->max;
 }
-
-void histogram_bucket(uint64_t value, uint64_t *low, uint64_t *high)
-{
-	unsigned row = 0, sub = value;
-
-	if (value >= HISTOGRAM_SUB) {
-		row = 64 - HISTOGRAM_SUB_BITS - __builtin_clzll(value);
-		sub = (value >> (row - 1)) & (HISTOGRAM_SUB - 1);
-	}
-	*low = low_edge(row, sub);
-	*high = high_edge(row, sub);
-}

@@ -29,9 +29,6 @@ void histogram_merge(struct histogram *to, const struct histogram *from);
  */
 uint64_t histogram_percentile(const struct histogram *h, unsigned percent);
 
-/* The bucket's lowest and highest value, for value. Used for drawing and by tests. */
-void histogram_bucket(uint64_t value, uint64_t *low, uint64_t *high);
-
 /* Walks the buckets that hold something, lowest first: start with *pos = 0, ends with false. */
 struct histogram_bin {
 	uint64_t low, high, nr;

@@ -17,6 +17,27 @@
 #define unlikely(x)	  __builtin_expect(!!(x), 0)
 #define PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
+/*
+ * Binary search. The first ones of nr elements fit a condition and the others do not: how many do?
+ * In other words, which is the first that does not? The condition calls its element i:
+ *
+ *	first = partition_point(i, nr, v[i].va < va);
+ */
+#define partition_point(i, nr, condition)                           \
+	({                                                          \
+		size_t low_ = 0, high_ = (nr);                      \
+                                                                    \
+		while (low_ < high_) {                              \
+			const size_t i = low_ + (high_ - low_) / 2; \
+                                                                    \
+			if (condition)                              \
+				low_ = i + 1;                       \
+			else                                        \
+				high_ = i;                          \
+		}                                                   \
+		low_;                                               \
+	})
+
 void *xmalloc(size_t size);
 void *xcalloc(size_t nr, size_t size);
 void *xaligned_alloc(size_t align, size_t size); /* size: a multiple of align */

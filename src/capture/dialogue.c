@@ -83,10 +83,7 @@ static uint32_t define_type(struct process *p, const struct found_table *t, uint
 		.has_numbers = t->plan.own_name.has_number,
 	};
 
-	if (!wire_is_task_table(t->plan.kind) || p->nr_types >= EVENT_TYPE_NONE)
-		return EVENT_TYPE_NONE;
-	p->nr_types++;
-	return trace_writer_type(p->writer, &type);
+	return wire_is_task_table(t->plan.kind) ? process_define_type(p, &type) : EVENT_TYPE_NONE;
 }
 
 /* All runtimes of the object; returns the number of the first. */
@@ -117,11 +114,13 @@ static uint32_t plan(struct process *p, struct process_object *o, uint32_t first
 	if (process_begin_file(p))
 		return 0;
 	o->first_runtime = define_runtimes(p, o);
+	o->tables = xcalloc((size_t)o->d->nr_tables + 1, sizeof(*o->tables));
 	for (uint32_t i = 0; i < nr; i++) {
 		struct wire_table *t = &p->region->tables[first_table + i];
 
 		*t = o->d->tables[i].plan;
 		t->type = define_type(p, &o->d->tables[i], o->first_runtime);
+		o->tables[i].type = t->type;
 		labels_plan(&p->labels, p->region, &o->d->tables[i], t);
 		if (t->kind == WIRE_TABLE_FUTURE)
 			t->id_off += p->nr_futures;
@@ -129,7 +128,7 @@ static uint32_t plan(struct process *p, struct process_object *o, uint32_t first
 	return nr;
 }
 
-/* Root futures have no table, and all are of one type. */
+/* Root futures have no table: of those that nothing more is known of, all are of one type. */
 static uint32_t define_root_type(struct process *p, const struct process_object *o,
 				 uint32_t runtime)
 {
@@ -141,10 +140,7 @@ static uint32_t define_root_type(struct process *p, const struct process_object 
 		.file = "",
 	};
 
-	if (p->nr_types >= EVENT_TYPE_NONE)
-		return EVENT_TYPE_NONE;
-	p->nr_types++;
-	return trace_writer_type(p->writer, &type);
+	return process_define_type(p, &type);
 }
 
 static void plan_redirect(struct process *p, const struct wire_redirect *r, uint32_t type)

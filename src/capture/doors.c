@@ -17,6 +17,9 @@
 #include "capture/exit_code.h"
 #include "capture/unhook.h"
 
+#define SECOND_NS UINT64_C(1000000000)
+#define LOOK_NS	  (10 * SECOND_NS) /* no recording is stopped later than that */
+
 static uint64_t cpu_ns(int who)
 {
 	struct rusage u;
@@ -137,6 +140,39 @@ static void stop_process(struct session *s, struct process *p, enum trace_stop w
 	process_stop(p);
 	unhook_process(p, s->o->agent_real);
 	end_file(s, p, TRACE_STOPPED, why);
+}
+
+/* Somebody who waits for us to leave should know why we do not, and how to. */
+static void tell_of_look(struct session *s, uint64_t now)
+{
+	if (!s->left_by || s->look_told || s->look_until_ns - now > LOOK_NS - SECOND_NS)
+		return;
+	s->look_told = true;
+	session_note(s, ERR_NONE, "looking where tasks wait; once more (Ctrl-C) leaves at once");
+}
+
+/* One after another: each uses all processors. */
+bool session_has_looked(struct session *s, uint64_t now)
+{
+	if (!s->look_until_ns)
+		s->look_until_ns = now + LOOK_NS;
+	for (uint32_t i = 0; i < WIRE_MAX_DOORS; i++) {
+		struct process *p = s->by_door[i];
+
+		if (!p)
+			continue;
+		last_look_begin(p);
+		if (last_look_is_done(p))
+			continue;
+		if (!s->is_hurried && now < s->look_until_ns) {
+			tell_of_look(s, now);
+			return false;
+		}
+		session_note(s, ERR_NONE,
+			     "where tasks wait that still do could not be found out in time");
+		break;
+	}
+	return true;
 }
 
 void session_stop(struct session *s, enum trace_stop why)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/candidates.h"
+
 void labels_release(struct labels *l)
 {
 	intern_free(l->strings);
@@ -30,6 +32,18 @@ static uint32_t put(struct labels *l, struct wire_region *r, const char *s)
 	return off;
 }
 
+/* As reports call it: of a list, what tracers leave out would make all of them look alike. */
+static uint32_t put_type(struct labels *l, struct wire_region *r, const struct found_table *t)
+{
+	struct strbuf name = STRBUF_INIT;
+	uint32_t off;
+
+	label_candidates(&name, t->name, t->nr_candidates);
+	off = put(l, r, name.s);
+	strbuf_release(&name);
+	return off;
+}
+
 static uint32_t kind_of(const struct found_table *t)
 {
 	if (t->kind == TRACE_HELPER)
@@ -42,7 +56,7 @@ void labels_plan(struct labels *l, struct wire_region *r, const struct found_tab
 {
 	if (!wire_is_task_table(plan->kind))
 		return;
-	plan->name = put(l, r, t->name);
+	plan->name = put_type(l, r, t);
 	plan->file = put(l, r, t->file);
 	plan->line = t->line;
 	plan->task_kind = kind_of(t);

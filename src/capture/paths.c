@@ -10,6 +10,7 @@
 
 #define MAX_TYPES (1u << 24) /* as many as fit into a key */
 #define PATH_ROOM 64
+#define MAX_PATHS (1u << (64 - EVENT_ADDR_BITS)) /* as many as events can tell apart */
 
 void paths_release(struct paths *p)
 {
@@ -18,6 +19,7 @@ void paths_release(struct paths *p)
 		layouts_close(*l);
 	vec_release(&p->layouts);
 	map_release(&p->steps);
+	map_release(&p->by_choices);
 }
 
 /* ---- the plan ---- */
@@ -86,15 +88,53 @@ static uint32_t recipe_of(struct recipe_book *b, struct layouts *l, const struct
 	return recipe_compile(b, &place);
 }
 
+static uint16_t define_root_type(struct process *p, const struct process_object *o,
+				 const struct root_frame *f, const struct layout *l)
+{
+	bool is_generated = l->kind == LAYOUT_COROUTINE;
+	char *name = root_future_name(l);
+	struct trace_type type = {
+		.runtime = o->first_runtime + f->runtime,
+		.kind = TRACE_BLOCK_ON,
+		.name = name,
+		.scheduler = "",
+		.file = is_generated ? l->file : "",
+		.line = is_generated ? l->first_line : 0,
+		.nr_candidates = 1,
+		.size_bytes = l->size_bytes,
+	};
+	uint16_t number = process_define_type(p, &type);
+
+	free(name);
+	return number;
+}
+
+/* One that was met before has its number. */
+static uint16_t type_of_root(struct process *p, const struct process_object *o,
+			     const struct root_frame *all, const struct root_frame *f,
+			     struct layouts *l)
+{
+	if (f->future == LAYOUT_NONE)
+		return EVENT_TYPE_NONE;
+	for (; all < f; all++)
+		if (all->future == f->future && all->runtime == f->runtime)
+			return all->plan.type;
+	return define_root_type(p, o, f, layouts_get(l, f->future));
+}
+
 static void plan_framed(struct process *p, struct recipe_book *b, struct layouts *l,
 			const struct process_object *o)
 {
-	uint32_t *nr = &p->paths.nr_framed;
+	struct root_frame found[WIRE_MAX_FRAMED];
+	uint32_t *nr = &p->paths.nr_framed, nr_found;
 	char path[PATH_ROOM];
 
 	name_fd(path, o->fd);
-	*nr += root_frames_find(b, l, o->d, path, o->base, p->region->framed + *nr,
-				WIRE_MAX_FRAMED - *nr);
+	nr_found = root_frames_find(b, l, o->d, path, o->base, found, WIRE_MAX_FRAMED - *nr);
+	for (uint32_t i = 0; i < nr_found; i++) {
+		found[i].plan.type = type_of_root(p, o, found, &found[i], l);
+		p->region->framed[(*nr)++] = found[i].plan;
+	}
 	p->region->nr_framed = *nr;
 }
 
@@ -105,8 +145,12 @@ void paths_plan(struct process *p, const struct process_object *o, uint32_t firs
 	struct recipe_book *b = o->fd >= 0 ? open_book(paths, o, cache_dir) : NULL;
 	struct layouts *l = b ? paths->layouts.v[paths->layouts.nr - 1] : NULL;
 
-	for (uint32_t i = 0; b && i < o->nr_planned; i++)
-		p->region->tables[first_table + i].recipe = recipe_of(b, l, o->d, &o->d->tables[i]);
+	for (uint32_t i = 0; b && i < o->nr_planned; i++) {
+		uint32_t recipe = recipe_of(b, l, o->d, &o->d->tables[i]);
+
+		p->region->tables[first_table + i].recipe = recipe;
+		o->tables[i].recipe = recipe;
+	}
 	if (b) {
 		if (!p->lobby->no_roots)
 			plan_framed(p, b, l, o);
@@ -159,20 +203,34 @@ static void write_steps(struct process *p, uint32_t number, const struct recipe_
 	vec_release(&numbers);
 }
 
+static void explain(struct process *p, uint32_t number, const struct stands_trail *t)
+{
+	struct recipe_steps steps = { 0 };
+
+	/* what the walk had no room for is missing at the end */
+	if (recipe_explain(&p->paths.recipes, t->recipe, t->choices, t->nr_choices, &steps) ||
+	    t->nr_choices == WIRE_MAX_CHOICES)
+		write_steps(p, number, &steps);
+	vec_release(&steps.steps);
+}
+
+static uint64_t *number_of(struct process *p, const struct stands_trail *t)
+{
+	return map_put(&p->paths.by_choices, stands_hash(t->recipe, t->choices, t->nr_choices),
+		       NULL);
+}
+
 /* The program can write there: nothing is read twice, and numbers are checked. */
 static void write_path(struct process *p, uint32_t number)
 {
 	const struct wire_path *from = &p->region->paths[number];
-	uint32_t choices[WIRE_MAX_CHOICES], edge = __atomic_load_n(&from->recipe, __ATOMIC_RELAXED);
-	unsigned nr = MIN(__atomic_load_n(&from->nr_choices, __ATOMIC_RELAXED), WIRE_MAX_CHOICES);
-	struct recipe_steps steps = { 0 };
+	struct stands_trail t = { .recipe = __atomic_load_n(&from->recipe, __ATOMIC_RELAXED) };
 
-	for (unsigned i = 0; i < nr; i++)
-		choices[i] = __atomic_load_n(&from->choices[i], __ATOMIC_RELAXED);
-	/* what the walk had no room for is missing at the end */
-	if (recipe_explain(&p->paths.recipes, edge, choices, nr, &steps) || nr == WIRE_MAX_CHOICES)
-		write_steps(p, number, &steps);
-	vec_release(&steps.steps);
+	t.nr_choices = MIN(__atomic_load_n(&from->nr_choices, __ATOMIC_RELAXED), WIRE_MAX_CHOICES);
+	for (unsigned i = 0; i < t.nr_choices; i++)
+		t.choices[i] = __atomic_load_n(&from->choices[i], __ATOMIC_RELAXED);
+	explain(p, number, &t);
+	*number_of(p, &t) = number;
 }
 
 void paths_write(struct process *p)
@@ -187,4 +245,15 @@ void paths_write(struct process *p)
 		for (; new; new &= new - 1)
 			write_path(p, i * 64 + __builtin_ctzll(new));
 	}
+}
+
+uint32_t paths_number(struct process *p, const struct stands_trail *t)
+{
+	uint64_t *number = number_of(p, t);
+
+	if (!*number && WIRE_MAX_PATHS + p->paths.nr_own < MAX_PATHS) {
+		*number = WIRE_MAX_PATHS + p->paths.nr_own++;
+		explain(p, *number, t);
+	}
+	return *number;
 }

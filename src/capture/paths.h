@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "runtime/recipe.h"
+#include "walk/stands.h"
 
 struct process;
 struct process_object;
@@ -17,7 +18,9 @@ struct paths {
 	struct recipes recipes; /* without nodes until the first is made */
 	VEC(struct layouts *) layouts;
 	uint32_t nr_nodes, nr_edges, nr_dyns, nr_framed; /* that are in the region */
-	struct map steps; /* by outer step, type and variant: number in the file + 1 */
+	struct map steps;      /* by outer step, type and variant: number in the file + 1 */
+	struct map by_choices; /* by their hash: number of the path */
+	uint32_t nr_own;       /* paths that the agent does not know, behind its own */
 	uint64_t told[WIRE_PATH_WORDS]; /* a bit for each path that is in the file */
 };
 
@@ -27,5 +30,7 @@ void paths_plan(struct process *p, const struct process_object *o, uint32_t firs
 		const char *cache_dir);
 /* Writes the paths that were met since the last call to the process's file. */
 void paths_write(struct process *p);
+/* The number of a path that the tool met itself, written on first use; 0: there are too many. */
+uint32_t paths_number(struct process *p, const struct stands_trail *t);
 
 #endif

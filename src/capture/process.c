@@ -127,6 +127,7 @@ void process_free(struct process *p)
 {
 	if (!p)
 		return;
+	last_look_free(p->last_look);
 	vec_each (slot, &p->active) {
 		lobby_unmap_ring(&p->rings[*slot]->ring, p->rings[*slot]->words);
 		free(p->rings[*slot]);
@@ -134,6 +135,7 @@ void process_free(struct process *p)
 	vec_each (o, &p->objects) {
 		free(o->path);
 		free(o->build_id);
+		free(o->tables);
 		if (o->fd >= 0)
 			close(o->fd);
 	}
@@ -257,6 +259,14 @@ int process_begin_file(struct process *p)
 	}
 	begin(p, fd);
 	return 0;
+}
+
+uint16_t process_define_type(struct process *p, const struct trace_type *type)
+{
+	if (p->nr_types >= EVENT_TYPE_NONE)
+		return EVENT_TYPE_NONE;
+	p->nr_types++;
+	return trace_writer_type(p->writer, type);
 }
 
 static void add_ring(struct process *p, uint32_t slot)
@@ -445,6 +455,20 @@ static void sum_futures(const struct process *p, const struct process_object *o,
 		sum->futures_note = found->note;
 }
 
+static void sum_roots(const struct process *p, const struct process_object *o,
+		      struct process_sum *sum)
+{
+	for (uint32_t i = 0; i < o->d->nr_runtimes && !p->lobby->no_roots; i++) {
+		const struct found_runtime *r = &o->d->runtimes[i];
+		const struct found_fact *fact = &r->facts[FACT_BLOCK_ON];
+
+		if (!r->nr_tables || fact->how != HOW_NOT || !fact->text)
+			continue;
+		sum->roots_runtime = r->name;
+		sum->roots_note = fact->text;
+	}
+}
+
 void process_sum(const struct process *p, struct process_sum *sum)
 {
 	*sum = (struct process_sum){ .nr_broken = p->nr_broken,
@@ -469,8 +493,10 @@ void process_sum(const struct process *p, struct process_sum *sum)
 		sum->nr_unreadable += !o->d;
 		sum->nr_hooked += p->region->objects[o->index].nr_hooked;
 		sum->nr_refused += p->region->objects[o->index].nr_refused;
-		if (o->d && o->nr_planned)
-			sum_futures(p, o, sum);
+		if (!o->d || !o->nr_planned)
+			continue;
+		sum_futures(p, o, sum);
+		sum_roots(p, o, sum);
 	}
 	sum->nr_unslotted = p->region->nr_unslotted;
 	sum->nr_unfollowed = nr_unfollowed(p);
@@ -501,6 +527,7 @@ void process_end(struct process *p, struct trace_end *end)
 		cpu_ns = clock_cpu_ns();
 		places_write(p);
 		paths_write(p);
+		last_look_write(p);
 		end->tool_cpu_ns += clock_cpu_ns() - cpu_ns;
 		trace_writer_flush(p->writer);
 		p->bytes = trace_writer_bytes(p->writer);

@@ -12,6 +12,7 @@
 #include "capture/catalog.h"
 #include "capture/drain.h"
 #include "capture/labels.h"
+#include "capture/last_look.h"
 #include "capture/output.h"
 #include "capture/paths.h"
 
@@ -19,13 +20,14 @@
 struct process_object {
 	char *path, *build_id;
 	uint64_t base;
-	const struct discovery *d; /* NULL: could not be looked at, or is another file by now */
-	uint32_t index;		   /* in region->objects */
-	uint32_t nr_planned;	   /* tables answered */
-	uint32_t first_runtime;	   /* of the file's runtimes, if there are tables */
-	uint32_t number;	   /* of its definition, if there are tables */
-	uint32_t nr_futures;	   /* answered */
-	uint32_t nr_marks;	   /* answered, behind the tables */
+	const struct discovery *d;   /* NULL: could not be looked at, or is another file by now */
+	uint32_t index;		     /* in region->objects */
+	uint32_t nr_planned;	     /* tables answered */
+	uint32_t first_runtime;	     /* of the file's runtimes, if there are tables */
+	uint32_t number;	     /* of its definition, if there are tables */
+	uint32_t nr_futures;	     /* answered */
+	uint32_t nr_marks;	     /* answered, behind the tables */
+	struct stands_table *tables; /* what was answered of each of the discovery's; or NULL */
 	int fd; /* of the file, if it has tables: its path may lead nowhere by the end; else -1 */
 };
 
@@ -51,6 +53,7 @@ struct process {
 	VEC(struct process_object) objects;
 	struct instances instances;
 	struct paths paths;
+	struct last_look *last_look; /* NULL: none was begun */
 	struct labels labels;
 	struct texts texts;
 	struct drain **rings; /* by slot, NULL: not in use */
@@ -75,6 +78,8 @@ struct process_sum {
 	 * without a function */
 	uint64_t nr_futures, nr_futures_refused, nr_futures_beyond, nr_futures_inlined;
 	const char *futures_note; /* what would show more of them, or "" */
+	/* A runtime whose futures of block_on are not seen, and why; or NULL. */
+	const char *roots_runtime, *roots_note;
 	uint64_t nr_unslotted, nr_broken;
 	uint64_t nr_unfollowed; /* children by fork that are not recorded */
 	bool has_given_up; /* a ring was full and we were silent for long: the agent switched off */
@@ -90,6 +95,10 @@ void process_free(struct process *p); /* neither ends the file nor recycles the 
 
 /* Begins the file unless it is begun. -1: p->error says why not, and the process is stopped. */
 int process_begin_file(struct process *p);
+/* Writes a type to the file, which is begun. Returns its number, EVENT_TYPE_NONE: there are too
+ * many.
+ */
+uint16_t process_define_type(struct process *p, const struct trace_type *type);
 /* Reads all rings. Returns how many words lay in the fullest. scan: look for new threads too. */
 uint64_t process_drain(struct process *p, bool scan);
 /* Anchor and flush, to be called a few times a second. Notices write errors. */

@@ -85,8 +85,10 @@ static void handle_signals(struct session *s)
 			continue;
 		if (!s->first_signal_ns)
 			s->first_signal_ns = now;
-		else if (seen.from_terminal || now - s->first_signal_ns > AGAIN_NS)
+		else if (seen.from_terminal || now - s->first_signal_ns > AGAIN_NS) {
+			s->is_hurried = s->left_by != 0;
 			s->left_by = seen.number;
+		}
 	}
 }
 
@@ -182,14 +184,17 @@ static void sum_up(const struct session *s, struct session_progress *pr)
 	}
 }
 
+/* With its size there is no room for what happens while somebody looks where tasks wait. */
 static void keep_limits(struct session *s, uint64_t now)
 {
+	bool is_over = s->o->duration_ns && now - s->start_ns >= s->o->duration_ns;
+
 	if (s->stopped)
 		return;
-	if (s->o->duration_ns && now - s->start_ns >= s->o->duration_ns)
-		session_stop(s, TRACE_STOP_DURATION);
-	else if (s->o->max_bytes && total_bytes(s) >= s->o->max_bytes)
+	if (s->o->max_bytes && total_bytes(s) >= s->o->max_bytes)
 		session_stop(s, TRACE_STOP_SIZE);
+	else if ((is_over || s->left_by) && session_has_looked(s, now))
+		session_stop(s, s->left_by ? TRACE_STOP_INTERRUPT : TRACE_STOP_DURATION);
 }
 
 /* Somebody who waits for the command to obey should know how to leave without it. */
@@ -263,6 +268,8 @@ static uint64_t until_duration(const struct session *s, uint64_t wait_ns)
 {
 	uint64_t gone = clock_mono_ns() - s->start_ns;
 
+	if (s->look_until_ns && !s->stopped)
+		return MIN(wait_ns, MS_NS);
 	if (!s->o->duration_ns || s->stopped)
 		return wait_ns;
 	return gone >= s->o->duration_ns ? 0 : MIN(wait_ns, s->o->duration_ns - gone);
@@ -273,18 +280,16 @@ static void loop(struct session *s)
 	struct rounds r = { .wait_ns = WAIT_MIN_NS };
 
 	r.memory_limit = (uint64_t)sysconf(_SC_PHYS_PAGES) * WIRE_PAGE / MEMORY_SHARE;
-	while (!s->is_dead && !s->left_by) {
+	while (!s->is_dead && !(s->left_by && s->stopped)) {
 		uint64_t wait_ns;
 
 		one_round(s, &r);
 		handle_signals(s);
 		look_for_end(s);
 		wait_ns = until_duration(s, r.wait_ns);
-		if (wait_ns && !s->is_dead && !s->left_by)
+		if (wait_ns && !s->is_dead && !(s->left_by && !s->look_until_ns))
 			lobby_wait(&s->lobby, r.bell, wait_ns);
 	}
-	if (s->left_by)
-		session_stop(s, TRACE_STOP_INTERRUPT);
 	session_finish(s);
 }
 
@@ -346,7 +351,7 @@ fail:
 
 static int exit_status(const struct session *s)
 {
-	if (s->left_by)
+	if (!s->is_dead)
 		return 128 + s->left_by;
 	if (WIFSIGNALED(s->wait_status))
 		return 128 + WTERMSIG(s->wait_status);

@@ -38,6 +38,9 @@ struct session {
 	int left_by;		  /* the signal that made us leave before it, or 0 */
 	uint64_t first_signal_ns; /* 0: none yet */
 	bool signal_told;
+	uint64_t look_until_ns; /* 0: it is not yet looked where tasks wait that still do */
+	bool look_told;
+	bool is_hurried; /* … and somebody does not want to wait for that */
 };
 
 void session_note(const struct session *s, enum err_tag tag, const char *fmt, ...) PRINTF(3, 4);
@@ -51,6 +54,11 @@ void session_tell_error(const struct session *s, struct process *p);
 void session_look_at_doors(struct session *s);
 /* Ends the files of processes that died, but for CMD itself. */
 void session_look_for_dead(struct session *s);
+/*
+ * Before a recording is stopped: has been looked where tasks wait that still do, or is there no
+ * more time? False: again in a moment, and events are to be read meanwhile.
+ */
+bool session_has_looked(struct session *s, uint64_t now);
 /* Nothing more is recorded of anybody: files are ended, tables restored. */
 void session_stop(struct session *s, enum trace_stop why);
 /* CMD is gone, or we leave it: everything is drained and ended. */

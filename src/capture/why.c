@@ -146,7 +146,8 @@ void why_empty(const struct session *s, struct err *e)
 	else if (!seen->nr_hooked && s->lobby.page->nr_no_room)
 		err_set(e, ERR_SYS,
 			"nothing was recorded: the limit on address space (ulimit -v) leaves no room; "
-			"raise it, or use a smaller --ring-size");
+			"raise it%s",
+			s->o->only_probes ? "" : ", or use a smaller --ring-size");
 	else if (!seen->exe && s->lobby.page->nr_turned_away)
 		err_set(e, ERR_SYS, "nothing was recorded: more than %u processes at a time",
 			s->lobby.page->nr_doors);

@@ -51,6 +51,4 @@ char *cmd_cache_dir(void);
 /* The trace file that an operand names; futrace.data when there is none. */
 #define CMD_DEFAULT_FILE "futrace.data"
 
-extern const struct command cmd_help;
-
 #endif

@@ -11,13 +11,14 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/candidates.h"
+#include "base/format.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/vec.h"
 #include "cmd/candidates.h"
 #include "cmd/command.h"
 #include "cmd/doctor.h"
-#include "model/shorten.h"
 #include "runtime/discover.h"
 #include "runtime/known.h"
 
@@ -191,7 +192,7 @@ static void count_types(const struct discovery *d, uint32_t runtime, struct strb
 	}
 	if (nr)
 		strbuf_addf(out, "%s%u future type%s in ", nr_inexact ? "at least " : "", nr,
-			    nr == 1 ? "" : "s");
+			    plural(nr));
 }
 
 static void runtime_text(const struct discovery *d, uint32_t index, struct strbuf *out)
@@ -215,7 +216,7 @@ static void runtime_text(const struct discovery *d, uint32_t index, struct strbu
 	else
 		strbuf_addstr(out, "version unknown; ");
 	count_types(d, index, out);
-	strbuf_addf(out, "%u task table%s", r->nr_tables, r->nr_tables == 1 ? "" : "s");
+	strbuf_addf(out, "%u task table%s", r->nr_tables, plural(r->nr_tables));
 	if (r->nr_tables)
 		strbuf_addf(out, ", known by their %s", r->found_by);
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* How many of a program's inner futures `record --futures` can time, and why not the others. */
+#include "base/format.h"
 #include "base/json.h"
 #include "cmd/doctor.h"
 
@@ -39,7 +40,7 @@ void futures_field(const struct subject *s, struct strbuf *out)
 		return;
 	f = &s->with_futures->futures;
 	strbuf_addf(&text, "%u function%s of the program's own can be timed (record --futures)",
-		    f->nr, f->nr == 1 ? "" : "s");
+		    f->nr, plural(f->nr));
 	if (f->nr_by_tables)
 		strbuf_addf(&text, ", %u of them by tables of dyn Future", f->nr_by_tables);
 	if (f->nr_partly)

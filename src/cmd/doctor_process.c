@@ -3,17 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "cmd/doctor.h"
-#include "walk/memory.h"
+#include "memory/memory.h"
 
 static void look_at(struct checkup *c, struct memory *m, const struct memory_file *f)
 {
 	struct err e = ERR_INIT;
 	struct subject s = { 0 };
-	char *path = memory_path_of(m, f);
+	char *path = memory_path_of(m, f, &e);
 
-	if (!path)
-		err_set(&e, ERR_SYS, "%s is not the file any more that was loaded", f->path);
 	if (!path || !subject_look(&s, path, f->path, c->use_cache, &e)) {
 		if (!c->nr_unreadable++)
 			snprintf(c->unreadable, sizeof(c->unreadable), "%s", e.msg);
@@ -53,10 +52,10 @@ void checkup_summary(const struct checkup *c, struct strbuf *out)
 			    "process %u: no async runtime that futrace knows: nothing to record\n",
 			    c->pid);
 	strbuf_addf(out, "%s%u other mapped file%s without an async runtime\n",
-		    c->subjects.nr ? "" : "  ", c->nr_without, c->nr_without == 1 ? "" : "s");
+		    c->subjects.nr ? "" : "  ", c->nr_without, plural(c->nr_without));
 	if (c->nr_unreadable) {
 		strbuf_addf(out, "%u mapped file%s could not be looked at: ", c->nr_unreadable,
-			    c->nr_unreadable == 1 ? "" : "s");
+			    plural(c->nr_unreadable));
 		strbuf_add_clean(out, c->unreadable, strlen(c->unreadable));
 		strbuf_addch(out, '\n');
 	}

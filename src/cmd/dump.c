@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/candidates.h"
 #include "base/vec.h"
 #include "cmd/command.h"
-#include "model/shorten.h"
 #include "trace/reader.h"
 
 #define ALL UINT64_MAX

@@ -11,7 +11,7 @@
 #include "base/format.h"
 #include "cmd/command.h"
 #include "cmd/list.h"
-#include "walk/probe_pattern.h"
+#include "probe/pattern.h"
 
 struct list_opts {
 	bool verbose, json, files;
@@ -49,9 +49,9 @@ static int sort_operands(struct wanted *w, int nr, char **argv, struct err *e)
 		;
 	w->pids = argv;
 	w->nr_pids = i;
-	/* A description has colons, and the name of a file hardly ever. */
+	/* A description has colons or stars, and the name of a file hardly ever. */
 	if (!i && i < nr && strcmp(argv[i], "--") != 0 &&
-	    (!strchr(argv[i], ':') || access(argv[i], F_OK) == 0))
+	    (!strpbrk(argv[i], ":*?[") || access(argv[i], F_OK) == 0))
 		w->file = argv[i++];
 	w->first_pattern = i < nr ? argv[i] : NULL;
 	for (; i < nr && strcmp(argv[i], "--") != 0; i++)

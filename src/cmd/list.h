@@ -4,7 +4,7 @@
 #define CMD_LIST_H
 
 #include "base/out.h"
-#include "walk/probes.h"
+#include "probe/probes.h"
 
 struct list_row {
 	uint32_t id; /* counted over all probes, so that it does not depend on what was asked for */

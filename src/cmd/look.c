@@ -3,10 +3,12 @@
 
 #include <fnmatch.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/candidates.h"
 #include "base/clock.h"
 #include "base/format.h"
-#include "model/shorten.h"
+#include "base/io.h"
 #include "walk/roots.h"
 
 static int take_pid(int nr, char **argv, uint32_t *pid)
@@ -21,6 +23,28 @@ static int take_pid(int nr, char **argv, uint32_t *pid)
 		return cmd_usage("'%s' is no process id", argv[0]);
 	*pid = value;
 	return EXIT_OK;
+}
+
+/* Many kernels are built without that guard, and then there is nothing to set. */
+static bool is_guarded_by_yama(void)
+{
+	struct strbuf scope = STRBUF_INIT;
+	bool is_guarded = !io_read_file("/proc/sys/kernel/yama/ptrace_scope", &scope, 16, NULL) &&
+			  scope.len && scope.s[0] != '0';
+
+	strbuf_release(&scope);
+	return is_guarded;
+}
+
+static int no_process(const struct err *why)
+{
+	struct err e = ERR_INIT;
+
+	if (why->tag != ERR_PERMISSION || !geteuid() || !is_guarded_by_yama())
+		return cmd_fail(why);
+	err_set(&e, why->tag, "%s; if that does not help, set kernel.yama.ptrace_scope to 0",
+		why->msg);
+	return cmd_fail(&e);
 }
 
 static int no_runtime(const struct look *l)
@@ -51,7 +75,7 @@ int look_open(struct look *l, const char *core, bool use_cache, int nr, char **a
 	peers_init(&l->peers, pid);
 	l->memory = core ? memory_open_core(core, &e) : memory_open_process(pid, &e);
 	if (!l->memory)
-		return cmd_fail(&e);
+		return core ? cmd_fail(&e) : no_process(&e);
 	cache = use_cache ? cmd_cache_dir() : NULL;
 	objects_init(&l->objects, l->memory, cache);
 	free(cache);

@@ -260,10 +260,10 @@ static int run(const void *opts, int nr, char **argv)
 	if (styles_init(&styles, o->color, &e) < 0)
 		return cmd_usage("%s", e.msg);
 	rc = look_open(&l, o->core, !o->no_cache, nr, argv);
-	if (!rc) {
+	if (!rc)
 		rc = o->json ? look_json(&l, &json) : show(&l, o, &styles);
+	if (!rc)
 		look_notes(&l);
-	}
 	look_close(&l);
 	return rc;
 }

@@ -224,6 +224,9 @@ static void on_file(void *arg, const struct session_file *f)
 		vec_push(&t->reports, xstrdup(f->path));
 	if (t->quiet)
 		return;
+	if (f->sum.roots_note && f->sum.nr_task_events)
+		cmd_note("%s: futures of block_on are not recorded (%s): %s", f->path,
+			 f->sum.roots_runtime, f->sum.roots_note);
 	if (t->futures && f->sum.nr_task_events)
 		tell_futures(f);
 	if (f->sum.nr_task_events)
@@ -305,6 +308,9 @@ static int run(const void *opts, int nr, char **argv)
 			"with 'futrace record -- CMD'");
 	if (!nr)
 		return cmd_usage("no command to record; give it after '--'");
+	if (strcmp(so.output, "-") == 0)
+		return cmd_usage("-o -: standard output is the command's own; give a file, or a "
+				 "pipe by its name");
 	if (take_limits(o, &so))
 		return EXIT_USAGE;
 	status = launch(&so, o->no_cache);

@@ -37,7 +37,6 @@ struct table_kind {
 	const char *name, *summary;
 	const char *what;	    /* a row is one: "type" */
 	const char *empty;	    /* said when there is none, unless the table knows better */
-	const char *note;	    /* under the table, or NULL */
 	const char *sort;	    /* the usual key */
 	uint64_t limit, data_limit; /* usual ones, as text and as data; 0: none */
 	const struct column *columns;
@@ -73,6 +72,7 @@ struct report_table {
 	bool is_reverse;
 	uint64_t limit;	   /* of rows; 0: none */
 	const char *empty; /* why there is none */
+	const char *note;  /* under the table, or NULL; finish may set it */
 	struct table table;
 	void *state;
 	VEC(struct recording_sink) sinks, second;
@@ -124,13 +124,11 @@ const char *say_task_spawn(const struct table *t, const void *row, struct strbuf
 const char *say_task_end(const struct table *t, const void *row, struct strbuf *scratch);
 bool say_task_end_ns(const struct table *t, const void *row, uint64_t *value);
 void draw_task(const struct table *t, const void *row, size_t width, struct strbuf *out);
-bool is_task_judged(const struct table *t, const void *row);
 
 /* … which begin with a struct model_thread. */
 bool say_thread_number(const struct table *t, const void *row, uint64_t *value);
 bool say_thread_tid(const struct table *t, const void *row, uint64_t *value);
 const char *say_thread_name(const struct table *t, const void *row, struct strbuf *scratch);
-const char *say_thread_kind(const struct table *t, const void *row, struct strbuf *scratch);
 const char *say_thread_runtime(const struct table *t, const void *row, struct strbuf *scratch);
 const char *say_thread_runtime_label(const struct table *t, const void *row,
 				     struct strbuf *scratch);

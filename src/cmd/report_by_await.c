@@ -65,7 +65,7 @@ static void draw_await(const struct table *t, const void *r, size_t width, struc
 	if (row_of(r)->step)
 		draw_step(row_of(r)->step, width, out);
 	else
-		strbuf_addstr(out, "place not known");
+		strbuf_addstr(out, by_await_rest_name(row_of(r)));
 }
 
 #define AT(member) .at = offsetof(struct by_await_row, member)
@@ -99,6 +99,7 @@ static const struct column columns[] = {
 	ENDED("by_thread", "THREAD", wakes[MODEL_BY_THREAD], 8),
 	ENDED("by_self", "SELF", wakes[MODEL_BY_SELF], 8),
 	ENDED("dropped", "DROP", nr_dropped, 2),
+	ENDED("open", "OPEN", nr_open, 2),
 	{ .head = "FOR", .text = waits_for_short },
 	{ .head = "AWAIT", .draw = draw_await },
 };
@@ -112,6 +113,15 @@ static void init(struct report_table *t)
 	t->state = xcalloc(1, sizeof(struct state));
 }
 
+static const char *hint(const struct report_table *t)
+{
+	if (trace_get_end(t->rec->trace)->kind == TRACE_STOPPED)
+		return "Where tasks wait that were still waiting at the end: 'futrace tree PID' "
+		       "tells, while they do.";
+	return "Where tasks wait that still do at the end: 'record --duration' tells, or 'futrace "
+	       "tree PID'.";
+}
+
 static void finish(struct report_table *t, struct analyzer *a)
 {
 	struct by_await *rows = &((struct state *)t->state)->rows;
@@ -120,9 +130,13 @@ static void finish(struct report_table *t, struct analyzer *a)
 	if (!analyzer_get_paths(a))
 		return;
 	by_await_init(rows, t->rec, analyzer_get_paths(a));
-	for (uint32_t i = 0; i < rows->nr; i++)
+	for (uint32_t i = 0; i < rows->nr; i++) {
 		if (rows->v[i].nr_all && (!rows->v[i].step || step_is_wanted(t, rows->v[i].step)))
 			vec_push(&t->table.rows, &rows->v[i]);
+		/* the poll that ends a wait tells where it was; while it hangs, only memory does */
+		if (rows->v[i].nr_open && !rows->v[i].step)
+			t->note = hint(t);
+	}
 }
 
 static void release(void *state)

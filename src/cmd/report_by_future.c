@@ -47,12 +47,15 @@ static const char *seen(const struct table *t, const void *r, struct strbuf *scr
 	return row_of(r)->future ? model_seen_name(row_of(r)->seen) : NULL;
 }
 
-/* Where most of them were dropped; NULL: nowhere, or it is not known. */
+/* Where most of them were dropped; NULL: nowhere. Those that panicked ran when they ended. */
 static const struct by_future_drop *worst_drop(const void *r)
 {
 	const struct by_future_row *row = row_of(r);
 
-	return row->drops.nr ? &row->drops.v[0] : NULL;
+	vec_each (d, &row->drops)
+		if (!d->is_panic)
+			return d;
+	return NULL;
 }
 
 static const char *dropped_at(const struct table *t, const void *r, struct strbuf *scratch)
@@ -80,7 +83,7 @@ static void draw_dropped(const struct table *t, const void *r, size_t width, str
 	const struct by_future_drop *d = worst_drop(r);
 
 	if (d && d->step)
-		shorten_place(out, d->step->file, d->step->line, width);
+		step_shorten_place(out, d->step, width);
 }
 
 #define AT(member) .at = offsetof(struct by_future_row, member)
@@ -213,12 +216,15 @@ static void tell_drops(const struct by_future_row *row, struct strbuf *b)
 	char a[FORMAT_SIZE];
 
 	for (size_t i = 0; i < row->drops.nr; i++) {
-		const struct trace_step *at = row->drops.v[i].step;
+		const struct by_future_drop *d = &row->drops.v[i];
 
-		strbuf_addf(b, "  dropped %s ", format_grouped(row->drops.v[i].nr, a));
-		if (at) {
-			strbuf_addstr(b, "at ");
-			draw_step(at, SIZE_MAX, b);
+		strbuf_addf(b, "  %s %s ", d->is_panic ? "panicked" : "dropped",
+			    format_grouped(d->nr, a));
+		if (d->step) {
+			strbuf_addstr(b, d->is_panic ? "after its wait at " : "at ");
+			draw_step(d->step, SIZE_MAX, b);
+		} else if (d->is_panic) {
+			strbuf_addstr(b, "in its first poll, or after a wait at no known line");
 		} else {
 			strbuf_addstr(b, "before its first wait, or where nobody saw it");
 		}

@@ -2,6 +2,7 @@
 /* `report --by=mark`: the program's own marks and spans, by name. */
 #include "analyze/by_mark.h"
 #include "cmd/report_by.h"
+#include "model/shorten.h"
 
 #define AT(member) .at = offsetof(struct by_mark_row, member)
 
@@ -18,6 +19,14 @@ static const char *kind(const struct table *t, const void *r, struct strbuf *scr
 static const char *name(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	return row_of(r)->name ? trace_get_string(table_rec(t)->trace, row_of(r)->name) : NULL;
+}
+
+/* As long as there is room: names that begin alike are told apart by their ends. */
+static void draw_name(const struct table *t, const void *r, size_t width, struct strbuf *out)
+{
+	const char *text = name(t, r, NULL);
+
+	shorten_type(out, text && *text ? text : "-", width);
 }
 
 static bool open_spans(const struct table *t, const void *r, uint64_t *value)
@@ -51,7 +60,8 @@ static const struct column columns[] = {
 	{ .key = "moved", .number = moved },
 	{ .key = "lasted_ns", .head = "SUM", .unit = COLUMN_NS, .rank = 3, .number = sum },
 	COLUMNS_OF_VALUES("lasted", "LASTED", lasted, 1, 4, 1, 0, 2, false, 0, 0),
-	{ .key = "name", .head = "NAME", .text = name },
+	{ .head = "NAME", .draw = draw_name },
+	{ .key = "name", .text = name },
 };
 
 static void init(struct report_table *t)

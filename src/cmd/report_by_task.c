@@ -151,7 +151,7 @@ void draw_task(const struct table *t, const void *r, size_t width, struct strbuf
 	draw_type(t, task_of(r)->key.type, true, width - used, out);
 }
 
-bool is_task_judged(const struct table *t, const void *r)
+static bool is_judged(const struct table *t, const void *r)
 {
 	return may_not_block(task_of(r)->kind);
 }
@@ -242,7 +242,7 @@ const struct table_kind table_by_task = {
 	.columns = columns,
 	.nr_columns = ARRAY_SIZE(columns),
 	.chooses_early = true,
-	.is_judged = is_task_judged,
+	.is_judged = is_judged,
 	.init = init,
 	.finish = finish,
 	.release = release,

@@ -29,7 +29,7 @@ const char *say_thread_name(const struct table *t, const void *r, struct strbuf 
 	return recording_thread_name(table_rec(t), thread_of(r)->thread);
 }
 
-const char *say_thread_kind(const struct table *t, const void *r, struct strbuf *scratch)
+static const char *thread_kind(const struct table *t, const void *r, struct strbuf *scratch)
 {
 	return model_thread_kind_name(thread_of(r)->kind);
 }
@@ -114,7 +114,7 @@ static bool is_judged(const struct table *t, const void *r)
 static const struct column columns[] = {
 	{ .key = "thread", .number = say_thread_number },
 	{ .key = "tid", .head = "TID", .unit = COLUMN_NUMBER, .number = say_thread_tid },
-	{ .key = "kind", .head = "KIND", .text = say_thread_kind },
+	{ .key = "kind", .head = "KIND", .text = thread_kind },
 	{ .head = "RUNTIME", .rank = 8, .text = say_thread_runtime_label },
 	{ .key = "runtime", .text = say_thread_runtime },
 	{ .key = "runtime_id", .number = say_thread_runtime_id },

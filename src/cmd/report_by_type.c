@@ -2,9 +2,9 @@
 /* `report --by=type`: one line for each future type, from the sums that the analyses use too. */
 #include <stdio.h>
 
+#include "base/candidates.h"
 #include "base/format.h"
 #include "cmd/report_by.h"
-#include "model/shorten.h"
 
 static const char *type(const struct table *t, const void *r, struct strbuf *scratch)
 {

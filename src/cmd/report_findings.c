@@ -162,7 +162,7 @@ static void add_place(const struct report *r, const struct finding *f, size_t wi
 	const struct trace_type *type = f->type < r->rec.nr_types ? &r->rec.types[f->type] : NULL;
 
 	if (step && step->file[0])
-		shorten_place(out, step->file, step->line, width);
+		step_shorten_place(out, step, width);
 	else if (type && type->file[0])
 		shorten_place(out, type->file, type->line, width);
 }

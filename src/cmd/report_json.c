@@ -182,7 +182,7 @@ static void put_flavour(struct json_sink *s, uint32_t runtime)
 	if (r->scheduler[0])
 		strbuf_addstr(&text, r->scheduler);
 
-	for (uint32_t i = 0; !r->owner && i < s->r->rec.nr_types; i++) {
+	for (uint32_t i = 0; r->is_whole_copy && i < s->r->rec.nr_types; i++) {
 		const struct trace_type *type = &s->r->rec.types[i];
 
 		if (s->is_type_used[i] && type->runtime == r->copy && type->kind != TRACE_BLOCKING)

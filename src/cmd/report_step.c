@@ -13,19 +13,26 @@ const char *say_step_place(const struct trace_step *s, struct strbuf *scratch)
 
 void draw_step(const struct trace_step *s, size_t width, struct strbuf *out)
 {
+	bool has_room = width >= 2 * MIN_NAME;
+	size_t room = has_room && width != SIZE_MAX ? width - MIN_NAME : width;
 	struct strbuf place = STRBUF_INIT;
-	size_t used;
+	const char *slash = strrchr(s->file, '/');
 
-	if (s->file[0])
-		shorten_place(&place, s->file, s->line, width > MIN_NAME ? width - MIN_NAME : 0);
-	if (place.len && s->last_line > s->line)
-		strbuf_addf(&place, "-%u", s->last_line);
-	used = utf8_columns(place.s, place.len);
-	if (used + MIN_NAME <= width) {
-		shorten_type(out, step_name(s), width == SIZE_MAX ? width : width - used - 1);
+	step_shorten_place(&place, s, room);
+	if (slash && utf8_columns(place.s, place.len) > room) {
+		struct trace_step bare = *s;
+
+		bare.file = slash + 1;
+		strbuf_reset(&place);
+		step_shorten_place(&place, &bare, room);
+	}
+	if (has_room || !place.len) {
+		size_t used = MIN(utf8_columns(place.s, place.len), room);
+
+		shorten_body(out, step_name(s), width == SIZE_MAX ? width : width - used - 1);
 		strbuf_addch(out, ' ');
 	}
-	shorten_front(out, place.s, width);
+	shorten_front(out, place.s, room);
 	strbuf_release(&place);
 }
 

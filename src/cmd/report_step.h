@@ -9,7 +9,10 @@
 #include "model/shorten.h"
 
 const char *say_step_place(const struct trace_step *s, struct strbuf *scratch); /* NULL: unknown */
-/* "shop::checkout src/cart.rs:31": the place is what may not be missing. */
+/*
+ * "shop::checkout src/cart.rs:31". Of a generic function each instance is a row of its own, at the
+ * same place: so there is always some of the name, too.
+ */
 void draw_step(const struct trace_step *s, size_t width, struct strbuf *out);
 /* By the options that show and hide futures. */
 bool step_is_wanted(const struct report_table *t, const struct trace_step *s);

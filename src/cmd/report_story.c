@@ -69,7 +69,9 @@ static void search_run(void *sink, const struct model_run *run)
 	if (!story)
 		return;
 	story->nr_runs++;
-	story_waits_add(&story->waits, run);
+	story->waited_ns += run->idle_ns + run->sched_ns;
+	if (!run->is_first)
+		story_waits_add(&story->waits, run->path, run->idle_ns + run->sched_ns);
 }
 
 static void search_task(void *sink, const struct model_task *t)
@@ -80,10 +82,13 @@ static void search_task(void *sink, const struct model_task *t)
 	if (!is_wanted(&s->wanted, t))
 		return;
 	story = find_story(s, t);
-	if (story)
-		story->task = *t;
-	else
+	if (!story) {
 		s->nr_more++;
+		return;
+	}
+	story->task = *t;
+	story_waits_add(&story->waits, t->last_path,
+			t->ns[MODEL_IDLE] + t->ns[MODEL_SCHEDULED] - story->waited_ns);
 }
 
 static const struct model_ops search_ops = { .run = search_run, .task = search_task };
@@ -233,6 +238,7 @@ static void on_task(void *sink, const struct model_task *task)
 	vec_push(&t->episode, (struct story_event){ .kind = STORY_END,
 						    .time_ns = task->end_ns,
 						    .end = task->end,
+						    .path = task->last_path,
 						    .is_known = task->is_wanted });
 	end_episode(t, true);
 }

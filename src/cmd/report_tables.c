@@ -170,6 +170,8 @@ static void put_text(struct report_table *t, struct out *out)
 	} else {
 		table_text(&t->table, t->opts->is_verbose ? SIZE_MAX : t->opts->width, out);
 	}
+	if (t->table.rows.nr && t->note)
+		strbuf_addf(&out->buf, "\n%s\n", t->note);
 }
 
 static void put_sum(const struct report_table *t, const struct table_sum *s, struct out *out)

@@ -238,13 +238,18 @@ static void write_run(struct story_writer *w, const struct story_event *ev)
 
 static void write_end(struct story_writer *w, const struct story_event *ev)
 {
-	if (ev->end == MODEL_ALIVE)
+	if (ev->end == MODEL_ALIVE) {
 		strbuf_addstr(&w->out->buf, "alive when the recording ended");
-	else
+		if (ev->path != MODEL_NO_PATH) {
+			strbuf_addstr(&w->out->buf, "\n" INDENT "waits for ");
+			add_wait(w, ev->path, strlen(INDENT "waits for "));
+		}
+	} else {
 		strbuf_addf(&w->out->buf, "%s%s", model_end_name(ev->end),
 			    w->is_root	   ? ""
 			    : ev->is_known ? "; somebody held its JoinHandle"
 					   : "; nobody held its JoinHandle");
+	}
 }
 
 static void write_event(struct story_writer *w, const struct story_event *ev)
@@ -378,6 +383,8 @@ static void put_event(struct story_writer *w, const struct story_event *ev)
 		break;
 	case STORY_END:
 		json_str(j, "end", model_end_name(ev->end));
+		if (ev->end == MODEL_ALIVE)
+			put_await(j, rec, ev->path);
 	}
 	json_close_object(j);
 }

@@ -28,7 +28,7 @@ struct story_event {
 	enum model_end end;
 	uint64_t nr; /* RUN: counts from 1 */
 	uint64_t idle_ns, sched_ns, blocked_ns;
-	uint32_t path; /* RUN: where it stood before, MODEL_NO_PATH */
+	uint32_t path; /* RUN: where it stood before, END: where it stands; MODEL_NO_PATH */
 	uint8_t flags; /* RUN: EF_RUN_…, SLEEP: EF_SLEEP_… */
 	bool is_known; /* SPAWN: it was seen; RUN: what came before; END: somebody wanted it */
 	bool is_first, is_open, is_off_worker;
@@ -37,7 +37,8 @@ struct story_event {
 struct story {
 	struct model_task task; /* as it ended */
 	uint64_t nr_runs;
-	uint64_t limit; /* of runs that are told, 0: all */
+	uint64_t waited_ns; /* before its runs */
+	uint64_t limit;	    /* of runs that are told, 0: all */
 	struct story_waits waits;
 };
 

@@ -6,20 +6,18 @@
 #include "base/intern.h"
 #include "export/trunks.h"
 
-void story_waits_add(struct story_waits *w, const struct model_run *run)
+void story_waits_add(struct story_waits *w, uint32_t path, uint64_t ns)
 {
-	uint64_t ns = run->idle_ns + run->sched_ns;
-
-	if (run->path == MODEL_NO_PATH || run->is_first)
+	if (path == MODEL_NO_PATH)
 		return;
 	/* a task stands at few places, most often at those where it stood last */
 	for (size_t i = w->v.nr; i-- > 0;)
-		if (w->v.v[i].path == run->path) {
+		if (w->v.v[i].path == path) {
 			w->v.v[i].nr++;
 			w->v.v[i].ns += ns;
 			return;
 		}
-	vec_push(&w->v, (struct story_wait){ run->path, 1, ns });
+	vec_push(&w->v, (struct story_wait){ path, 1, ns });
 }
 
 static int longer_first(const void *pa, const void *pb)

@@ -15,7 +15,8 @@ struct story_waits {
 	VEC(struct story_wait) v; /* by path, once it is settled by place: the longest first */
 };
 
-void story_waits_add(struct story_waits *w, const struct model_run *run);
+/* One more wait at a path, which may be MODEL_NO_PATH. */
+void story_waits_add(struct story_waits *w, uint32_t path, uint64_t ns);
 /* Paths that wait at the same place become one. */
 void story_waits_settle(struct story_waits *w, const struct recording *rec);
 void story_waits_release(struct story_waits *w);

@@ -76,18 +76,26 @@ static uint64_t hash_of(const struct forest *f, size_t index, const struct walk_
 	hash = map_hash(hash + f->look->census.tasks.v[index].table);
 	vec_each (l, &r->tree->locals)
 		hash = map_hash(hash * 31 + l->number);
+	vec_each (v, &r->tree->values)
+		hash = map_hash(hash * 31 + (uintptr_t)v->field);
 	return f->opts->all ? index : map_hash(hash + r->status * 8 + r->state);
 }
 
-/* Variables are printed as they are, so what is folded has the same ones. */
-static bool has_same_locals(const struct tree *a, const struct tree_node *x, const struct tree *b,
-			    const struct tree_node *y)
+/*
+ * Variables are printed as they are, so what is folded has the same ones. Values of leaves become
+ * ranges, so it has values of the same things: who reads is not folded with who writes.
+ */
+static bool says_same(const struct tree *a, const struct tree_node *x, const struct tree *b,
+		      const struct tree_node *y)
 {
-	bool is_same = x->nr_locals == y->nr_locals;
+	bool is_same = x->nr_locals == y->nr_locals && x->nr_values == y->nr_values;
 
 	for (uint32_t i = 0; is_same && i < x->nr_locals; i++)
 		is_same = a->locals.v[x->first_local + i].number ==
 			  b->locals.v[y->first_local + i].number;
+	for (uint32_t i = 0; is_same && i < x->nr_values; i++)
+		is_same = a->values.v[x->first_value + i].field ==
+			  b->values.v[y->first_value + i].field;
 	return is_same;
 }
 
@@ -97,8 +105,7 @@ static bool is_same(const struct group *g, const struct walk_result *r)
 		g->status == r->status && g->state == r->state && tree_is_equal(g->tree, r->tree);
 
 	for (uint32_t i = 0; is_same && i < r->tree->nodes.nr; i++)
-		is_same = has_same_locals(g->tree, &g->tree->nodes.v[i], r->tree,
-					  &r->tree->nodes.v[i]);
+		is_same = says_same(g->tree, &g->tree->nodes.v[i], r->tree, &r->tree->nodes.v[i]);
 	return is_same;
 }
 
@@ -118,13 +125,9 @@ static void fold_values(struct tree *t, uint32_t at, const struct tree *other, u
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct tree_node *x = &t->nodes.v[at + i], *y = &other->nodes.v[from + i];
 
-		for (uint32_t k = 0; k < x->nr_values && x->nr_values == y->nr_values; k++) {
-			struct tree_value *v = &t->values.v[x->first_value + k];
-			const struct tree_value *o = &other->values.v[y->first_value + k];
-
-			if (v->field == o->field)
-				fold_value(v, o);
-		}
+		for (uint32_t k = 0; k < x->nr_values; k++)
+			fold_value(&t->values.v[x->first_value + k],
+				   &other->values.v[y->first_value + k]);
 	}
 }
 
@@ -300,7 +303,7 @@ static bool are_equal(const struct tree *t, uint32_t a, uint32_t b)
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct tree_node *x = &t->nodes.v[a + i], *y = &t->nodes.v[b + i];
 
-		if (!tree_node_is_equal(x, y) || !has_same_locals(t, x, t, y) ||
+		if (!tree_node_is_equal(x, y) || !says_same(t, x, t, y) ||
 		    x->depth - t->nodes.v[a].depth != y->depth - t->nodes.v[b].depth)
 			return false;
 	}
@@ -536,6 +539,8 @@ static int run(const void *opts, int nr, char **argv)
 		if (o->interval_ns)
 			findings_compare(&f.findings, &before);
 		rc = o->json ? print_json(&f, &l) : show(&f, &l);
+	}
+	if (!rc) {
 		findings_notes(&f.findings);
 		look_notes(&l);
 	}

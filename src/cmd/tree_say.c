@@ -108,7 +108,10 @@ static void add_one(const struct say *s, const struct tree_value *v, uint64_t nu
 	case LEAF_ADDRESS:
 		return strbuf_addf(out, "0x%llx", (unsigned long long)number);
 	case LEAF_WORD:
-		return strbuf_addstr(out, v->field->words[number]);
+	case LEAF_ROW:
+		if (v->field->words)
+			return strbuf_addstr(out, v->field->words[number]);
+		return strbuf_addf(out, "%llu", (unsigned long long)number);
 	case LEAF_TASK:
 		return strbuf_addf(out, v->number == v->task_addr ? "task 0x%llx" : "task %llu",
 				   (unsigned long long)number);
@@ -152,12 +155,17 @@ static void add_value(const struct say *s, const struct tree_value *v, struct st
 	}
 }
 
-/* The lock that a leaf waits for; NULL: it is none. */
+static bool is_semaphore(const struct tree_node *n)
+{
+	return n->leaf && strcmp(n->leaf, "semaphore") == 0;
+}
+
+/* What somebody else may hold that a leaf waits for; NULL: nothing of the kind. */
 static const struct tree_value *lock_of(const struct say *s, const struct tree_node *n)
 {
 	bool is_lock = n->leaf && (strcmp(n->leaf, "mutex") == 0 || strcmp(n->leaf, "rwlock") == 0);
 
-	return is_lock ? value_of(s->tree, n, LEAF_ADDRESS) : NULL;
+	return is_lock || is_semaphore(n) ? value_of(s->tree, n, LEAF_ADDRESS) : NULL;
 }
 
 static const struct census_task *holder(const struct say *s, const struct holders *h, size_t i)
@@ -190,13 +198,26 @@ static void add_held(const struct say *s, const struct tree_node *n, struct strb
 
 	if (!lock)
 		return;
+	h = ties_holders(s->ties, lock->number);
+	if (is_semaphore(n) && !h.nr) /* it may be a signal, made by who adds permits */
+		return;
 	strbuf_addstr(out, ", held?");
 	if (lock->highest > lock->number)
 		return strbuf_addstr(out, " (--all tells by whom)");
-	h = ties_holders(s->ties, lock->number);
 	if (h.nr)
 		strbuf_addstr(out, " by ");
 	add_holders(s, &h, out);
+}
+
+/* Who waits for a thread wants to know what that does. */
+static void add_job(const struct say *s, const struct tree_node *n, struct strbuf *out)
+{
+	const struct tree_value *v = value_of(s->tree, n, LEAF_TASK);
+
+	if (strcmp(n->leaf, "blocking") != 0 || !v || v->highest > v->number || !*v->task_type)
+		return;
+	strbuf_addstr(out, ", ");
+	shorten_type(out, v->task_type, OTHER_WIDTH);
 }
 
 /* The runtime's clock is no value of its own: it tells how others are to be said. */
@@ -229,6 +250,7 @@ void say_leaf(const struct say *s, const struct tree_node *n, struct strbuf *out
 		separator = ", ";
 	}
 	add_held(s, n, out);
+	add_job(s, n, out);
 }
 
 void say_leaves(const struct say *s, uint32_t max, struct strbuf *out)
@@ -316,7 +338,7 @@ static void json_value(const struct say *s, const struct tree_value *v, struct j
 	const char *key = v->field->key;
 	char text[PEER_SIZE];
 
-	if (v->field->unit == LEAF_WORD)
+	if (v->field->words)
 		json_str(j, key, v->field->words[v->number]);
 	else if (v->field->unit == LEAF_TEXT || v->field->unit == LEAF_WAKER)
 		json_str(j, key, v->field->text);

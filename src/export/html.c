@@ -6,6 +6,7 @@
  */
 #include "export/html.h"
 
+#include "analyze/inner_polls.h"
 #include "base/format.h"
 #include "export/exporters.h"
 #include "export/html_page.h"
@@ -22,6 +23,7 @@ struct html {
 	struct html_polls *polls;
 	struct html_tasks *tasks;
 	struct html_time *time;
+	struct inner_polls inner;
 	struct html_pack *pack;
 	struct strbuf facts;
 };
@@ -47,16 +49,19 @@ static void collect(struct html *h, uint64_t max_bytes)
 	h->polls = html_polls_new(rec, findings, nr, MIN(MAX_POLLS, max_bytes / POLL_BYTES));
 	h->tasks = html_tasks_new(rec, findings, nr);
 	h->time = html_time_new(rec, model_get_start(h->model), model_get_end(h->model));
+	inner_polls_init(&h->inner, rec);
 	model_free(recording_read(h->job->rec, &h->job->view,
 				  (struct recording_sink[]){ { &html_polls_ops, h->polls },
 							     { &html_tasks_ops, h->tasks },
-							     { &html_time_ops, h->time } },
-				  3));
+							     { &html_time_ops, h->time },
+							     { &inner_polls_ops, &h->inner } },
+				  4));
 }
 
 static int pack(struct html *h, struct err *e)
 {
-	struct html_facts facts = { h->job, h->job->rec, h->model, h->analyzer, h->polls, h->time };
+	struct html_facts facts = { h->job,   h->job->rec, h->model, h->analyzer,
+				    h->polls, h->time,	   &h->inner };
 
 	html_pack_free(h->pack);
 	facts.pack = h->pack = html_pack_new();
@@ -144,6 +149,7 @@ static int run(struct export_job *job, struct err *e)
 	}
 	strbuf_release(&h.facts);
 	html_pack_free(h.pack);
+	inner_polls_release(&h.inner);
 	html_time_free(h.time);
 	html_tasks_free(h.tasks);
 	html_polls_free(h.polls);

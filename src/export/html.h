@@ -97,15 +97,23 @@ struct html_facts {
 	struct analyzer *analyzer; /* finished */
 	const struct html_polls *polls;
 	const struct html_time *time;
+	const struct inner_polls *inner;
 	const struct html_pack *pack;
 };
 
 /* JSON that can stand inside a script element: no < and no line separators in it. */
 void html_facts_add(const struct html_facts *f, struct strbuf *out);
+/* Of a type, await point or future: its whole name, and one that fits into a table. */
+void html_name_add(struct json *j, const char *name);
 
 /* ---- html_waits.c: where tasks wait ---- */
 
 /* Members "awaits" and "waiting" of an object that is open; none where nobody knows. */
 void html_waits_add(const struct html_facts *f, struct json *j);
+
+/* ---- html_futures.c: what tasks are made of ---- */
+
+/* The member "futures" of an object that is open. */
+void html_futures_add(const struct html_facts *f, struct json *j);
 
 #endif

@@ -179,6 +179,16 @@ static void put_findings(const struct html_facts *f, struct json *j)
 	json_close_array(j);
 }
 
+void html_name_add(struct json *j, const char *name)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	shorten_type(&text, name, SHORT_COLUMNS);
+	json_str(j, "name", name);
+	json_str(j, "short", text.s);
+	strbuf_release(&text);
+}
+
 /* By number; null for those without tasks. */
 static void put_groups(const struct html_facts *f, struct json *j)
 {
@@ -187,7 +197,6 @@ static void put_groups(const struct html_facts *f, struct json *j)
 	json_open_array(j, "groups");
 	for (uint32_t i = 0; i < f->rec->nr_groups; i++) {
 		const struct recording_group *g = &f->rec->groups[i];
-		struct strbuf text = STRBUF_INIT;
 		char buf[32];
 		char *place;
 
@@ -196,16 +205,13 @@ static void put_groups(const struct html_facts *f, struct json *j)
 			continue;
 		}
 		place = recording_type_place(f->rec, g->type);
-		shorten_type(&text, recording_type_name(f->rec, g->type, buf), SHORT_COLUMNS);
 		json_open_object(j, NULL);
-		json_str(j, "name", recording_type_name(f->rec, g->type, buf));
-		json_str(j, "short", text.s);
+		html_name_add(j, recording_type_name(f->rec, g->type, buf));
 		json_bool(j, "exact", g->is_exact);
 		json_str(j, "place", place);
 		json_str(j, "kind", model_kind_name(g->kind));
 		put_sums(j, &rows[i]);
 		json_close_object(j);
-		strbuf_release(&text);
 		free(place);
 	}
 	json_close_array(j);
@@ -304,6 +310,7 @@ void html_facts_add(const struct html_facts *f, struct strbuf *out)
 	put_names(&j);
 	put_kept(f, &j);
 	html_waits_add(f, &j);
+	html_futures_add(f, &j);
 	html_time_json(f->time, &j, "time");
 	html_pack_json(f->pack, &j, "columns");
 	json_close_object(&j);

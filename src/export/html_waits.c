@@ -3,11 +3,9 @@
 #include "analyze/by_await.h"
 #include "export/html.h"
 #include "export/waits.h"
-#include "model/shorten.h"
 
-#define SHORT_COLUMNS 64
-#define MAX_ROWS      2000 /* the page is to stay small: those with the longest waits */
-#define MAX_FRAMES    20000
+#define MAX_ROWS   2000 /* the page is to stay small: those with the longest waits */
+#define MAX_FRAMES 20000
 
 static int longer_first(const void *pa, const void *pb)
 {
@@ -23,15 +21,9 @@ static void put_name(struct json *j, const struct by_await_row *row)
 {
 	struct strbuf text = STRBUF_INIT;
 
-	if (!row->step) {
-		json_str(j, "name", "place not known");
-		json_str(j, "short", "place not known");
+	html_name_add(j, row->step ? step_name(row->step) : by_await_rest_name(row));
+	if (!row->step)
 		return;
-	}
-	json_str(j, "name", step_name(row->step));
-	shorten_type(&text, step_name(row->step), SHORT_COLUMNS);
-	json_str(j, "short", text.s);
-	strbuf_reset(&text);
 	step_add_place(&text, row->step);
 	json_str(j, "place", text.s);
 	if (row->leaf)
@@ -52,6 +44,7 @@ static void put_row(struct json *j, const struct by_await_row *row)
 	json_uint(j, "p99", histogram_percentile(&row->wait, 99));
 	json_uint(j, "max", row->wait.max);
 	json_uint(j, "dropped", row->nr_dropped);
+	json_uint(j, "open", row->nr_open);
 	json_open_array(j, "by"); /* in the order of causes */
 	for (unsigned i = 0; i < MODEL_NR_CAUSES; i++)
 		json_uint(j, NULL, row->wakes[i]);

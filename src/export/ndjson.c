@@ -206,6 +206,8 @@ static void on_task(void *sink, const struct model_task *t)
 	else
 		json_uint(j, "end_ns", t->end_ns);
 	put_sums(j, t);
+	if (t->last_path != MODEL_NO_PATH)
+		json_uint(j, "path", t->last_path);
 	end(sink);
 }
 

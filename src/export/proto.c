@@ -14,7 +14,8 @@ void proto_close_long(struct proto *w, size_t open)
 	w->at += more;
 }
 
-void proto_bytes(struct proto *w, struct strbuf *buf, uint32_t field, const void *data, size_t len)
+static void put_bytes(struct proto *w, struct strbuf *buf, uint32_t field, const void *data,
+		      size_t len)
 {
 	size_t used;
 
@@ -34,6 +35,6 @@ void proto_string(struct proto *w, struct strbuf *buf, uint32_t field, const cha
 	struct strbuf clean = STRBUF_INIT;
 
 	strbuf_add_utf8(&clean, s);
-	proto_bytes(w, buf, field, clean.s, clean.len);
+	put_bytes(w, buf, field, clean.s, clean.len);
 	strbuf_release(&clean);
 }

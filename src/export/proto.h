@@ -100,9 +100,7 @@ static inline void proto_close(struct proto *w, size_t open)
 		proto_close_long(w, open);
 }
 
-/* Bytes as they are. buf: what the message was started in. */
-void proto_bytes(struct proto *w, struct strbuf *buf, uint32_t field, const void *data, size_t len);
-/* Text from anywhere: a proto's string is UTF-8. */
+/* Text from anywhere: a proto's string is UTF-8. buf: what the message was started in. */
 void proto_string(struct proto *w, struct strbuf *buf, uint32_t field, const char *s);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A SQLite database: tables of tasks, polls, wakes, threads, types and findings, and views that put
- * the names in. The schema is documented in futrace-export(1) and does not change without a reason.
+ * A SQLite database: tables of tasks, polls, wakes, futures, threads, types and findings, and views
+ * that put the names in. The schema is documented in futrace-export(1) and does not change without
+ * a reason.
  */
 #include <sqlite3.h>
 
@@ -21,6 +22,8 @@ enum statement {
 	STEP,
 	PATH_STEP,
 	PATH_AWAIT,
+	FUTURE,
+	FUTURE_POLL,
 	FINDING,
 	MARK,
 	SPAN,
@@ -29,7 +32,7 @@ enum statement {
 };
 
 static const char *const statements[NR_STATEMENTS] = {
-	[TASK] = "INSERT INTO task VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[TASK] = "INSERT INTO task VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[POLL] = "INSERT INTO poll VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[WAKE] = "INSERT INTO wake VALUES (?,?,?,?,?,?)",
 	[THREAD] = "INSERT INTO thread VALUES (?,?,?,?,?,?,?,?,?,?,?)",
@@ -39,6 +42,8 @@ static const char *const statements[NR_STATEMENTS] = {
 	[STEP] = "INSERT INTO step VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 	[PATH_STEP] = "INSERT INTO path_step VALUES (?,?)",
 	[PATH_AWAIT] = "INSERT INTO path_await VALUES (?,?)",
+	[FUTURE] = "INSERT INTO future VALUES (?,?,?,?,?,?,?)",
+	[FUTURE_POLL] = "INSERT INTO future_poll VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[FINDING] = "INSERT INTO finding VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[MARK] = "INSERT INTO mark VALUES (?,?,?,?,?,?)",
 	[SPAN] = "INSERT INTO span VALUES (?,?,?,?,?,?,?,?,?)",
@@ -138,6 +143,23 @@ static void on_run(void *sink, const struct model_run *run)
 	put_row(s, POLL);
 }
 
+static void on_future(void *sink, const struct model_future *f)
+{
+	struct state *s = sink;
+
+	put_known(s, FUTURE_POLL, f->future < s->rec->nr_futures, f->future);
+	put_known(s, FUTURE_POLL, f->task, f->task ? f->task->nr : 0);
+	put(s, FUTURE_POLL, f->thread);
+	put(s, FUTURE_POLL, f->start_ns);
+	put(s, FUTURE_POLL, f->end_ns - f->start_ns);
+	put(s, FUTURE_POLL, f->self_ns);
+	put(s, FUTURE_POLL, f->depth);
+	put_text(s, FUTURE_POLL, f->flags ? model_result_name(f->flags) : NULL);
+	put(s, FUTURE_POLL, f->is_recursive);
+	put(s, FUTURE_POLL, f->is_open);
+	put_row(s, FUTURE_POLL);
+}
+
 static void on_wake(void *sink, const struct model_wake *wake)
 {
 	struct state *s = sink;
@@ -178,6 +200,7 @@ static void on_task(void *sink, const struct model_task *t)
 	put(s, TASK, t->max_blocked_ns);
 	put(s, TASK, model_sum_wakes(t->wakes));
 	put(s, TASK, t->wakes[MODEL_BY_SELF]);
+	put_known(s, TASK, t->last_path != MODEL_NO_PATH, t->last_path);
 	put_row(s, TASK);
 }
 
@@ -244,6 +267,7 @@ static void on_span(void *sink, const struct model_span *span)
 
 static const struct model_ops ops = { .run = on_run,
 				      .wake = on_wake,
+				      .future = on_future,
 				      .mark = on_mark,
 				      .span = on_span,
 				      .task = on_task,
@@ -310,6 +334,22 @@ static void put_paths(struct state *s)
 	path_seats_release(&seats);
 }
 
+static void put_futures(struct state *s)
+{
+	for (uint32_t i = 0; i < s->rec->nr_futures; i++) {
+		const struct trace_future *f = &s->rec->futures[i];
+
+		put(s, FUTURE, i);
+		put_foreign(s, FUTURE, f->name);
+		put_foreign(s, FUTURE, f->function);
+		put_foreign(s, FUTURE, f->file);
+		put_known(s, FUTURE, f->file[0], f->line);
+		put(s, FUTURE, f->is_generated);
+		put_text(s, FUTURE, model_seen_name(f->seen));
+		put_row(s, FUTURE);
+	}
+}
+
 static void put_definitions(struct state *s)
 {
 	const struct recording *rec = s->rec;
@@ -317,6 +357,7 @@ static void put_definitions(struct state *s)
 	put_types(s);
 	put_steps(s);
 	put_paths(s);
+	put_futures(s);
 	for (uint32_t i = 0; i < rec->nr_runtimes; i++) {
 		const struct recording_runtime *r = &rec->runtimes[i];
 

@@ -139,11 +139,12 @@ static void on_task(void *sink, const struct model_task *task)
 	if (!track)
 		return;
 	begin(track, task);
-	/* where it was after its last run, nobody saw */
-	go_to(t, track, task, MODEL_NO_PATH);
+	/* where it was after its last run, mostly nobody saw */
+	go_to(t, track, task, task->last_path);
 	add_gap(t, track, task->end_ns, task->ns[MODEL_IDLE] - track->drawn_ns[MODEL_IDLE],
-		task->ns[MODEL_SCHEDULED] - track->drawn_ns[MODEL_SCHEDULED], MODEL_NO_PATH);
+		task->ns[MODEL_SCHEDULED] - track->drawn_ns[MODEL_SCHEDULED], task->last_path);
 	draw(t, track);
+	leave(t, track, 0);
 	vec_release(&track->inside);
 }
 

@@ -23,7 +23,7 @@ static void add_wait(const struct recording *rec, uint32_t leaf, struct strbuf *
 	if (seat != STEPS_NONE) {
 		s = &rec->steps[rec->awaits.points[seat]];
 		strbuf_addstr(out, " at ");
-		shorten_place(out, s->file, s->line, PLACE_WIDTH);
+		step_shorten_place(out, s, PLACE_WIDTH);
 	}
 }
 

@@ -2,7 +2,6 @@
 #include "export/waits.h"
 
 #include "base/map.h"
-#include "model/shorten.h"
 
 #define PLACE_WIDTH 40
 
@@ -134,6 +133,6 @@ void waits_add_label(struct strbuf *out, const struct recording *rec, uint32_t s
 		strbuf_addstr(out, " (not started)");
 	} else if (s->file[0]) {
 		strbuf_addch(out, ' ');
-		shorten_place(out, s->file, s->line, PLACE_WIDTH);
+		step_shorten_place(out, s, PLACE_WIDTH);
 	}
 }

@@ -172,6 +172,7 @@ struct type {
 struct spawn {
 	uint64_t time, size, loss, loss_spawn;
 	uint32_t thread, stack;
+	uint32_t runtime; /* of the root future that made it, MODEL_NO_RUNTIME */
 	bool has_parent;
 	struct model_key parent;
 };
@@ -223,6 +224,8 @@ struct model {
 	bool has_local_stacks; /* some of them tell what the type does not */
 	const struct trace_path *paths;
 	uint32_t nr_paths;
+	const struct trace_stand *stands;
+	uint32_t nr_stands;
 	uint8_t *runtime_places; /* MODEL_IN_WORKER, MODEL_OUTSIDE, of runtimes.nr */
 	bool *is_runtime_local;	 /* the same: a LocalRuntime of Tokio, as far as is known */
 
@@ -291,7 +294,7 @@ void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new);
 void spawn_forget(struct model *m, uint64_t addr); /* it becomes no task */
 /* Was it made where tasks are that stay on their thread? */
 bool spawn_is_local(const struct model *m, uint64_t addr);
-/* Who made the allocation there; false: it was not seen. */
+/* Who made the allocation there, of a root only whose it is; false: it was not seen. */
 bool spawn_get_parent(const struct model *m, uint64_t addr, struct model_key *parent,
 		      uint32_t *thread);
 void spawn_release(struct model *m);
@@ -309,6 +312,8 @@ void thread_finish(struct model *m);
 void thread_tell_run(struct model *m, struct task *t, uint64_t end, bool is_open);
 /* The task that runs innermost; false: none, or a helper. */
 bool thread_current(const struct model *m, const struct thread *thr, struct model_key *key);
+/* Whose root future runs innermost, MODEL_NO_RUNTIME. */
+uint32_t thread_root_runtime(const struct model *m, const struct thread *thr);
 struct model_waker thread_waker(const struct model *m, const struct thread *thr,
 				const struct model_key *woken, uint8_t flags);
 
@@ -338,8 +343,13 @@ uint32_t runtime_of(const struct model *m, const struct thread *thr, const struc
 /* The kind of such a task: its type's, unless its spawn or its runtime tells better. */
 enum trace_task_kind runtime_kind_of(struct model *m, const struct thread *thr,
 				     const struct model_key *key, uint64_t addr);
+/* A worker of that copy has entered the runtime that was told last. */
+void runtime_entered(struct model *m, struct thread *thr, uint32_t copy);
 /* What a run that begins says of its thread's. */
 void runtime_learn(const struct model *m, struct thread *thr, const struct frame *f);
+
+/* stand.c: where tasks stand that still wait at the end */
+void stand_settle(struct model *m);
 
 /* start.c: a range of time begins */
 void task_begin_anew(struct model *m, struct task *t);
@@ -402,6 +412,11 @@ static inline size_t task_probe(const struct model *m, const struct model_key *k
 static inline struct task *task_find(const struct model *m, const struct model_key *key)
 {
 	return likely(m->nr_slots) ? m->slots[task_probe(m, key)].task : NULL;
+}
+
+static inline bool path_is_known(const struct model *m, uint32_t path)
+{
+	return path < m->nr_paths && m->paths[path].nr_steps;
 }
 
 static inline enum trace_task_kind type_kind(const struct model *m, uint16_t type)

@@ -70,6 +70,12 @@ void model_set_paths(struct model *m, const struct trace_path *paths, uint32_t n
 	m->nr_paths = nr;
 }
 
+void model_set_stands(struct model *m, const struct trace_stand *stands, uint32_t nr)
+{
+	m->stands = stands;
+	m->nr_stands = nr;
+}
+
 void model_set_stacks(struct model *m, const struct trace_stack *stacks, uint32_t nr)
 {
 	m->stacks = stacks;
@@ -143,53 +149,47 @@ static void begin(struct model *m)
 	listen(m);
 }
 
+/* Tells all who listen to it, unless it is too early. */
+#define TELL(m, op, what)                                                        \
+	do {                                                                     \
+		for (unsigned i = 0; !(m)->is_muted && i < (m)->nr_sinks; i++)   \
+			if ((m)->sinks[i].ops->op)                               \
+				(m)->sinks[i].ops->op((m)->sinks[i].sink, what); \
+	} while (0)
+
 void tell_spawn(struct model *m, const struct model_task *task)
 {
-	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++)
-		if (m->sinks[i].ops->spawn)
-			m->sinks[i].ops->spawn(m->sinks[i].sink, task);
+	TELL(m, spawn, task);
 }
 
 void tell_sleep(struct model *m, const struct model_sleep *sleep)
 {
-	for (unsigned i = 0; i < m->nr_sinks; i++)
-		if (m->sinks[i].ops->sleep)
-			m->sinks[i].ops->sleep(m->sinks[i].sink, sleep);
+	TELL(m, sleep, sleep);
 }
 
 void tell_future(struct model *m, const struct model_future *future)
 {
-	for (unsigned i = 0; i < m->nr_sinks; i++)
-		if (m->sinks[i].ops->future)
-			m->sinks[i].ops->future(m->sinks[i].sink, future);
+	TELL(m, future, future);
 }
 
 void tell_mark(struct model *m, const struct model_mark *mark)
 {
-	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++)
-		if (m->sinks[i].ops->mark)
-			m->sinks[i].ops->mark(m->sinks[i].sink, mark);
+	TELL(m, mark, mark);
 }
 
 void tell_span(struct model *m, const struct model_span *span)
 {
-	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++)
-		if (m->sinks[i].ops->span)
-			m->sinks[i].ops->span(m->sinks[i].sink, span);
+	TELL(m, span, span);
 }
 
 void tell_end(struct model *m, const struct model_task *task)
 {
-	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++)
-		if (m->sinks[i].ops->end)
-			m->sinks[i].ops->end(m->sinks[i].sink, task);
+	TELL(m, end, task);
 }
 
 void tell_task(struct model *m, const struct model_task *task)
 {
-	for (unsigned i = 0; !m->is_muted && i < m->nr_sinks; i++)
-		if (m->sinks[i].ops->task)
-			m->sinks[i].ops->task(m->sinks[i].sink, task);
+	TELL(m, task, task);
 }
 
 /*
@@ -369,6 +369,7 @@ void model_finish(struct model *m, uint64_t end_ns, const uint64_t *lost)
 	vec_each (thr, &m->threads)
 		future_finish(m, thr);
 	span_finish(m);
+	stand_settle(m);
 	task_finish(m);
 	thread_finish(m);
 	m->totals.nr_spawns_unmatched += m->spawn_by_addr.nr;

@@ -86,6 +86,9 @@ struct model_task {
 	const char *name; /* that the program gave it, NULL: none, or not known */
 	uint32_t spawn_thread; /* MODEL_NO_THREAD when unknown */
 	uint32_t spawn_stack;  /* index into the trace's stacks, MODEL_NO_STACK when unknown */
+	/* of a task that was still waiting at the end: where; an index into the trace's paths,
+	 * MODEL_NO_PATH when unknown. Final when the task is told */
+	uint32_t last_path;
 	struct model_key parent;
 	uint64_t spawn_ns, end_ns; /* end_ns of a task alive: the end of the recording */
 	uint64_t nr; /* counts all tasks in the order of their first sighting; the same in each pass
@@ -280,6 +283,9 @@ struct intern;
 void model_set_names(struct model *m, struct intern *names);
 /* Which paths are known. Borrowed; before the first event. */
 void model_set_paths(struct model *m, const struct trace_path *paths, uint32_t nr);
+/* Where tasks were seen to stand. Borrowed; before model_finish, if the end is the recording's own.
+ */
+void model_set_stands(struct model *m, const struct trace_stand *stands, uint32_t nr);
 /* At most MODEL_MAX_SINKS, before the first event. */
 #define MODEL_MAX_SINKS 32
 void model_add_sink(struct model *m, const struct model_ops *ops, void *sink);

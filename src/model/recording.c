@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/candidates.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "model/filter.h"
-#include "model/shorten.h"
 
 #define PROGRESS_EVENTS (UINT64_C(1) << 20)
 
@@ -120,6 +120,7 @@ int recording_open(struct recording *rec, const char *path, struct err *e)
 	rec->threads = trace_get_threads(rec->trace, &rec->nr_threads);
 	rec->steps = trace_get_steps(rec->trace, &rec->nr_steps);
 	rec->paths = trace_get_paths(rec->trace, &rec->nr_paths);
+	rec->stands = trace_get_stands(rec->trace, &rec->nr_stands);
 	steps_init(&rec->awaits, rec->steps, rec->nr_steps);
 	rec->futures = trace_get_futures(rec->trace, &rec->nr_futures);
 	recording_make_groups(rec);
@@ -151,17 +152,7 @@ void recording_close(struct recording *rec)
 /* How many of them lie before the end; they are in order of time. */
 static size_t count_before(const struct event *evs, size_t nr, uint64_t end_ns)
 {
-	size_t low = 0, high = nr;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (evs[mid].time < end_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return partition_point(i, nr, evs[i].time < end_ns);
 }
 
 /* How far all passes are together. */
@@ -194,6 +185,15 @@ static void feed(struct recording *rec, struct model *m, uint64_t end_ns, struct
 	}
 }
 
+static bool nothing_lost(const struct trace_end *end)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(end->lost); i++)
+		sum += end->lost[i];
+	return !sum;
+}
+
 static void pass(struct recording *rec, struct model *m, struct course *c)
 {
 	const struct recording_view *view = c->view;
@@ -205,6 +205,10 @@ static void pass(struct recording *rec, struct model *m, struct course *c)
 	/* what happens at the end belongs to what follows; a file that was cut may hold stamps past
 	 * its last anchor */
 	feed(rec, m, end_ns == duration_ns ? UINT64_MAX : end_ns, c);
+	/* a wait that is open when what is wanted ends may be over when tasks were looked at; and
+	 * where tasks stood is known only if no run of theirs was lost */
+	if (end_ns == duration_ns && (is_whole || nothing_lost(trace_get_end(rec->trace))))
+		model_set_stands(m, rec->stands, rec->nr_stands);
 	/* the sums of the end are those of the whole recording */
 	model_finish(m, end_ns, is_whole ? trace_get_end(rec->trace)->lost : NULL);
 }

@@ -38,7 +38,8 @@ struct recording_runtime {
 	uint32_t object;
 	const char *name, *version; /* of the copy */
 	const char *scheduler;	    /* "multi_thread", "" when it is not known */
-	uint64_t owner;		    /* its number in the copy; 0: it stands for all */
+	uint64_t owner;		    /* its number in the copy; 0: it ran no task, or … */
+	bool is_whole_copy;	    /* … it stands for all that were made of the copy */
 };
 
 struct recording {
@@ -52,7 +53,9 @@ struct recording {
 	const struct trace_future *futures;
 	const struct trace_step *steps;
 	const struct trace_path *paths;
-	uint32_t nr_runtimes, nr_objects, nr_types, nr_threads, nr_steps, nr_paths, nr_futures;
+	const struct trace_stand *stands;
+	uint32_t nr_runtimes, nr_objects, nr_types, nr_threads, nr_steps, nr_paths, nr_futures,
+		nr_stands;
 	struct steps awaits; /* what steps mean */
 	struct recording_group *groups;
 	uint32_t *group_of_type; /* nr_types of them, and one for all other numbers */

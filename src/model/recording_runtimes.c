@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* The runtimes of a recording: the instances that its file defines, put in order, and each copy of
- * a runtime's code that has none. */
+/* The runtimes of a recording: the instances that its file defines, put in order, those that only
+ * root futures tell of, and each copy of a runtime's code that has none. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +11,23 @@ struct entry {
 	uint32_t number; /* of the instance, 0: a copy */
 };
 
+/* What the file defines. */
+struct defs {
+	const struct trace_runtime *copies;
+	const struct trace_instance *instances;
+	const struct trace_type *types;
+	uint32_t nr_copies, nr_instances, nr_types;
+};
+
+/* The copy of the runtime's code; nr_copies: not known. */
+static uint32_t copy_of_instance(const struct defs *d, uint32_t number)
+{
+	uint32_t type = d->instances[number].type;
+
+	return type < d->nr_types ? MIN(d->types[type].runtime, d->nr_copies) : d->nr_copies;
+}
+
+/* Whose tasks are numbered come first in a copy, in the order of their making. */
 static int compare(const void *pa, const void *pb)
 {
 	const struct entry *a = pa, *b = pb;
@@ -18,7 +35,7 @@ static int compare(const void *pa, const void *pb)
 	if (a->r.copy != b->r.copy)
 		return a->r.copy < b->r.copy ? -1 : 1;
 	if (a->r.owner != b->r.owner)
-		return a->r.owner < b->r.owner ? -1 : 1;
+		return a->r.owner - 1 < b->r.owner - 1 ? -1 : 1;
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
@@ -31,32 +48,136 @@ static struct recording_runtime of_copy(const struct trace_runtime *copies, uint
 					   .scheduler = "" };
 }
 
-/* All there are, in order. */
-static struct entry *collect(const struct recording *rec, const struct trace_runtime *copies,
-			     uint32_t nr_copies, const struct trace_instance *instances,
-			     uint32_t nr_instances, uint32_t *nr)
+#define HANDLE_MAX 4096 /* bytes of a scheduler's handle, at most */
+
+static bool is_root(const struct defs *d, uint32_t number)
 {
-	struct entry *all = xcalloc(nr_copies + nr_instances + 1, sizeof(*all));
-	bool *has_instance = xcalloc(nr_copies + 1, sizeof(*has_instance));
+	return !d->instances[number].owner && d->instances[number].addr;
+}
+
+static bool is_scheduler(const struct defs *d, uint32_t number)
+{
+	const struct trace_instance *i = &d->instances[number];
+
+	return i->owner && copy_of_instance(d, number) < d->nr_copies &&
+	       strcmp(d->types[i->type].scheduler, "local") != 0;
+}
+
+static unsigned flavour_of(const struct defs *d, uint32_t number)
+{
+	return !strcmp(d->types[d->instances[number].type].scheduler, "multi_thread");
+}
+
+/* Where files do not tell where schedulers are, nobody knows which of them a root is of. */
+static bool *find_unplaced(const struct defs *d)
+{
+	bool *is_unplaced = xcalloc(d->nr_copies + 1, sizeof(*is_unplaced));
+
+	for (uint32_t i = 1; i < d->nr_instances; i++)
+		if (is_scheduler(d, i) && !d->instances[i].addr)
+			is_unplaced[copy_of_instance(d, i)] = true;
+	is_unplaced[d->nr_copies] = true;
+	return is_unplaced;
+}
+
+/* How far from the beginning of its scheduler a root's address is, by flavour: what most agree on,
+ * and the least of these. UINT64_MAX: that is not known. */
+static void find_offsets(const struct defs *d, uint32_t copy, uint64_t offs[2])
+{
+	uint32_t(*counts)[HANDLE_MAX + 1] = xcalloc(2, sizeof(*counts));
+
+	for (uint32_t root = 1; root < d->nr_instances; root++)
+		for (uint32_t i = 1;
+		     is_root(d, root) && copy_of_instance(d, root) == copy && i < d->nr_instances;
+		     i++) {
+			uint64_t off = d->instances[root].addr - d->instances[i].addr;
+
+			if (off <= HANDLE_MAX && is_scheduler(d, i) &&
+			    copy_of_instance(d, i) == copy)
+				counts[flavour_of(d, i)][off]++;
+		}
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t most = 0;
+
+		for (uint32_t off = 0; off <= HANDLE_MAX; off++)
+			if (counts[i][off] > most) {
+				most = counts[i][off];
+				offs[i] = off;
+			}
+	}
+	free(counts);
+}
+
+/* Whose a root is: an instance's number, its own if that runtime is told of by roots alone, 0 when
+ * several were at one place. */
+static uint32_t place_root(const struct defs *d, uint32_t root, const uint64_t offs[2])
+{
+	uint32_t found = root, nr = 0;
+
+	for (uint32_t i = 1; i < d->nr_instances; i++) {
+		uint64_t off = d->instances[root].addr - d->instances[i].addr;
+
+		if (off <= HANDLE_MAX && is_scheduler(d, i) && off == offs[flavour_of(d, i)] &&
+		    copy_of_instance(d, i) == copy_of_instance(d, root))
+			found = nr++ ? 0 : i;
+	}
+	return found;
+}
+
+/*
+ * Whose root futures are. They tell an address that lies in their scheduler, always as far from its
+ * beginning in one flavour of one copy. What lies elsewhere lies in one that never ran a task, and
+ * is known by its roots alone.
+ */
+static uint32_t *place_roots(const struct defs *d)
+{
+	uint32_t *of_root = xcalloc(d->nr_instances + 1, sizeof(*of_root));
+	uint64_t *offs = xcalloc(2 * d->nr_copies + 2, sizeof(*offs)); /* by copy and flavour */
+	bool *is_unplaced = find_unplaced(d), *is_done = xcalloc(d->nr_copies + 1, 1);
+
+	memset(offs, 0xff, (2 * d->nr_copies + 2) * sizeof(*offs));
+	for (uint32_t i = 1; i < d->nr_instances; i++) {
+		uint32_t copy = copy_of_instance(d, i);
+
+		if (!is_root(d, i) || is_unplaced[copy])
+			continue;
+		if (!is_done[copy])
+			find_offsets(d, copy, &offs[2 * copy]);
+		is_done[copy] = true;
+		of_root[i] = place_root(d, i, &offs[2 * copy]);
+	}
+	free(offs);
+	free(is_unplaced);
+	free(is_done);
+	return of_root;
+}
+
+/* All there are, in order. */
+static struct entry *collect(const struct defs *d, const uint32_t *of_root, uint32_t *nr)
+{
+	struct entry *all = xcalloc(d->nr_copies + d->nr_instances + 1, sizeof(*all));
+	bool *has_instance = xcalloc(d->nr_copies + 1, sizeof(*has_instance));
 
 	*nr = 0;
-	for (uint32_t i = 1; i < nr_instances; i++) {
-		const struct trace_type *type =
-			instances[i].type < rec->nr_types ? &rec->types[instances[i].type] : NULL;
+	for (uint32_t i = 1; i < d->nr_instances; i++) {
+		uint32_t copy = copy_of_instance(d, i);
 		struct entry *e = &all[*nr];
 
-		if (!instances[i].owner || !type || type->runtime >= nr_copies)
+		if (copy == d->nr_copies || (!d->instances[i].owner && of_root[i] != i))
 			continue;
-		e->r = of_copy(copies, type->runtime);
-		e->r.scheduler = type->scheduler;
-		e->r.owner = instances[i].owner;
+		e->r = of_copy(d->copies, copy);
+		e->r.owner = d->instances[i].owner;
+		if (e->r.owner)
+			e->r.scheduler = d->types[d->instances[i].type].scheduler;
 		e->number = i;
-		has_instance[type->runtime] = true;
+		has_instance[copy] = true;
 		(*nr)++;
 	}
-	for (uint32_t i = 0; i < nr_copies; i++)
-		if (!has_instance[i])
-			all[(*nr)++].r = of_copy(copies, i);
+	for (uint32_t i = 0; i < d->nr_copies; i++)
+		if (!has_instance[i]) {
+			all[*nr].r = of_copy(d->copies, i);
+			all[(*nr)++].r.is_whole_copy = true;
+		}
 	free(has_instance);
 	qsort(all, *nr, sizeof(*all), compare);
 	return all;
@@ -68,75 +189,19 @@ static void choose(uint32_t *of, uint32_t copy, uint32_t *nr_seen, uint32_t runt
 	of[copy] = nr_seen[copy]++ ? MODEL_NO_RUNTIME : runtime;
 }
 
-#define HANDLE_MAX 4096 /* bytes of a scheduler's handle, at most */
-
-/* The scheduler that a root's address may lie in. */
-struct inside {
-	uint32_t runtime; /* MODEL_NO_RUNTIME: none, or there were several at one address */
-	uint64_t off;
-};
-
-static struct inside find_inside(const struct recording *rec, const struct entry *all,
-				 const struct trace_instance *instances, uint32_t number)
+static void make_model_runtimes(struct recording *rec, const struct entry *all,
+				const struct defs *d, const uint32_t *of_root)
 {
-	const struct trace_instance *root = &instances[number];
-	struct inside best = { MODEL_NO_RUNTIME, HANDLE_MAX };
-
-	if (root->owner || !root->addr || root->type >= rec->nr_types)
-		return best;
-	for (uint32_t i = 0; i < rec->nr_runtimes; i++) {
-		uint64_t addr = instances[all[i].number].addr, off = root->addr - addr;
-
-		if (!all[i].number || !addr || off > best.off || root->addr < addr ||
-		    all[i].r.copy != rec->types[root->type].runtime ||
-		    !strcmp(all[i].r.scheduler, "local"))
-			continue;
-		best = (struct inside){ off == best.off ? MODEL_NO_RUNTIME : i, off };
-	}
-	return best;
-}
-
-/*
- * Whose root futures are. They tell an address that lies in their scheduler, always as far from its
- * beginning in one flavour. What lies further behind the nearest one lies in one that is not known,
- * as it never ran a task.
- */
-static void place_roots(const struct recording *rec, const struct entry *all,
-			const struct trace_instance *instances, uint32_t nr_instances,
-			uint32_t *of_instance)
-{
-	struct inside *found = xcalloc(nr_instances + 1, sizeof(*found));
-	uint64_t least[2] = { HANDLE_MAX, HANDLE_MAX }; /* by flavour */
-
-	for (int pass = 0; pass < 2; pass++)
-		for (uint32_t i = 1; i < nr_instances; i++) {
-			uint64_t *off;
-
-			if (!pass)
-				found[i] = find_inside(rec, all, instances, i);
-			if (found[i].runtime == MODEL_NO_RUNTIME)
-				continue;
-			off = &least[!strcmp(all[found[i].runtime].r.scheduler, "multi_thread")];
-			*off = MIN(*off, found[i].off);
-			if (pass && found[i].off == *off)
-				of_instance[i] = found[i].runtime;
-		}
-	free(found);
-}
-
-static void make_model_runtimes(struct recording *rec, const struct entry *all, uint32_t nr_copies,
-				const struct trace_instance *instances, uint32_t nr_instances)
-{
-	uint32_t nr = rec->nr_runtimes, *nr_seen = xcalloc(2 * nr_copies + 1, sizeof(*nr_seen)),
-		 *of_instance = xcalloc(nr_instances + 1, sizeof(*of_instance)),
+	uint32_t nr = rec->nr_runtimes, *nr_seen = xcalloc(2 * d->nr_copies + 1, sizeof(*nr_seen)),
+		 *of_instance = xcalloc(d->nr_instances + 1, sizeof(*of_instance)),
 		 *copy_of = xcalloc(nr + 1, sizeof(*copy_of)),
-		 *of_task = xcalloc(nr_copies + 1, sizeof(*of_task)),
-		 *of_blocking = xcalloc(nr_copies + 1, sizeof(*of_blocking));
+		 *of_task = xcalloc(d->nr_copies + 1, sizeof(*of_task)),
+		 *of_blocking = xcalloc(d->nr_copies + 1, sizeof(*of_blocking));
 	bool *is_set = xcalloc(nr + 1, sizeof(*is_set));
 
-	for (uint32_t i = 0; i < nr_instances; i++)
+	for (uint32_t i = 0; i < d->nr_instances; i++)
 		of_instance[i] = MODEL_NO_RUNTIME;
-	for (uint32_t i = 0; i < nr_copies; i++)
+	for (uint32_t i = 0; i < d->nr_copies; i++)
 		of_task[i] = of_blocking[i] = MODEL_NO_RUNTIME;
 	for (uint32_t i = 0; i < nr; i++) {
 		copy_of[i] = all[i].r.copy;
@@ -145,31 +210,40 @@ static void make_model_runtimes(struct recording *rec, const struct entry *all, 
 			of_instance[all[i].number] = i;
 		choose(of_task, copy_of[i], nr_seen, i);
 		if (!is_set[i])
-			choose(of_blocking, copy_of[i], nr_seen + nr_copies, i);
+			choose(of_blocking, copy_of[i], nr_seen + d->nr_copies, i);
 	}
 	free(nr_seen);
-	place_roots(rec, all, instances, nr_instances, of_instance);
+	for (uint32_t i = 1; i < d->nr_instances; i++)
+		if (of_root[i])
+			of_instance[i] = of_instance[of_root[i]];
 	rec->model_runtimes = (struct model_runtimes){ .of_instance = of_instance,
 						       .copy_of = copy_of,
 						       .is_set = is_set,
 						       .of_task = of_task,
 						       .of_blocking = of_blocking,
-						       .nr_instances = nr_instances,
+						       .nr_instances = d->nr_instances,
 						       .nr = nr,
-						       .nr_copies = nr_copies };
+						       .nr_copies = d->nr_copies };
 }
 
 void recording_make_runtimes(struct recording *rec, const struct trace_runtime *copies,
 			     uint32_t nr_copies, const struct trace_instance *instances,
 			     uint32_t nr_instances)
 {
-	struct entry *all =
-		collect(rec, copies, nr_copies, instances, nr_instances, &rec->nr_runtimes);
+	const struct defs d = { .copies = copies,
+				.instances = instances,
+				.types = rec->types,
+				.nr_copies = nr_copies,
+				.nr_instances = nr_instances,
+				.nr_types = rec->nr_types };
+	uint32_t *of_root = place_roots(&d);
+	struct entry *all = collect(&d, of_root, &rec->nr_runtimes);
 
 	rec->runtimes = xcalloc(rec->nr_runtimes + 1, sizeof(*rec->runtimes));
 	for (uint32_t i = 0; i < rec->nr_runtimes; i++)
 		rec->runtimes[i] = all[i].r;
-	make_model_runtimes(rec, all, nr_copies, instances, nr_instances);
+	make_model_runtimes(rec, all, &d, of_root);
+	free(of_root);
 	free(all);
 }
 

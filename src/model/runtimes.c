@@ -2,7 +2,7 @@
 /*
  * Which runtime a task belongs to. Tasks are owned by one, and the thread that runs them says by
  * which; closures of the blocking pool are owned by nobody. They belong to the runtime that their
- * thread serves, if that is known, else to that of the task or thread that made them.
+ * thread serves, if that is known, else to that of the task, root or thread that made them.
  */
 #include "model/internal.h"
 
@@ -35,8 +35,12 @@ static uint32_t of_maker(const struct model *m, const struct type *type, uint64_
 
 	if (!spawn_get_parent(m, addr, &parent, &thread))
 		return MODEL_NO_RUNTIME;
-	/* a thread that builds a runtime, and so launches its workers, has no part in it yet */
-	if (parent.runtime == MODEL_NO_RUNTIME && thread < m->threads.nr && !type->is_helper)
+	/* whoever builds a runtime, and so launches its workers, has no part in it yet */
+	if (type->is_helper && parent.type == EVENT_TYPE_NONE)
+		return MODEL_NO_RUNTIME;
+	/* who only waits in a runtime may have the handle of another */
+	if (parent.runtime == MODEL_NO_RUNTIME && thread < m->threads.nr &&
+	    m->threads.v[thread].is_runtime_sure)
 		parent.runtime = m->threads.v[thread].pub.runtime;
 	/* a LocalSet has no pool; whose it was made in is not known */
 	if (is_of_copy(m, parent.runtime, type->copy) && !is_set(m, parent.runtime))
@@ -85,6 +89,16 @@ enum trace_task_kind runtime_kind_of(struct model *m, const struct thread *thr,
 	if (is_told)
 		is_local = m->is_runtime_local[key->runtime] |= is_local;
 	return is_local ? TRACE_LOCAL : kind;
+}
+
+void runtime_entered(struct model *m, struct thread *thr, uint32_t copy)
+{
+	if (!is_of_copy(m, thr->instance, copy))
+		return;
+	thr->pub.runtime = thr->instance;
+	thr->is_runtime_sure = true;
+	if (thr->instance < m->runtimes.nr)
+		m->runtime_places[thr->instance] |= MODEL_IN_WORKER;
 }
 
 /* Only what runs outermost, but for a worker's main loop, and is no shutdown: that may happen

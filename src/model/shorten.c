@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define CANDIDATES_BAR " | "
-
 static bool ends_path(char c)
 {
 	return strchr("<>()[],;&|+= *", c) != NULL; /* the NUL too */
@@ -68,32 +66,25 @@ static void cut_middle(struct strbuf *out, const char *s, size_t len, size_t wid
 	strbuf_add(out, s + len - tail, tail);
 }
 
-void candidates_each(const char *names, void (*fn)(void *arg, const char *name, size_t len),
-		     void *arg)
+/* How long it is without the `::{async block#0}` at its end. */
+static size_t without_body(const char *name, size_t len)
 {
-	while (*names) {
-		const char *bar = strstr(names, CANDIDATES_BAR);
-		size_t len = bar ? (size_t)(bar - names) : strlen(names);
+	while (len > 0 && name[len - 1] == '}') {
+		size_t at = len;
 
-		if (len != 1 || *names != '?')
-			fn(arg, names, len);
-		names += len + (bar ? strlen(CANDIDATES_BAR) : 0);
+		while (at > 0 && name[at - 1] != '{')
+			at--;
+		if (at < 4 || name[at - 2] != ':' || name[at - 3] != ':')
+			break;
+		len = at - 3;
 	}
+	return len;
 }
 
-void label_candidates(struct strbuf *out, const char *names, uint32_t nr_candidates)
-{
-	const char *bar = strstr(names, CANDIDATES_BAR);
-
-	strbuf_add(out, names, bar ? (size_t)(bar - names) : strlen(names));
-	if (nr_candidates > 1)
-		strbuf_addf(out, " or %u other%s", nr_candidates - 1,
-			    nr_candidates == 2 ? "" : "s");
-}
-
-void shorten_type(struct strbuf *out, const char *name, size_t width)
+static void shorten(struct strbuf *out, const char *name, size_t width, bool has_place)
 {
 	struct strbuf clean = STRBUF_INIT, text = STRBUF_INIT;
+	size_t len;
 
 	strbuf_add_clean(&clean, name, strlen(name));
 	strbuf_addstr(&text, clean.s);
@@ -101,12 +92,23 @@ void shorten_type(struct strbuf *out, const char *name, size_t width)
 		strbuf_reset(&text);
 		cut_paths(&text, clean.s, keep);
 	}
-	if (text.len > width)
-		cut_middle(out, text.s, text.len, width);
+	len = has_place && text.len > width ? without_body(text.s, text.len) : text.len;
+	if (len > width)
+		cut_middle(out, text.s, len, width);
 	else
-		strbuf_addstr(out, text.s);
+		strbuf_add(out, text.s, len);
 	strbuf_release(&clean);
 	strbuf_release(&text);
+}
+
+void shorten_type(struct strbuf *out, const char *name, size_t width)
+{
+	shorten(out, name, width, false);
+}
+
+void shorten_body(struct strbuf *out, const char *name, size_t width)
+{
+	shorten(out, name, width, true);
 }
 
 static const char *without_registry(const char *path)

@@ -5,19 +5,15 @@
 #include "base/strbuf.h"
 
 /*
- * Where the compiler merged types, their names are a list, "a | b | ?": the question mark stands
- * for those that have no name left. Calls fn for each that has one.
- */
-void candidates_each(const char *names, void (*fn)(void *arg, const char *name, size_t len),
-		     void *arg);
-/* Appends how such a type is called: "a or 7 others". */
-void label_candidates(struct strbuf *out, const char *names, uint32_t nr_candidates);
-
-/*
  * Appends the type name in at most `width` columns, and safe for a terminal: leading modules go
  * first (a::b::c::f<x::y::T> -> c::f<y::T> -> f<T>), then the middle.
  */
 void shorten_type(struct strbuf *out, const char *name, size_t width);
+/*
+ * The same of what its place is told of as well: before the middle, `{async block#0}` at its end
+ * goes. A type argument tells more.
+ */
+void shorten_body(struct strbuf *out, const char *name, size_t width);
 
 /*
  * Appends "file:line" in at most `width` columns if it can, safe for a terminal. Sources of other

@@ -34,6 +34,7 @@ void spawn_seen(struct model *m, const struct event *ev)
 		.loss_spawn = m->loss_spawn,
 		.thread = ev->thread,
 		.stack = MODEL_NO_STACK,
+		.runtime = thr ? thread_root_runtime(m, thr) : MODEL_NO_RUNTIME,
 	};
 	m->latest_spawn = *index;
 	sp->has_parent = thr && thread_current(m, thr, &sp->parent);
@@ -137,9 +138,9 @@ bool spawn_get_parent(const struct model *m, uint64_t addr, struct model_key *pa
 
 	if (!sp)
 		return false;
-	*parent = sp->has_parent ? sp->parent
-				 : (struct model_key){ .runtime = MODEL_NO_RUNTIME,
-						       .type = EVENT_TYPE_NONE };
+	*parent = sp->has_parent ? sp->parent : (struct model_key){ .type = EVENT_TYPE_NONE };
+	if (!sp->has_parent || sp->runtime != MODEL_NO_RUNTIME)
+		parent->runtime = sp->runtime;
 	*thread = sp->thread;
 	return true;
 }

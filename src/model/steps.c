@@ -3,6 +3,7 @@
 
 #include "base/intern.h"
 #include "base/map.h"
+#include "model/shorten.h"
 
 /* Numbers for what is the same by a key, counted from 0. */
 struct numbering {
@@ -211,11 +212,25 @@ const char *step_state_name(enum trace_step_state state)
 	return names[state];
 }
 
+/* Inside a macro: somewhere from here on. */
+static void add_last_line(struct strbuf *out, const struct trace_step *s)
+{
+	if (s->last_line > s->line)
+		strbuf_addf(out, "-%u", s->last_line);
+}
+
 void step_add_place(struct strbuf *out, const struct trace_step *s)
 {
 	if (!s->file[0])
 		return;
 	strbuf_addf(out, "%s:%u", s->file, s->line);
-	if (s->last_line > s->line)
-		strbuf_addf(out, "-%u", s->last_line);
+	add_last_line(out, s);
+}
+
+void step_shorten_place(struct strbuf *out, const struct trace_step *s, size_t width)
+{
+	if (!s->file[0])
+		return;
+	shorten_place(out, s->file, s->line, width);
+	add_last_line(out, s);
 }

@@ -77,5 +77,7 @@ static inline const char *step_name(const struct trace_step *s)
 const char *step_state_name(enum trace_step_state state); /* "not_started" */
 /* "src/main.rs:10", in a macro "src/main.rs:10-14"; nothing when it is not known. Not cleaned. */
 void step_add_place(struct strbuf *out, const struct trace_step *s);
+/* The same as shorten_place() does it. */
+void step_shorten_place(struct strbuf *out, const struct trace_step *s, size_t width);
 
 #endif

@@ -85,6 +85,7 @@ struct task *task_new(struct model *m, const struct model_key *key, enum trace_t
 	t->pub.spawn_ns = m->now;
 	t->pub.spawn_thread = MODEL_NO_THREAD;
 	t->pub.spawn_stack = MODEL_NO_STACK;
+	t->pub.last_path = MODEL_NO_PATH;
 	t->since = m->now;
 	t->loss = m->loss;
 	t->state = TASK_UNKNOWN;

@@ -43,6 +43,13 @@ bool thread_current(const struct model *m, const struct thread *thr, struct mode
 	return false;
 }
 
+uint32_t thread_root_runtime(const struct model *m, const struct thread *thr)
+{
+	const struct frame *f = top(thr);
+
+	return f && is_root(m, f->key.type) ? f->key.runtime : MODEL_NO_RUNTIME;
+}
+
 struct model_waker thread_waker(const struct model *m, const struct thread *thr,
 				const struct model_key *woken, uint8_t flags)
 {
@@ -89,8 +96,13 @@ static void learn_kind(struct model *m, struct thread *thr, const struct frame *
 {
 	const struct model_key *outer = thr->stack.nr ? &thr->stack.v[0].key : &f->key;
 
-	if (f->flags & (EF_RUN_SHUTDOWN | EF_RUN_FINISHED) || is_root(m, outer->type))
+	if (f->flags & (EF_RUN_SHUTDOWN | EF_RUN_FINISHED))
 		return;
+	/* tasks of a LocalSet run in the poll of a root */
+	if (is_root(m, outer->type)) {
+		thr->ran_worker |= type_kind(m, f->key.type) == TRACE_LOCAL;
+		return;
+	}
 	if (thr->stack.nr == 1 && type_kind(m, f->key.type) <= TRACE_LOCAL)
 		unmask_helper(m, outer->type);
 	if (!thr->ran_worker && (thr->stack.nr == 0 || is_helper(m, outer->type)))
@@ -116,7 +128,7 @@ static void note_place(struct model *m, const struct thread *thr, const struct f
 /* Where the task stands whose run begins. */
 static inline uint32_t path_of(const struct model *m, const struct event *ev)
 {
-	return ev->path < m->nr_paths && m->paths[ev->path].nr_steps ? ev->path : MODEL_NO_PATH;
+	return path_is_known(m, ev->path) ? ev->path : MODEL_NO_PATH;
 }
 
 static void begin_run(struct model *m, struct thread *thr, const struct event *ev)
@@ -292,6 +304,7 @@ static bool is_workers_own(struct model *m, struct thread *thr, const struct eve
 	if (!outer || !is_helper(m, outer->key.type) || thr->nr_over == MODEL_MAX_OVER)
 		return false;
 	spawn_forget(m, ev->addr);
+	runtime_entered(m, thr, m->types.v[outer->key.type].copy);
 	thr->over[thr->nr_over++] = thr->stack.nr;
 	return true;
 }

@@ -27,4 +27,21 @@ extern const struct leaf_rules async_task_leaves;
 /* How waits for I/O and timers are seen, if they are. */
 void async_task_find_waits(struct finding *f);
 
+/*
+ * Several runtimes are made of async-task, and a program may have more than one of them: the future
+ * tells whose a task is. What does not tell stays with async-task itself.
+ */
+enum async_task_maker { ASYNC_TASK_ANY, ASYNC_TASK_STD, ASYNC_TASK_SMOL };
+
+struct async_task_makers {
+	const char *name, *version; /* of the runtime, were it the only one */
+	uint32_t base, first;	    /* its number, and that of async-std's; nr_runtimes: only one */
+};
+
+/* Before tables get their names, and after. */
+void async_task_makers_begin(struct finding *f, struct async_task_makers *m);
+void async_task_makers_end(struct finding *f, const struct async_task_makers *m);
+/* The runtime of a table that has that one now. */
+uint32_t async_task_maker(const struct finding *f, uint32_t runtime, enum async_task_maker maker);
+
 #endif

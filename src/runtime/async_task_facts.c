@@ -32,7 +32,9 @@ void async_task_judge(struct finding *f, const struct discovery *d, const struct
 	facts[FACT_BLOCK_ON] =
 		d->roots.nr_parks && d->rung == RUNG_FULL
 			? (struct found_fact){ HOW_SOME, "where debug info tells where its future "
-							 "lies; not how long its first poll took" }
+							 "lies; not how long its first poll took; "
+							 "not futures_lite's and futures' own, of "
+							 "which nothing tells when they end" }
 			: (struct found_fact){ HOW_NOT, "its future is no task",
 					       "spawn what it does as a task, or build with "
 					       "`strip = false` and `debug = \"full\"`" };

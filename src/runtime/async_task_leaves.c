@@ -12,6 +12,17 @@ static const char *const directions[] = { "read", "write" };
 		"capacity", end ".*.channel.*.queue.slot", LEAF_CONSTANT, .mask = 1 \
 	}
 
+/* Two wakers, one for each direction. */
+#define ASYNC(of, what)                                                               \
+	{                                                                             \
+		.type = "async_io::Async<" of, .kind = what,                          \
+		.fields = { { "fd", "source.*.registration.raw", LEAF_FD },           \
+			    { "direction", "source.*.state.0.waker.data", LEAF_WAKER, \
+			      .text = "read" },                                       \
+			    { "direction", "source.*.state.1.waker.data", LEAF_WAKER, \
+			      .text = "write" } },                                    \
+	}
+
 /* A stream of async-net keeps what it waits for. */
 #define STREAM(name)                                                                          \
 	{                                                                                     \
@@ -19,6 +30,14 @@ static const char *const directions[] = { "read", "write" };
 		.fields = { { "fd", "inner.*.source.*.registration.raw", LEAF_FD },           \
 			    { "direction", "readable.handle", LEAF_TEXT, .text = "read" },    \
 			    { "direction", "writable.handle", LEAF_TEXT, .text = "write" } }, \
+	}
+
+/* Half of a stream of async-net, by futures-lite's split(): its Mutex has an `inner`, too. */
+#define HALF(name, way)                                                                    \
+	{                                                                                  \
+		.type = name, .kind = "socket",                                            \
+		.fields = { { "fd", "*.data.inner.*.source.*.registration.raw", LEAF_FD }, \
+			    { "direction", "", LEAF_TEXT, .text = way } },                 \
 	}
 
 static const struct leaf_rule leaves[] = {
@@ -87,6 +106,12 @@ static const struct leaf_rule leaves[] = {
 		.kind = "barrier",
 		.fields = { { "addr", "barrier.*", LEAF_ADDRESS } },
 	},
+	{
+		.type = "async_std::sync::condvar::AwaitNotify<",
+		.kind = "condvar",
+		.fields = { { "addr", "cond.*", LEAF_ADDRESS },
+			    { "waiters", "cond.*.wakers.entries.len", LEAF_NUMBER } },
+	},
 	/* event-listener 2 and 5 */
 	{
 		.type = "event_listener::EventListener",
@@ -105,17 +130,16 @@ static const struct leaf_rule leaves[] = {
 			    { "direction", "dir", LEAF_WORD, .words = directions,
 			      .nr_words = ARRAY_SIZE(directions) } },
 	},
-	{
-		.type = "async_io::Async<",
-		.kind = "socket",
-		.fields = { { "fd", "source.*.registration.raw", LEAF_FD },
-			    { "direction", "source.*.state.0.waker.data", LEAF_WAKER,
-			      .text = "read" },
-			    { "direction", "source.*.state.1.waker.data", LEAF_WAKER,
-			      .text = "write" } },
-	},
+	ASYNC("std::process::ChildStdin>", "pipe"),
+	ASYNC("std::process::ChildStdout>", "pipe"),
+	ASYNC("std::process::ChildStderr>", "pipe"),
+	ASYNC("", "socket"),
 	STREAM("async_net::tcp::TcpStream"),
 	STREAM("async_net::unix::UnixStream"),
+	HALF("futures_lite::io::ReadHalf<async_net::tcp::TcpStream>", "read"),
+	HALF("futures_lite::io::WriteHalf<async_net::tcp::TcpStream>", "write"),
+	HALF("futures_lite::io::ReadHalf<async_net::unix::UnixStream>", "read"),
+	HALF("futures_lite::io::WriteHalf<async_net::unix::UnixStream>", "write"),
 	{
 		.type = "async_process::reaper::wait::{impl#0}::status::{async_fn_env#0}",
 		.kind = "process",

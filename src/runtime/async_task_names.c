@@ -107,6 +107,11 @@ static void set_types(struct finding *f, struct found_table *t, const struct spa
 	bool is_local = has(&args[2], "LocalExecutor"), is_closure;
 	char *name;
 
+	t->runtime = async_task_maker(f, t->runtime,
+				      has(&args[2], "blocking::")	    ? ASYNC_TASK_ANY
+				      : has(&args[0], "SupportTaskLocals<") ? ASYNC_TASK_STD
+				      : has(&args[2], "async_executor::")   ? ASYNC_TASK_SMOL
+									    : ASYNC_TASK_ANY);
 	unwrap(&type, &is_local);
 	is_closure = unwrap_closure(&type);
 	name = readable_type(type.s, type.len, is_closure);
@@ -272,8 +277,11 @@ static void names_by_glue(struct finding *f, const struct glue *glue)
 
 void async_task_give_names(struct finding *f)
 {
-	if (!names_by_rules(f, &naming) || !f->syms->nr)
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(glues); i++)
-		names_by_glue(f, &glues[i]);
+	struct async_task_makers several;
+
+	async_task_makers_begin(f, &several);
+	if (names_by_rules(f, &naming) && f->syms->nr)
+		for (size_t i = 0; i < ARRAY_SIZE(glues); i++)
+			names_by_glue(f, &glues[i]);
+	async_task_makers_end(f, &several);
 }

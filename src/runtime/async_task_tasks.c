@@ -94,4 +94,5 @@ const struct task_shape async_task_shape = {
 	.nr_wakers = nr_wakers,
 	.locate = locate,
 	.roots = roots,
+	.shell = "async_std::task::builder::SupportTaskLocals<",
 };

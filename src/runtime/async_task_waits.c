@@ -96,7 +96,7 @@ void async_task_find_waits(struct finding *f)
 	struct search s = { 0 };
 
 	vec_each (r, &f->runtimes)
-		if (runtime_descriptor(r) == &runtime_async_task)
+		if (!runtime && runtime_descriptor(r) == &runtime_async_task)
 			runtime = r;
 	/* without tasks there may be roots, where debug info tells of them */
 	if (!runtime || (!runtime->nr_tables && !f->has_types))

@@ -95,6 +95,8 @@ static void give_names(struct finding *f, struct files *fs)
 				      &fs->dwarf_note);
 	for (size_t i = 0; runtimes[i]; i++)
 		runtimes[i]->give_names(f);
+	if (f->dwarf && !f->has_functions && dwarf_is_split(f->dwarf))
+		fs->dwarf_note = DEBUG_FILE_SPLIT;
 	f->mangling = mangling(f);
 	if (!f->has_functions && names_may_be_lost(f->syms))
 		doubt_names(f);

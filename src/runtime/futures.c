@@ -15,7 +15,7 @@
 
 static const char poll_tail[] = " as core::future::future::Future>::poll";
 
-struct candidate *futures_at(const struct futures_search *s, uint64_t va)
+static struct candidate *candidate_at(const struct futures_search *s, uint64_t va)
 {
 	const uint64_t *i = map_get(&s->by_va, va);
 
@@ -126,7 +126,7 @@ static void name_by_type(struct futures_search *s, struct candidate *c, uint64_t
 
 static void add_by_dwarf(struct futures_search *s, const struct dwarf_poll *p)
 {
-	struct candidate *c = futures_at(s, p->va);
+	struct candidate *c = candidate_at(s, p->va);
 
 	/* what is written by hand is known by its symbol */
 	if (!c && !p->is_coroutine)
@@ -213,7 +213,7 @@ static void look_at_lines(struct futures_search *s)
 	vec_each (point, &points) {
 		const struct dwarf_place *last =
 			point->nr_places ? &point->places[point->nr_places - 1] : NULL;
-		struct candidate *c = futures_at(s, point->va);
+		struct candidate *c = candidate_at(s, point->va);
 
 		if (last && last->file) {
 			c->file = finding_string(s->f, last->file);
@@ -249,8 +249,8 @@ static void look_at_closures(struct futures_search *s)
 
 	for (size_t i = 0; i < syms->nr; i++) {
 		const struct symbol *sym = &syms->v[i];
-		char *type = sym->is_function && !futures_at(s, sym->va) ? closure_type(sym->name)
-									 : NULL;
+		char *type = sym->is_function && !candidate_at(s, sym->va) ? closure_type(sym->name)
+									   : NULL;
 
 		if (type && is_coroutine(s, sym)) {
 			struct candidate *c = add(s, sym->va, sym->size_bytes);
@@ -272,7 +272,7 @@ static void look_at_symbols(struct futures_search *s)
 		char *type = sym->is_function && image_is_code(s->f->img, sym->va)
 				     ? polled_type(sym->name)
 				     : NULL;
-		struct candidate *c = type ? futures_at(s, sym->va) : NULL;
+		struct candidate *c = type ? candidate_at(s, sym->va) : NULL;
 
 		if (!type)
 			continue;
@@ -349,7 +349,7 @@ static bool look_at_word(struct finding *f, void *arg, const struct scan_place *
 {
 	struct futures_search *s = arg;
 	uint64_t va = scan_load(at->p);
-	struct candidate *c = futures_at(s, va);
+	struct candidate *c = candidate_at(s, va);
 	struct future_table t;
 
 	if (!scan_is_code(f, at, 0))

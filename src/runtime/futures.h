@@ -37,9 +37,6 @@ struct futures_search {
 	struct map by_va; /* index into candidates */
 };
 
-struct candidate *futures_at(const struct futures_search *s, uint64_t va); /* NULL: none */
-
-bool futures_is_of_program(const struct candidate *c);
 bool futures_is_wanted(const struct futures_wanted *w, const struct candidate *c);
 /* Adds those that are wanted to the plan, each if it can be hooked. */
 void futures_plan(struct futures_search *s, const struct futures_wanted *wanted);

@@ -14,7 +14,7 @@
 
 /* ---- wanted ---- */
 
-bool futures_is_of_program(const struct candidate *c)
+static bool is_of_program(const struct candidate *c)
 {
 	return (c->file ? source_owner(c->file) : source_owner_of_path(c->name)) ==
 	       SOURCE_OF_PROGRAM;
@@ -68,7 +68,7 @@ static bool is_chosen(const char *patterns, const char *name, bool is_default)
 
 bool futures_is_wanted(const struct futures_wanted *w, const struct candidate *c)
 {
-	bool is_default = (c->is_generated || c->nr_tables) && futures_is_of_program(c);
+	bool is_default = (c->is_generated || c->nr_tables) && is_of_program(c);
 
 	if (w->only_generated && !c->is_generated)
 		return false;

@@ -1,52 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Finds rules by type, and has those of Rust's own libraries and of futures-rs. */
+/* Finds rules by type. */
 #include "runtime/leaf.h"
 
 #include <string.h>
 
 #include "runtime/runtime.h"
-
-static const struct list_rule lists[] = {
-	{
-		.type = "alloc::vec::Vec<",
-		.first = "buf.inner.ptr.pointer",
-		.count = "len",
-		.param = "T",
-	},
-	{
-		.type = "futures_util::stream::futures_unordered::FuturesUnordered<",
-		.heads = { "head_all" },
-		.next = "next_all",
-		.value = "future",
-	},
-};
-
-static const char *const ready[] = {
-	"futures_util::stream::iter::Iter<",
-	"futures_util::stream::empty::Empty<",
-	"futures_util::stream::stream::map::Map<futures_util::stream::iter::Iter<",
-	NULL,
-};
-
-static const char *const passing[] = {
-	"futures_util::future::future::fuse::Fuse<",
-	"futures_util::stream::stream::fuse::Fuse<",
-	NULL,
-};
-
-static const char *const never[] = {
-	"core::future::pending::Pending<",
-	"futures_util::future::pending::Pending<",
-	NULL,
-};
-
-static const struct leaf_rules libraries = {
-	.ready = ready,
-	.passing = passing,
-	.never = never,
-	.lists = lists,
-	.nr_lists = ARRAY_SIZE(lists),
-};
 
 /* "a::B<" fits "a::B<C>", "a::B" only itself. */
 static bool fits(const char *rule, const char *type)
@@ -59,7 +17,7 @@ static bool fits(const char *rule, const char *type)
 
 static const struct leaf_rules *rules_at(size_t i)
 {
-	return i ? runtimes[i - 1]->leaves : &libraries;
+	return i ? runtimes[i - 1]->leaves : &library_leaves;
 }
 
 /* Runtimes may have none. */

@@ -2,7 +2,8 @@
 /*
  * What futures wait for in the end, and how libraries keep many futures together: told as data, by
  * names of types and members as debug info has them, so that it survives new versions that only
- * move things around. Each runtime has its own rules, and leaf.c those of Rust's libraries.
+ * move things around. Each runtime has its own rules; library_leaves.c has those of crates that
+ * belong to none.
  *
  * A path leads from a value to another one, "semaphore.*.permits":
  *
@@ -22,7 +23,7 @@
 
 enum leaf_unit {
 	LEAF_NUMBER,   /* an integer; `shift` and `mask` choose bits of it */
-	LEAF_WORD,     /* the same, but told by words[value] */
+	LEAF_WORD,     /* the same, but told by words[value]; where that is NULL, not at all */
 	LEAF_ADDRESS,  /* where the value at the path lies: tells two locks apart */
 	LEAF_INSTANT,  /* of std: seconds and nanoseconds of CLOCK_MONOTONIC; told as time left */
 	LEAF_TASK,     /* a pointer to a task's header: told as that task's id */
@@ -35,6 +36,16 @@ enum leaf_unit {
 	 * clock the last time. A core file has no other clock. */
 	LEAF_CLOCK,
 	LEAF_QUEUE, /* a pointer to the first in a queue: told as our place in it, from 1 */
+	LEAF_ROW,   /* a number that an element of `row` has as well: told as which one that is */
+};
+
+/* Equal elements that a static variable leads to. */
+struct leaf_row {
+	const char *symbol; /* of the variable: a part of its name, the same in both manglings */
+	const char *type;   /* of the variable */
+	const char *first, *count; /* paths: a pointer to the first element, and their number */
+	const char *same;	   /* in an element: what ours is compared with */
+	uint64_t last; /* what the last one stands for; the first is 0 or 1, by their number */
 };
 
 struct leaf_field {
@@ -42,22 +53,23 @@ struct leaf_field {
 	const char *path;
 	enum leaf_unit unit;
 	uint8_t shift;
-	uint64_t mask; /* after the shift, 0: all bits */
-	const char *const *words;
+	uint64_t mask;		  /* after the shift, 0: all bits */
+	const char *const *words; /* LEAF_WORD, and LEAF_ROW where it is not told by its number */
 	uint8_t nr_words;
 	const char *text;
 	/* LEAF_QUEUE: from one to the next; and, from the leaf, to our own. LEAF_CLOCK: a path */
 	const char *next, *own;
+	const struct leaf_row *row;
 };
 
-#define LEAF_MAX_FIELDS 7
+#define LEAF_MAX_FIELDS 13
 
 /* A leaf is known better by who waits for it: a semaphore may be that of a lock. */
 struct leaf_above {
 	const char *prefix; /* of a type above it; NULL ends the list */
 	const char *kind;   /* NULL: as before */
 	bool is_parent;	    /* it must be right above */
-	struct leaf_field fields[4];
+	struct leaf_field fields[5];
 };
 
 struct leaf_rule {
@@ -106,6 +118,8 @@ struct leaf_rules {
 	 * crate, and where in it: "::run::{async_block_env#0}"; or NULL. */
 	const char *loop_crate, *loop;
 };
+
+extern const struct leaf_rules library_leaves;
 
 /* By the name of a type; NULL: there is none. */
 const struct leaf_rule *leaf_find(const char *type);

@@ -71,7 +71,7 @@ static bool look(struct parts *p, uint32_t type, unsigned depth)
 		return false;
 	if (t->is_future || leaf_find(t->name))
 		return true;
-	if (type_is_closure(t)) /* it is called, not polled; but see list_members */
+	if (type_is_closure(t)) /* it is called, not polled; but see add_struct */
 		return false;
 	switch (parts_role(p, type)) {
 	case PARTS_COROUTINE:
@@ -113,16 +113,29 @@ bool parts_hold(struct parts *p, uint32_t type)
 	return holds(p, type, MAX_DEPTH);
 }
 
+bool parts_fit(uint64_t bytes, uint64_t off, uint64_t part_bytes)
+{
+	return bytes <= UINT32_MAX && off <= bytes && part_bytes <= bytes - off;
+}
+
 struct list {
 	struct parts *p;
+	uint64_t bytes; /* of what has the parts */
 	struct part *out;
 	unsigned nr;
 };
 
+static void add_awaited(struct list *l, uint64_t off, uint32_t type)
+{
+	if (l->nr < PARTS_MAX &&
+	    parts_fit(l->bytes, off, layouts_get(l->p->layouts, type)->size_bytes))
+		l->out[l->nr++] = (struct part){ off, type };
+}
+
 static void add(struct list *l, uint64_t off, uint32_t type)
 {
-	if (l->nr < PARTS_MAX && parts_hold(l->p, type))
-		l->out[l->nr++] = (struct part){ off, type };
+	if (parts_hold(l->p, type))
+		add_awaited(l, off, type);
 }
 
 static void add_members(struct list *l, const struct layout_member *m, uint32_t nr, uint64_t off)
@@ -150,7 +163,7 @@ static void add_array(struct list *l, const struct layout *t)
 {
 	uint64_t bytes = layouts_get(l->p->layouts, t->target)->size_bytes;
 
-	for (uint64_t i = 0; i < MIN(t->nr_elements, (uint64_t)PARTS_MAX); i++)
+	for (uint64_t i = 0; i < MIN(t->nr_elements, (uint64_t)PARTS_MAX) && bytes <= l->bytes; i++)
 		add(l, i * bytes, t->target);
 }
 
@@ -158,13 +171,12 @@ unsigned parts_list(struct parts *p, uint32_t type, uint32_t variant, struct par
 {
 	const struct layout *t = layouts_get(p->layouts, type);
 	const struct layout_variant *v = variant < t->nr_variants ? &t->variants[variant] : NULL;
-	struct list l = { .p = p, .out = out };
+	struct list l = { .p = p, .bytes = t->size_bytes, .out = out };
 
 	switch (parts_role(p, type)) {
 	case PARTS_COROUTINE:
 		if (v && v->awaitee >= 0 && (uint32_t)v->awaitee < v->nr_members)
-			out[l.nr++] = (struct part){ v->members[v->awaitee].off,
-						     v->members[v->awaitee].type };
+			add_awaited(&l, v->members[v->awaitee].off, v->members[v->awaitee].type);
 		break;
 	case PARTS_ENUM:
 		if (v)
@@ -178,6 +190,7 @@ unsigned parts_list(struct parts *p, uint32_t type, uint32_t variant, struct par
 			add_struct(&l, t);
 		break;
 	case PARTS_POINTER:
+		l.bytes = layouts_get(p->layouts, t->target)->size_bytes;
 		add(&l, 0, t->target);
 		break;
 	default:

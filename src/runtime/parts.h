@@ -41,6 +41,11 @@ enum parts_role parts_role(struct parts *p, uint32_t type);
  * an enum or coroutine. Of a pointer: what it points to, at offset 0. Returns how many.
  */
 unsigned parts_list(struct parts *p, uint32_t type, uint32_t variant, struct part out[PARTS_MAX]);
+/*
+ * Does a value lie as a whole in one of so many bytes? Debug info may say anything, and who follows
+ * it reads there. Offsets in recipes are 32 bits wide.
+ */
+bool parts_fit(uint64_t bytes, uint64_t off, uint64_t part_bytes);
 /* A future that is worth a line of its own: it does more than pass on to another. */
 bool parts_is_step(const struct layout *t);
 

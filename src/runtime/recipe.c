@@ -13,7 +13,10 @@
 #include "runtime/role.h"
 #include "runtime/source.h"
 
-#define MAX_DEPTH 128 /* of values inside of values */
+#define MAX_DEPTH  128	/* of values inside of values */
+#define MAX_VISITS 4096 /* of them, to explain one path */
+
+#define WORD	   8 /* bytes of a pointer */
 
 struct spot {
 	uint32_t off, node;
@@ -169,9 +172,13 @@ static uint64_t nr_values(const struct layout *t)
 	return nr;
 }
 
-static bool is_number(uint32_t bytes)
+/* One that can be read at once, in the word that it lies in. */
+static bool has_number(const struct layout *t)
 {
-	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+	uint32_t bytes = t->discr_bytes;
+
+	return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) &&
+	       t->discr_off % bytes == 0 && parts_fit(t->size_bytes, t->discr_off, bytes);
 }
 
 static void remember(struct recipe_book *b, uint32_t type, struct spot s)
@@ -191,7 +198,7 @@ static struct spot spot_of_variants(struct recipe_book *b, uint32_t type, const 
 	uint32_t at = 0;
 	struct spot s = { 0 };
 
-	if (nr > UINT16_MAX || t->discr_off > UINT32_MAX || !is_number(t->discr_bytes))
+	if (nr > UINT16_MAX || !has_number(t))
 		return s;
 	n.nr = nr;
 	n.first = new_edges(b, nr);
@@ -214,9 +221,13 @@ static struct spot spot_of_variants(struct recipe_book *b, uint32_t type, const 
 
 static struct spot spot_of_pointer(struct recipe_book *b, uint32_t type, unsigned depth)
 {
-	struct wire_node n = { .kind = WIRE_NODE_DEREF, .nr = 1, .first = new_edges(b, 1) };
-	struct spot s = { .node = n.first ? new_node(b, &n) : 0 };
+	struct wire_node n = { .kind = WIRE_NODE_DEREF, .nr = 1 };
+	struct spot s = { 0 };
 
+	if (layouts_get(b->parts.layouts, type)->size_bytes != WORD)
+		return s;
+	n.first = new_edges(b, 1);
+	s.node = n.first ? new_node(b, &n) : 0;
 	remember(b, type, s);
 	if (s.node)
 		set_edge(b, n.first, fork_to(b, type, PARTS_NO_VARIANT, depth));
@@ -250,11 +261,15 @@ static void add_dyns(struct recipe_book *b)
 
 static struct spot spot_of_dyn(struct recipe_book *b, uint32_t type, const struct layout *t)
 {
-	struct wire_node n = { .kind = WIRE_NODE_DYN,
-			       .off = layout_member(t, "pointer")->off,
-			       .other = layout_member(t, "vtable")->off };
-	struct spot s = { .node = new_node(b, &n) };
+	uint64_t pointer_off = layout_member(t, "pointer")->off;
+	uint64_t vtable_off = layout_member(t, "vtable")->off;
+	struct wire_node n = { .kind = WIRE_NODE_DYN, .off = pointer_off, .other = vtable_off };
+	struct spot s = { 0 };
 
+	if (!parts_fit(t->size_bytes, pointer_off, WORD) ||
+	    !parts_fit(t->size_bytes, vtable_off, WORD))
+		return s;
+	s.node = new_node(b, &n);
 	remember(b, type, s);
 	add_dyns(b);
 	return s;
@@ -268,8 +283,12 @@ static struct spot spot_of(struct recipe_book *b, uint32_t type, unsigned depth)
 
 	if (known)
 		return (struct spot){ *known >> 32, *known };
-	if (!depth || b->is_full || !parts_hold(&b->parts, type))
+	if (b->is_full || !parts_hold(&b->parts, type))
 		return s;
+	if (!depth) {
+		remember(b, type, s); /* what is cut off here is so everywhere: see explain */
+		return s;
+	}
 	depth--;
 	switch (parts_role(&b->parts, type)) {
 	case PARTS_COROUTINE:
@@ -320,7 +339,9 @@ uint32_t recipe_compile(struct recipe_book *b, const struct task_place *place)
 	struct spot s;
 	uint32_t edge;
 
-	if (!find_future(b, &p) || p.off > UINT16_MAX * UINT64_C(16) ||
+	if (!parts_fit(place->task_bytes, p.off,
+		       layouts_get(b->parts.layouts, p.type)->size_bytes) ||
+	    !find_future(b, &p) || p.off > UINT16_MAX * UINT64_C(16) ||
 	    !parts_hold(&b->parts, p.type))
 		return 0;
 	start = map_put(&b->starts, p.off << 32 | p.type, &was_there);
@@ -344,8 +365,10 @@ struct reading {
 	struct recipes *recipes;
 	const uint32_t *choices;
 	unsigned nr, at;
+	unsigned nr_visits;
 	bool is_broken;
 	bool is_borrowed; /* what comes next */
+	bool is_cut;	  /* … and the walk did not go there */
 	struct recipe_steps *out;
 };
 
@@ -407,13 +430,16 @@ static void explain(struct reading *r, struct recipe_book *b, uint32_t type, uin
 	const struct recipe_meaning *m;
 	uint32_t variant = PARTS_NO_VARIANT, edge;
 	const uint64_t *spot = map_get(&b->spots, type);
-	bool parts_way = spot && (uint32_t)*spot, was_borrowed = r->is_borrowed;
+	bool was_borrowed = r->is_borrowed, was_cut = r->is_cut;
+	bool parts_way = spot && (uint32_t)*spot && !was_cut;
 
+	if (++r->nr_visits > MAX_VISITS) /* values without a choice may be any number */
+		r->is_broken = true;
 	if (!depth || r->is_broken)
 		return;
 	depth--;
 	r->is_borrowed |= type_borrows(t);
-	if (role == PARTS_DYN) {
+	if (parts_way && role == PARTS_DYN) {
 		explain_dyn(r, b, type, outer, depth);
 		r->is_borrowed = was_borrowed;
 		return;
@@ -432,9 +458,11 @@ static void explain(struct reading *r, struct recipe_book *b, uint32_t type, uin
 		outer = add_step(r, b, type, variant, outer);
 		is_awaited = false;
 	}
+	r->is_cut = !parts_way;
 	explain_parts(r, b, type, variant, outer, depth,
 		      role == PARTS_COROUTINE || (is_awaited && role == PARTS_POINTER));
 	r->is_borrowed = was_borrowed;
+	r->is_cut = was_cut;
 }
 
 bool recipe_explain(struct recipes *r, uint32_t edge, const uint32_t *choices, unsigned nr,

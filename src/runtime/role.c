@@ -20,6 +20,11 @@ bool type_owns(const struct layout *t)
 	return has_prefix_of(t->name, owners);
 }
 
+bool type_is_box(const struct layout *t)
+{
+	return t->kind == LAYOUT_POINTER && str_has_prefix(t->name, "alloc::boxed::Box<");
+}
+
 bool type_borrows(const struct layout *t)
 {
 	return str_has_prefix(t->name, "&mut ") &&

@@ -27,6 +27,7 @@ enum type_role {
 enum type_role type_role(const struct layout *t);
 /* A Box or &mut, fat or not: what it leads to is there as long as it is. */
 bool type_owns(const struct layout *t);
+bool type_is_box(const struct layout *t); /* one that is not fat */
 /* A &mut to a future; not to the tuple that join! and select! make of theirs. */
 bool type_borrows(const struct layout *t);
 /* The environment of a closure, and a future that polls one: what that has captured. */

@@ -30,6 +30,7 @@ struct task_look {
 /* Where the future of all tasks of a table lies. */
 struct task_place {
 	uint64_t task_bytes; /* of the whole task */
+	uint64_t align;	     /* of its address; 0: not known */
 	uint64_t off;	     /* of the value that holds the future, if it is not over */
 	uint32_t type;	     /* of that value */
 };
@@ -44,6 +45,8 @@ struct root_shape {
 	bool is_pinned; /* in the function's own frame, where it waits for the future by a parker */
 	bool is_argument; /* a pointer to it is given to the function, which drives the runtime */
 	bool has_workers; /* the runtime's own threads wait there as well */
+	bool is_entry; /* nothing but what its caller waits for is known by it, and it begins there
+			*/
 };
 
 #define TASK_HEADER_BYTES    48 /* as much of a task as look() may read */
@@ -67,6 +70,9 @@ struct task_shape {
 	/* False: debug info does not tell. */
 	bool (*locate)(struct layouts *l, const struct found_table *t, struct task_place *place);
 	const struct root_shape *roots; /* to symbol NULL; NULL: none is known */
+	/* What the type begins with that it puts around the future of a root; NULL: there is none.
+	 */
+	const char *shell;
 };
 
 /* Never NULL. */

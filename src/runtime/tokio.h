@@ -39,8 +39,6 @@ void tokio_judge(struct finding *f, const struct discovery *d, const struct foun
 extern const struct task_shape tokio_task_shape;
 extern const struct leaf_rules tokio_leaves;
 
-/* Sets name and kind of a table from the type T as some source spells it. */
-void tokio_set_type(struct finding *f, struct found_table *t, const char *type, size_t len);
 extern const char tokio_blocking_task[]; /* how the type of a blocking closure begins */
 /* The type without what Tokio wraps around, readable. To be freed. */
 char *tokio_readable_type(const char *type, size_t len);

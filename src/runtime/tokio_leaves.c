@@ -23,20 +23,52 @@ static const struct leaf_above of_semaphore[] = {
 	{
 		.prefix = "tokio::sync::mpsc::bounded::",
 		.kind = "mpsc",
-		.fields = { { "senders", "^self.*.chan.inner.*.tx_count", LEAF_NUMBER },
+		.fields = { { "addr", "^self.*.chan.inner.*", LEAF_ADDRESS },
+			    { "senders", "^self.*.chan.inner.*.tx_count", LEAF_NUMBER },
 			    { "capacity", "^self.*.chan.inner.*.semaphore.bound", LEAF_NUMBER },
 			    { "direction", "", LEAF_TEXT, .text = "send" } },
 	},
 	{ 0 },
 };
 
+/* Tokio keeps a watch for each signal, in their order; a listener does not know its number. */
+static const struct leaf_row signals = {
+	.symbol = "5tokio6signal8registry7globals7GLOBALS",
+	.type = "std::sync::once_lock::OnceLock<tokio::signal::registry::Globals>",
+	.first = "registry.storage.data_ptr",
+	.count = "registry.storage.length",
+	.same = "event_info.tx.shared",
+	.last = 64, /* SIGRTMAX of Linux */
+};
+
+static const char *const signal_names[] = {
+	NULL,	     "SIGHUP",	"SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",
+	"SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM",
+	"SIGSTKFLT", "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",
+	"SIGXCPU",   "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS",
+};
+
+/* These have eight of them and choose one by chance: the address is that of the whole. */
 static const struct leaf_above of_notify[] = {
-	{ .prefix = "tokio::signal::", .kind = "signal" },
-	{ .prefix = "tokio::sync::barrier::", .kind = "barrier" },
+	{
+		.prefix = "tokio::signal::",
+		.kind = "signal",
+		.fields = { { "signal", "^rx.shared", LEAF_ROW, .row = &signals },
+			    { "signal_name", "^rx.shared", LEAF_ROW, .row = &signals,
+			      .words = signal_names, .nr_words = ARRAY_SIZE(signal_names) },
+			    { "addr", "^rx.shared.*", LEAF_ADDRESS } },
+	},
+	{
+		.prefix = "tokio::sync::barrier::",
+		.kind = "barrier",
+		.fields = { { "addr", "^self.*", LEAF_ADDRESS } },
+	},
 	{
 		.prefix = "tokio::sync::watch::",
 		.kind = "watch",
-		.fields = { { "senders", "^shared.*.ref_count_tx", LEAF_NUMBER } },
+		.fields = { { "addr", "^shared.*", LEAF_ADDRESS },
+			    { "addr", "^self.*.shared.*", LEAF_ADDRESS },
+			    { "senders", "^shared.*.ref_count_tx", LEAF_NUMBER } },
 	},
 	{ 0 },
 };
@@ -44,11 +76,17 @@ static const struct leaf_above of_notify[] = {
 /* Who waits by `&self`, as accept() and readable() do: its socket is with the one who waits. */
 static const struct leaf_above of_readiness[] = {
 	{
+		.prefix = "tokio::net::unix::pipe::",
+		.kind = "pipe",
+		.fields = { { "fd", "^self.*.io.io.fd", LEAF_FD } },
+	},
+	{
 		.prefix = "tokio::net::",
 		.fields = { { "fd", "^self.*.io.io.fd", LEAF_FD } },
 	},
 	{
 		.prefix = "tokio::io::async_fd::",
+		.kind = "file", /* whatever the program has chosen */
 		.fields = { { "fd", "^self.*.inner.fd", LEAF_FD } },
 	},
 	{ 0 },
@@ -56,8 +94,47 @@ static const struct leaf_above of_readiness[] = {
 
 static const char *const interests[] = { NULL, "read", "write", "read or write" };
 
+/* A pipe inside of the process, one of the two that a DuplexStream has. */
+#define PIPE(end, way)                                              \
+	.fields = {                                                 \
+		{ "addr", end ".*", LEAF_ADDRESS },                 \
+		{ "bytes", end ".*.buffer.len", LEAF_NUMBER },      \
+		{ "capacity", end ".*.max_buf_size", LEAF_NUMBER }, \
+		{ "direction", "", LEAF_TEXT, .text = way },        \
+	}
+
+/* A waker may be left from a read that was given up, so who is above tells the direction first. */
+static const struct leaf_above of_duplex[] = {
+	{ .prefix = "tokio::io::util::read", PIPE("read", "read") },
+	{ .prefix = "tokio::io::util::write", PIPE("write", "write") },
+	{ 0 },
+};
+
+static const char *const closed_words[] = { NULL, "closed" };
+
 /* What the timers' driver knows of time. */
 #define OF_DRIVER(name) "driver.*.driver.time." name
+
+/* Half of a socket, which is behind the first pointer of it. */
+#define HALF(name, way)                                                      \
+	{                                                                    \
+		.type = name, .kind = "socket",                              \
+		.fields = { { "fd", "*.io.io.fd", LEAF_FD },                 \
+			    { "fd", "*.registration.shared.*", LEAF_EPOLL }, \
+			    { "direction", "", LEAF_TEXT, .text = way } },   \
+	}
+
+/* Who waits by `&mut self`, as read() and write() do: two wakers, one for each direction. */
+#define POLL_EVENTED(of, what)                                                          \
+	{                                                                               \
+		.type = "tokio::io::poll_evented::PollEvented<" of, .kind = what,       \
+		.fields = { { "fd", "io.fd", LEAF_FD },                                 \
+			    { "fd", "registration.shared.*", LEAF_EPOLL },              \
+			    { "direction", "registration.shared.*.waiters.reader.data", \
+			      LEAF_WAKER, .text = "read" },                             \
+			    { "direction", "registration.shared.*.waiters.writer.data", \
+			      LEAF_WAKER, .text = "write" } },                          \
+	}
 
 static const struct leaf_rule leaves[] = {
 	{
@@ -123,22 +200,33 @@ static const struct leaf_rule leaves[] = {
 			    { "direction", "waiter.interest", LEAF_WORD, .mask = 3,
 			      .words = interests, .nr_words = ARRAY_SIZE(interests) } },
 	},
-	/* Who waits by `&mut self`, as read() and write() do: two wakers, one for each direction.
-	 */
-	{
-		.type = "tokio::io::poll_evented::PollEvented<",
-		.kind = "socket",
-		.fields = { { "fd", "io.fd", LEAF_FD },
-			    { "fd", "registration.shared.*", LEAF_EPOLL },
-			    { "direction", "registration.shared.*.waiters.reader.data", LEAF_WAKER,
-			      .text = "read" },
-			    { "direction", "registration.shared.*.waiters.writer.data", LEAF_WAKER,
-			      .text = "write" } },
-	},
+	POLL_EVENTED("mio::sys::unix::pipe::Receiver>", "pipe"),
+	POLL_EVENTED("mio::sys::unix::pipe::Sender>", "pipe"),
+	POLL_EVENTED("tokio::process::imp::Pipe>", "pipe"),
+	POLL_EVENTED("", "socket"),
 	{
 		.type = "tokio::runtime::io::registration::Registration",
 		.kind = "socket",
 		.fields = { { "fd", "shared.*", LEAF_EPOLL } },
+	},
+	HALF("tokio::net::tcp::split::ReadHalf", "read"),
+	HALF("tokio::net::tcp::split::WriteHalf", "write"),
+	HALF("tokio::net::unix::split::ReadHalf", "read"),
+	HALF("tokio::net::unix::split::WriteHalf", "write"),
+	HALF("tokio::io::split::ReadHalf<tokio::net::tcp::stream::TcpStream>", "read"),
+	HALF("tokio::io::split::WriteHalf<tokio::net::tcp::stream::TcpStream>", "write"),
+	HALF("tokio::io::split::ReadHalf<tokio::net::unix::stream::UnixStream>", "read"),
+	HALF("tokio::io::split::WriteHalf<tokio::net::unix::stream::UnixStream>", "write"),
+	{
+		.type = "tokio::io::util::mem::DuplexStream",
+		.kind = "duplex",
+		.above = of_duplex,
+		.fields = { { "capacity", "read.*.max_buf_size", LEAF_NUMBER },
+			    { "state", "read.*.is_closed", LEAF_WORD, .words = closed_words,
+			      .nr_words = ARRAY_SIZE(closed_words) },
+			    { "direction", "read.*.read_waker.data", LEAF_WAKER, .text = "read" },
+			    { "direction", "write.*.write_waker.data", LEAF_WAKER,
+			      .text = "write" } },
 	},
 	{
 		.type = "tokio::process::imp::pidfd_reaper::PidfdReaper<",

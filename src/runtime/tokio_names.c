@@ -72,7 +72,8 @@ char *tokio_readable_type(const char *type, size_t len)
 	return readable_type(t.s, t.len, is_blocking);
 }
 
-void tokio_set_type(struct finding *f, struct found_table *t, const char *text, size_t len)
+/* Sets name and kind of a table from the type T as some source spells it. */
+static void set_type(struct finding *f, struct found_table *t, const char *text, size_t len)
 {
 	struct span type = tokio_without_span((struct span){ text, len });
 	char *name = tokio_readable_type(type.s, type.len);
@@ -186,7 +187,7 @@ static const char *v0_holder(const char *text)
 static void set_types(struct finding *f, struct found_table *t, const struct span *args)
 {
 	tokio_set_scheduler(t, args[1].s, args[1].len);
-	tokio_set_type(f, t, args[0].s, args[0].len);
+	set_type(f, t, args[0].s, args[0].len);
 }
 
 static const char *const makers[] = { "vtable<", "new<", "new_task<", NULL };

@@ -251,6 +251,28 @@ static bool has_copies(const struct search *s)
 	return false;
 }
 
+static bool is_there(const struct search *s, unsigned place)
+{
+	vec_each (m, &s->matches)
+		if (m->place == &places[place])
+			return true;
+	return false;
+}
+
+static const char *missing(struct finding *f, const struct search *s, unsigned place)
+{
+	const char *why = is_there(s, place) ? "of which there are several, or which was made one "
+					       "with another function"
+					     : "which was inlined everywhere (as fat LTO does in "
+					       "some programs: build with lto = \"thin\")";
+	char *text = xasprintf("they pass through %s::%s, %s", places[place].type,
+			       places[place].method, why);
+	const char *kept = finding_string(f, text);
+
+	free(text);
+	return kept;
+}
+
 static const char *plan(struct finding *f, const struct search *s)
 {
 	static const unsigned needed[] = { BEGIN, PARK, UNPARK, DRIVE, YIELD, DRIVE_INNER };
@@ -268,7 +290,7 @@ static const char *plan(struct finding *f, const struct search *s)
 		if (!is_needed(s, needed[i]))
 			continue;
 		if (!m)
-			return "a function of Tokio that they pass through is missing, or there twice";
+			return missing(f, s, needed[i]);
 		if (!add(f, m, flag_off))
 			return "a function of Tokio that they pass through cannot be redirected";
 	}

@@ -76,6 +76,7 @@ static bool locate(struct layouts *l, const struct found_table *t, struct task_p
 	if (place->type == LAYOUT_NONE)
 		return false;
 	place->task_bytes = layouts_get(l, place->type)->size_bytes;
+	place->align = layouts_get(l, place->type)->align;
 	return task_member(l, "core.stage.stage", &place->type, &place->off) ||
 	       task_member(l, "core.stage", &place->type, &place->off);
 }
@@ -83,6 +84,7 @@ static bool locate(struct layouts *l, const struct found_table *t, struct task_p
 static const struct root_shape roots[] = {
 	{ "CachedParkThread8block_on", "F", .is_pinned = true },
 	{ "CoreGuard8block_on", "F", .is_argument = true },
+	{ "13enter_runtime", "F", "::block_on", .is_entry = true },
 	{ NULL },
 };
 
@@ -94,4 +96,5 @@ const struct task_shape tokio_task_shape = {
 	.is_waker = is_waker,
 	.locate = locate,
 	.roots = roots,
+	.shell = "tokio::task::local::RunUntil<",
 };

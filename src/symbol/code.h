@@ -101,6 +101,13 @@ bool code_takes_stack(const struct code_frames *f, const struct image *img, uint
 		      uint64_t nr_bytes);
 
 /*
+ * Has the function, wherever it calls another, a frame of frame_bytes, from the stack pointer to
+ * where its caller's begins? False also when the tables do not tell.
+ */
+bool code_keeps_depth(const struct code_frames *f, const struct image *img,
+		      const struct code_function *function, uint32_t frame_bytes);
+
+/*
  * The offset of a flag from the function's first argument, where the function begins by setting it
  * (one byte), itself or in what it jumps to, or (calls) by handing its address on to
  * another function. False when it does not.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * What a function must not do if a frame of ours is to come between it and its caller: find
- * arguments on the stack. And what it must not do if its beginning is to move: jump there by a
- * table.
+ * How deep the stack of a function is. What it must not do if a frame of ours is to come between it
+ * and its caller: find arguments on the stack. And what it must not do if its beginning is to move:
+ * jump there by a table.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -106,6 +106,26 @@ bool code_takes_stack(const struct code_frames *f, const struct image *img, uint
 			return true;
 	}
 	return false;
+}
+
+bool code_keeps_depth(const struct code_frames *f, const struct image *img,
+		      const struct code_function *function, uint32_t frame_bytes)
+{
+	const uint8_t *code = image_at(img, function->va, function->nr_bytes);
+	struct row row;
+	struct instruction i;
+
+	if (!f || !code)
+		return false;
+	for (uint64_t at = 0; at < function->nr_bytes; at += i.in.length) {
+		if (!code_decode(code + at, function->nr_bytes - at, &i))
+			return false;
+		if (i.in.meta.category == ZYDIS_CATEGORY_CALL &&
+		    (!read_row(f, function->va + at, &row) || row.base != ZYDIS_REGISTER_RSP ||
+		     row.off != frame_bytes))
+			return false;
+	}
+	return true;
 }
 
 /* lea distance(%rip), register */

@@ -46,6 +46,11 @@ static uint8_t result(struct walk *w, const struct instruction *i, uint64_t va)
 	case ZYDIS_MNEMONIC_MOV:
 		return is_reg(from) && from->size == 64 ? holds(w, from->reg.value) : NOTHING;
 	case ZYDIS_MNEMONIC_MOVZX:
+		if (is_reg(from)) /* of itself, once more */
+			return holds(w, from->reg.value) == STATE &&
+					       from->size >= 8 * w->state.nr_bytes
+				       ? STATE
+				       : NOTHING;
 		if (!is_memory || from->mem.index != ZYDIS_REGISTER_NONE ||
 		    from->mem.disp.value < 0 || from->mem.disp.value > INT32_MAX ||
 		    (holds(w, from->mem.base) != FIRST_ARG &&

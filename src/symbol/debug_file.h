@@ -10,6 +10,9 @@
 
 #define DEBUG_FILE_OTHER \
 	"its separate debug file belongs to another build; take the one that was made with it"
+#define DEBUG_FILE_SPLIT                                                                        \
+	"its debug info is split off into .dwo or .dwp files; build it with split-debuginfo = " \
+	"\"off\" in the profile of Cargo.toml"
 
 /*
  * The path of the separate debug file that belongs to img (by build-id, else by debug link with its

@@ -115,7 +115,7 @@ struct dwarf *dwarf_open(const char *path, const char **why)
 
 	*why = "";
 	elf_version(EV_CURRENT);
-	d->fd = open(path, O_RDONLY | O_CLOEXEC);
+	d->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	d->elf = d->fd < 0 ? NULL : elf_begin(d->fd, ELF_C_READ_MMAP, NULL);
 	if (!d->elf || elf_kind(d->elf) != ELF_K_ELF || !load_sections(d, why)) {
 		dwarf_close(d);
@@ -151,17 +151,9 @@ void dwarf_close(struct dwarf *d)
 
 static bool any_inside(const struct dwarf_function *fns, size_t nr, uint64_t va, uint64_t len)
 {
-	size_t lo = 0, hi = nr;
+	size_t first = partition_point(i, nr, fns[i].va < va);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (fns[mid].va < va)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < nr && fns[lo].va - va < len;
+	return first < nr && fns[first].va - va < len;
 }
 
 /*
@@ -280,6 +272,21 @@ bool dwarf_has_types(const struct dwarf *d)
 		raw_abbrevs_free(a);
 	}
 	return found;
+}
+
+bool dwarf_is_split(struct dwarf *d)
+{
+	bool is_split = false;
+
+	for (size_t i = 0; i < d->raw.nr_units && !is_split; i++) {
+		struct raw_cursor c;
+		struct raw_die die = { 0 };
+
+		is_split = dwarf_cursor(d, d->raw.units[i].die_off, &c) &&
+			   raw_next(&c, TAG(DW_TAG_compile_unit), &die) == 1 &&
+			   (die.is_split || die.tag == DW_TAG_skeleton_unit);
+	}
+	return is_split;
 }
 
 uint64_t dwarf_nr_broken(const struct dwarf *d)

@@ -108,6 +108,8 @@ struct dwarf_point {
 void dwarf_find_places(struct dwarf *d, struct dwarf_point *points, size_t nr);
 /* Does it describe types at all (debug = 2), or only functions and lines? */
 bool dwarf_has_types(const struct dwarf *d);
+/* Is some of it elsewhere, in .dwo files? */
+bool dwarf_is_split(struct dwarf *d);
 uint64_t dwarf_nr_broken(const struct dwarf *d);
 
 #endif

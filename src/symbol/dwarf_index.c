@@ -15,9 +15,8 @@
 #define MAX_DEPTH     256
 #define MAX_TYPE_DIES 20000 /* of one type; a coroutine with a thousand awaits has fewer */
 #define MAX_WRAPPERS  6
-#define TAG(t)	      (UINT64_C(1) << (t))
 
-const struct raw_abbrevs *dwarf_abbrevs(struct dwarf *d, const struct raw_unit *u)
+static const struct raw_abbrevs *abbrevs_of(struct dwarf *d, const struct raw_unit *u)
 {
 	struct raw_abbrevs **a = &d->abbrevs[u - d->raw.units];
 
@@ -31,7 +30,7 @@ static void read_unit_name(struct dwarf *d, struct raw_unit *u, struct raw_die *
 	struct raw_cursor c;
 
 	*die = (struct raw_die){ 0 };
-	raw_cursor_init(&c, &d->raw, u, dwarf_abbrevs(d, u), u->die_off);
+	raw_cursor_init(&c, &d->raw, u, abbrevs_of(d, u), u->die_off);
 	if (raw_next(&c, TAG(DW_TAG_compile_unit), die) != 1 || !die->name)
 		die->name = "";
 }
@@ -47,7 +46,7 @@ bool dwarf_cursor(struct dwarf *d, uint64_t off, struct raw_cursor *c)
 
 		read_unit_name(d, u, &unit);
 	}
-	raw_cursor_init(c, &d->raw, u, dwarf_abbrevs(d, u), off);
+	raw_cursor_init(c, &d->raw, u, abbrevs_of(d, u), off);
 	return true;
 }
 
@@ -113,17 +112,9 @@ static uint32_t space_number(struct dwarf *d, uint32_t parent, const char *name)
 
 static size_t find_fn(const struct dwarf_function *fns, size_t nr, uint64_t va)
 {
-	size_t lo = 0, hi = nr;
+	size_t first = partition_point(i, nr, fns[i].va < va);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (fns[mid].va < va)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < nr && fns[lo].va == va ? lo : nr;
+	return first < nr && fns[first].va == va ? first : nr;
 }
 
 struct walk {
@@ -233,7 +224,7 @@ void dwarf_walk(struct dwarf *d, struct raw_unit *u, struct dwarf_function *fns,
 
 	u->walked = true;
 	w.space_at[0] = NO_SPACE;
-	raw_cursor_init(&c, &d->raw, u, dwarf_abbrevs(d, u), u->die_off);
+	raw_cursor_init(&c, &d->raw, u, abbrevs_of(d, u), u->die_off);
 	while ((what = raw_next(&c, tags, &die)) != 0) {
 		if (what == 1)
 			on_die(&w, &die);

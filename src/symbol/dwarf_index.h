@@ -69,7 +69,6 @@ struct dwarf {
 	VEC(char *) strings;
 };
 
-const struct raw_abbrevs *dwarf_abbrevs(struct dwarf *d, const struct raw_unit *u);
 /* A cursor that stands on the DIE at off; false when there is no unit around it. */
 bool dwarf_cursor(struct dwarf *d, uint64_t off, struct raw_cursor *c);
 /* Marks the units that .debug_aranges says to hold one of the addresses; fns are sorted by va. */

@@ -200,20 +200,12 @@ struct machine {
 /* A row holds up to the next one. */
 static void emit(struct machine *m, bool is_end)
 {
-	size_t lo = 0, hi = m->nr;
+	size_t at = m->has_row ? partition_point(i, m->nr, m->rows[i].va < m->row.va) : m->nr;
 
-	while (m->has_row && lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->rows[mid].va < m->row.va)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; m->has_row && lo < m->nr && m->rows[lo].va < m->va; lo++)
-		if (!m->rows[lo].line) {
-			m->rows[lo].file = m->row.file;
-			m->rows[lo].line = m->row.line;
+	for (; at < m->nr && m->rows[at].va < m->va; at++)
+		if (!m->rows[at].line) {
+			m->rows[at].file = m->row.file;
+			m->rows[at].line = m->row.line;
 		}
 	/* the linker leaves what it threw away at address 0 */
 	m->has_row = !is_end && m->va;

@@ -6,7 +6,6 @@
 #include "symbol/dwarf_index.h"
 
 #define MAX_DIES 20000 /* of one type */
-#define TAG(t)	 (UINT64_C(1) << (t))
 
 static bool is_named(const struct raw_die *die, const char *name, size_t len)
 {

@@ -8,7 +8,6 @@
 
 #include "symbol/dwarf_index.h"
 
-#define TAG(t)	  (UINT64_C(1) << (t))
 #define MAX_CALLS 64 /* functions inlined into each other at one point */
 
 /* A call that was inlined around the point. */
@@ -36,17 +35,7 @@ struct walk {
 
 static size_t first_from(const struct walk *w, uint64_t va)
 {
-	size_t lo = 0, hi = w->nr;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->points[mid].va < va)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return partition_point(i, w->nr, w->points[i].va < va);
 }
 
 static bool covers(const struct walk *w, const struct raw_die *die, size_t i)

@@ -488,6 +488,9 @@ static void read_attr(struct raw_cursor *c, struct raw_bytes *b, const struct sp
 		die->byte_size = read_number(c, b, s);
 		die->has_byte_size = true;
 		break;
+	case DW_AT_alignment:
+		die->alignment = read_number(c, b, s);
+		break;
 	case DW_AT_decl_file:
 		die->decl_file = read_number(c, b, s);
 		break;

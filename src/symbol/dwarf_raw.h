@@ -58,7 +58,7 @@ struct raw_die {
 	uint64_t low_pc, high_pc, type_off, origin_off; /* offsets in .debug_info */
 	uint64_t ranges_off;				/* in .debug_ranges or .debug_rnglists */
 	uint64_t call_file, call_line;			/* where an inlined function was called */
-	uint64_t byte_size, decl_file, decl_line, discr_value, line_off;
+	uint64_t byte_size, alignment, decl_file, decl_line, discr_value, line_off;
 	uint64_t discr_off;	 /* of the member that tells which variant it is */
 	uint64_t containing_off; /* the type that a table of functions belongs to */
 	uint64_t member_off;	 /* in the object */
@@ -137,8 +137,9 @@ bool raw_die_covers(const struct raw_file *f, const struct raw_unit *u, const st
 
 /*
  * The next DIE. 0: the end of the unit; 1: a DIE; 2: the end of a list of children. With a mask of
- * tags (1 << tag for tags below 64) the attributes of other DIEs are skipped unread.
+ * tags, all below 64, the attributes of other DIEs are skipped unread.
  */
+#define TAG(t) (UINT64_C(1) << (t))
 int raw_next(struct raw_cursor *c, uint64_t wanted_tags, struct raw_die *die);
 
 /* Goes behind the children of the DIE that was read last, all of them unread. */

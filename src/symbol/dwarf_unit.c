@@ -61,15 +61,7 @@ void raw_read_units(struct raw_file *f)
 
 struct raw_unit *raw_unit_of(const struct raw_file *f, uint64_t info_off)
 {
-	size_t lo = 0, hi = f->nr_units;
+	size_t u = partition_point(i, f->nr_units, f->units[i].end <= info_off);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->units[mid].end <= info_off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < f->nr_units && f->units[lo].die_off <= info_off ? &f->units[lo] : NULL;
+	return u < f->nr_units && f->units[u].die_off <= info_off ? &f->units[u] : NULL;
 }

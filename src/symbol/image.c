@@ -155,6 +155,7 @@ static void read_sections(struct image *img, const Elf64_Ehdr *eh)
 	if (!eh->e_shoff || eh->e_shentsize != sizeof(sh) || nr > MAX_SECTIONS)
 		return;
 	if (!inside(img, eh->e_shoff, nr * sizeof(sh))) {
+		img->lost_sections = true;
 		img->nr_broken++;
 		return;
 	}
@@ -244,10 +245,11 @@ static int parse(struct image *img, const char *shown, struct err *e)
 	if (img->size_bytes < EI_NIDENT || memcmp(img->data, ELFMAG, SELFMAG) != 0)
 		return err_set(e, ERR_NOT_ELF,
 			       "%s is no ELF file: give a compiled program or library", shown);
-	if (img->data[EI_CLASS] != ELFCLASS64 || img->data[EI_DATA] != ELFDATA2LSB ||
-	    img->size_bytes < sizeof(eh))
+	if (img->data[EI_CLASS] != ELFCLASS64 || img->data[EI_DATA] != ELFDATA2LSB)
 		return err_set(e, ERR_FOREIGN,
 			       "%s is for another architecture: only x86-64 is known", shown);
+	if (img->size_bytes < sizeof(eh))
+		return err_set(e, ERR_BAD_ELF, "%s is cut: it ends within its first header", shown);
 	memcpy(&eh, img->data, sizeof(eh));
 	if (eh.e_machine != EM_X86_64)
 		return err_set(

@@ -46,6 +46,7 @@ struct image {
 	uint32_t nr_sections;
 	uint64_t exec_min, exec_max; /* hull of the executable segments */
 	uint64_t nr_relocs, nr_broken;
+	bool lost_sections; /* it had some, behind where it ends now */
 };
 
 /* ERR_NOT_ELF, ERR_FOREIGN, ERR_BAD_ELF, ERR_SYS or ERR_PERMISSION; shown_path is for messages. */

@@ -14,7 +14,6 @@
 #include "symbol/debug_file.h"
 #include "symbol/layout_types.h"
 
-#define TAG(t)	    (UINT64_C(1) << (t))
 #define MAX_HOPS    16	 /* from a type to what it is another word for */
 #define MAX_NESTING 200	 /* of types that are looked at for the sake of others */
 #define MAX_ARRAYS  64	 /* in arrays */
@@ -29,9 +28,6 @@ static const char no_elf[] = "it cannot be read as an ELF file of this machine";
 static const char no_info[] = "it has no debug info" REMEDY;
 static const char no_types[] =
 	"its debug info has functions and lines, but no types (debug = 1 or less)" REMEDY;
-static const char split[] =
-	"its debug info is split off into .dwo or .dwp files; build it with split-debuginfo = "
-	"\"off\" in the profile of Cargo.toml";
 
 static const struct layout nothing = { .name = "", .target = LAYOUT_NONE };
 
@@ -143,6 +139,7 @@ static uint32_t new_type(struct layouts *l, char *name, uint64_t off, const stru
 	t->name_hash = hash_of(name);
 	t->layout = (struct layout){ .name = name,
 				     .size_bytes = die->byte_size,
+				     .align = die->alignment,
 				     .target = LAYOUT_NONE,
 				     .function = "",
 				     .file = "" };
@@ -372,7 +369,7 @@ static void read_index(struct layouts *l, const char *cache_dir, char *key)
 static const char *missing(const struct layout_index *x)
 {
 	if (x->is_split)
-		return split;
+		return DEBUG_FILE_SPLIT;
 	return x->tables[INDEX_NAMES].nr ? "" : no_types;
 }
 

@@ -62,6 +62,7 @@ struct layout {
 	enum layout_kind kind;
 	enum layout_number number;
 	uint64_t size_bytes;
+	uint64_t align;			     /* 0: not known */
 	const struct layout_member *members; /* of a struct; of an enum those outside of variants */
 	uint32_t nr_members;
 	const struct layout_variant *variants;
@@ -110,19 +111,26 @@ uint32_t layouts_of_function(struct layouts *l, uint64_t va, const char *param);
 struct layout_pinned {
 	uint64_t va, end_va;
 	uint32_t type;
-	bool frame_by_rbp; /* the function keeps its frame by rbp */
+	bool frame_by_rbp;    /* the function keeps its frame by rbp */
+	uint32_t frame_bytes; /* off holds while the frame is as large as this; 0: it always does */
 	bool is_placed, by_rbp, has_pointer;
 	int32_t off, pointer_off;
 };
 
+enum layout_hunt {
+	LAYOUT_HUNT_VALUE,    /* the value */
+	LAYOUT_HUNT_ARGUMENT, /* it is not pinned there, but a pointer to it is an argument of the
+				 function that begins at va, and what is told is that pointer */
+	LAYOUT_HUNT_CODE,     /* nothing but the type, and where the function's code lies */
+};
+
 /*
  * What debug info says of the function that begins at va, and of those inlined into it, if their
- * mangled name has `function` in it; the value's type is type argument `param`. is_argument: it is
- * not pinned there, but a pointer to it is an argument of the function that begins at va, and what
- * is told is that pointer. The caller frees what it finds.
+ * mangled name has `function` in it; the value's type is type argument `param`. Functions come
+ * before those that are inlined into them. The caller frees what it finds.
  */
 size_t layouts_pinned(struct layouts *l, uint64_t va, const char *function, const char *param,
-		      bool is_argument, struct layout_pinned **out);
+		      enum layout_hunt what, struct layout_pinned **out);
 /*
  * Was a function of that name, a part of the mangled one, inlined into the one that begins at va?
  * True also when that is not known.

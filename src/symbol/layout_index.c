@@ -15,7 +15,6 @@
 #define MAX_DEPTH   256
 #define MAX_THREADS 8
 #define NO_PARENT   UINT32_MAX
-#define TAG(t)	    (UINT64_C(1) << (t))
 
 /* The code of a coroutine, by its type's name. */
 struct coded {
@@ -395,17 +394,7 @@ void layout_index_release(struct layout_index *x)
 /* The first entry whose key is not below. */
 static size_t first_from(const struct layout_index *x, enum index_table table, uint64_t key)
 {
-	size_t lo = 0, hi = x->tables[table].nr;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x->tables[table].v[mid].key < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return partition_point(i, x->tables[table].nr, x->tables[table].v[i].key < key);
 }
 
 const struct index_entry *layout_index_find(const struct layout_index *x, enum index_table table,

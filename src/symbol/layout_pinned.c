@@ -13,7 +13,6 @@
 
 #include "symbol/layout_types.h"
 
-#define TAG(t)	   (UINT64_C(1) << (t))
 #define MAX_NESTED 200
 #define MAX_HOPS   16 /* from a DIE to the one that has its name */
 #define REG_RBP	   6
@@ -36,8 +35,9 @@ struct claims {
 struct hunt {
 	struct layouts *l;
 	const char *function, *param;
-	bool is_argument; /* it is asked for, instead of what is pinned */
-	bool by_rbp;	  /* where the function's frame is counted from */
+	enum layout_hunt what;
+	bool by_rbp;	      /* where the function's frame is counted from */
+	uint32_t frame_bytes; /* as in struct layout_pinned */
 	struct raw_unit *unit;
 	uint64_t unit_low_pc;
 	VEC(struct layout_pinned) found;
@@ -82,12 +82,20 @@ static uint32_t type_of_die(struct layouts *l, struct raw_die die)
 	return die.has_type ? layouts_number(l, die.type_off) : LAYOUT_NONE;
 }
 
+/* Closures have the type arguments of the function around them, and the compiler makes one of those
+ * that are equal but for these. */
+static bool is_closure(const char *linkage_name)
+{
+	return str_has_prefix(linkage_name, "_RNC") || strstr(linkage_name, "$u7b$closure");
+}
+
 static bool is_wanted(const struct hunt *h, struct raw_die die)
 {
 	for (unsigned hops = 0; hops < MAX_HOPS && !die.linkage_name; hops++)
 		if (!go_to_origin(h->l, &die))
 			return false;
-	return die.linkage_name && strstr(die.linkage_name, h->function);
+	return die.linkage_name && strstr(die.linkage_name, h->function) &&
+	       (h->what != LAYOUT_HUNT_CODE || !is_closure(die.linkage_name));
 }
 
 /* ---- places ---- */
@@ -140,21 +148,36 @@ static struct place place_of_die(const struct hunt *h, const struct raw_die *die
 	return locations.is_broken ? (struct place){ 0 } : all;
 }
 
-static bool frame_is_by_rbp(const struct hunt *h, const struct raw_die *function, bool *by_rbp)
+/*
+ * From the stack pointer or rbp; or from where the caller's frame ends, so that the stack pointer's
+ * distance from there is known. The last is said where the stack pointer moves more than once, as
+ * in functions whose frame is larger than a page.
+ */
+static bool read_frame_base(struct hunt *h, const struct raw_die *function)
 {
 	struct raw_locations locations;
-	struct raw_bytes expression;
+	struct raw_bytes e;
+	int64_t off;
 	unsigned op;
 
 	if (!function->frame_base.form)
 		return false;
 	raw_locations_init(&locations, &h->l->d->raw, h->unit, &function->frame_base);
-	if (locations.is_list || !raw_locations_next(&locations, &expression) ||
-	    expression.end - expression.off != 1)
+	if (locations.is_list || !raw_locations_next(&locations, &e))
 		return false;
-	op = raw_fixed(&expression, 1);
-	*by_rbp = op == DW_OP_reg0 + REG_RBP;
-	return *by_rbp || op == DW_OP_reg0 + REG_RSP;
+	op = raw_fixed(&e, 1);
+	if (op != DW_OP_call_frame_cfa) {
+		h->by_rbp = op == DW_OP_reg0 + REG_RBP;
+		return e.off == e.end && !e.broken && (h->by_rbp || op == DW_OP_reg0 + REG_RSP);
+	}
+	if (raw_fixed(&e, 1) != DW_OP_consts)
+		return false;
+	off = raw_sleb(&e);
+	if (raw_fixed(&e, 1) != DW_OP_plus || e.broken || e.off < e.end || off >= 0 ||
+	    off < INT32_MIN)
+		return false;
+	h->frame_bytes = -off;
+	return true;
 }
 
 /* ---- variables ---- */
@@ -220,18 +243,20 @@ static void collect(struct hunt *h, struct claims *c, struct raw_cursor *at, boo
 /* A value may have been moved to where it is pinned: what points to it knows better. */
 static void add(struct hunt *h, const struct raw_die *die, const struct claims *c)
 {
-	const struct place *at = h->is_argument	   ? &c->argument
+	bool is_argument = h->what == LAYOUT_HUNT_ARGUMENT;
+	const struct place *at = is_argument	   ? &c->argument
 				 : c->address.kind ? &c->address
 						   : &c->value;
-	struct layout_pinned p = { .type = h->is_argument ? c->argument_type : c->type,
+	struct layout_pinned p = { .type = is_argument ? c->argument_type : c->type,
 				   .frame_by_rbp = h->by_rbp,
+				   .frame_bytes = h->frame_bytes,
 				   .is_placed = at->kind != NOWHERE && !at->is_doubtful &&
 						at->off == (int32_t)at->off,
 				   .by_rbp = at->by_rbp,
 				   .off = at->off };
 	struct raw_ranges r;
 
-	if ((h->is_argument && !p.is_placed) || !layouts_spend(h->l, 0))
+	if ((is_argument && !p.is_placed) || !layouts_spend(h->l, 0))
 		return;
 	if (c->pointer.kind && !c->pointer.is_doubtful && c->pointer.by_rbp == at->by_rbp) {
 		p.has_pointer = true;
@@ -256,7 +281,8 @@ static void on_function(struct hunt *h, const struct raw_die *die, struct raw_cu
 	c.type = layouts_param_of(h->l, die->has_origin ? die->origin_off : die->off, h->param);
 	if (c.type == LAYOUT_NONE)
 		return;
-	collect(h, &c, &at, true, MAX_NESTED);
+	if (h->what != LAYOUT_HUNT_CODE)
+		collect(h, &c, &at, true, MAX_NESTED);
 	add(h, die, &c);
 }
 
@@ -294,17 +320,16 @@ static bool find_function(struct hunt *h, uint64_t va, struct raw_cursor *at,
 }
 
 size_t layouts_pinned(struct layouts *l, uint64_t va, const char *function, const char *param,
-		      bool is_argument, struct layout_pinned **out)
+		      enum layout_hunt what, struct layout_pinned **out)
 {
-	struct hunt h = {
-		.l = l, .function = function, .param = param, .is_argument = is_argument
-	};
+	struct hunt h = { .l = l, .function = function, .param = param, .what = what };
 	struct raw_cursor at;
 	struct raw_die die;
 
-	if (find_function(&h, va, &at, &die) && frame_is_by_rbp(&h, &die, &h.by_rbp)) {
+	if (find_function(&h, va, &at, &die) &&
+	    (what == LAYOUT_HUNT_CODE || read_frame_base(&h, &die))) {
 		on_function(&h, &die, at);
-		if (!is_argument && die.has_children)
+		if (what != LAYOUT_HUNT_ARGUMENT && die.has_children)
 			look_inside(&h, &at, MAX_NESTED);
 	}
 	*out = h.found.v;

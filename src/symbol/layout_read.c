@@ -8,8 +8,6 @@
 
 #include "symbol/layout_types.h"
 
-#define TAG(t) (UINT64_C(1) << (t))
-
 static const uint64_t part_tags = TAG(DW_TAG_member) | TAG(DW_TAG_variant_part) |
 				  TAG(DW_TAG_variant) | TAG(DW_TAG_enumerator) |
 				  TAG(DW_TAG_template_type_parameter) | TAG(DW_TAG_subrange_type);

@@ -102,17 +102,7 @@ void symtab_each_function(const struct image *img, void (*fn)(void *arg, const s
 /* The first symbol at va or behind it. */
 static size_t lower_bound(const struct symtab *t, uint64_t va)
 {
-	size_t lo = 0, hi = t->nr;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->v[mid].va < va)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return partition_point(i, t->nr, t->v[i].va < va);
 }
 
 const struct symbol *symtab_function(const struct symtab *t, uint64_t va)

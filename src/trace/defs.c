@@ -249,14 +249,31 @@ static bool load_future(struct load *l, struct cursor *c)
 	return !c->bad;
 }
 
+static bool load_stand(struct load *l, struct cursor *c)
+{
+	uint64_t type = cursor_varint(c);
+	struct trace_stand s = { .type = type, .task = take_field(c) };
+	uint64_t path;
+
+	s.time = unzigzag(take_field(c));
+	s.path = path = take_field(c);
+	if (c->bad || type >= TYPES_MAX || path >= PATHS_MAX)
+		return false;
+	if (l->stands.nr < STANDS_MAX)
+		vec_push(&l->stands, s);
+	return true;
+}
+
 bool load_defs(struct load *l, const uint8_t *raw, size_t len)
 {
 	static bool (*const readers[])(struct load *, struct cursor *) = {
-		[DEF_STRING] = load_string,	[DEF_META] = load_meta, [DEF_OBJECT] = load_object,
-		[DEF_RUNTIME] = load_runtime,	[DEF_TYPE] = load_type, [DEF_THREAD] = load_thread,
-		[DEF_ANCHOR] = load_anchor,	[DEF_CPU] = load_cpu,	[DEF_STACK] = load_stack,
-		[DEF_INSTANCE] = load_instance, [DEF_STEP] = load_step, [DEF_PATH] = load_path,
-		[DEF_FUTURE] = load_future,
+		[DEF_STRING] = load_string, [DEF_META] = load_meta,
+		[DEF_OBJECT] = load_object, [DEF_RUNTIME] = load_runtime,
+		[DEF_TYPE] = load_type,	    [DEF_THREAD] = load_thread,
+		[DEF_ANCHOR] = load_anchor, [DEF_CPU] = load_cpu,
+		[DEF_STACK] = load_stack,   [DEF_INSTANCE] = load_instance,
+		[DEF_STEP] = load_step,	    [DEF_PATH] = load_path,
+		[DEF_FUTURE] = load_future, [DEF_STAND] = load_stand,
 	};
 	struct cursor c = { .p = raw, .end = raw + len };
 	bool is_good = true;

@@ -37,6 +37,7 @@
 #define PATHS_MAX	  65536
 #define PATH_STEPS_MAX	  4096
 #define FUTURES_MAX	  65536
+#define STANDS_MAX	  (1u << 20)
 
 #define EVENTS_HEADER_LEN 20
 #define SHAPES_MAX	  255
@@ -67,6 +68,7 @@ enum def_tag {
 	DEF_STEP,
 	DEF_PATH,
 	DEF_FUTURE = 19,
+	DEF_STAND,
 };
 
 struct block_header {

@@ -129,7 +129,8 @@ int load_open(struct load *l, const char *path, struct err *e)
 	struct stat st;
 	uint64_t first = FILE_HEADER_LEN;
 
-	*l = (struct load){ .fd = open(path, O_RDONLY | O_CLOEXEC),
+	/* O_NONBLOCK: a pipe has nobody at its other end */
+	*l = (struct load){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
 			    .stored = STRBUF_INIT,
 			    .raw = STRBUF_INIT };
 	if (l->fd < 0)
@@ -174,6 +175,7 @@ void load_release(struct load *l)
 	vec_release(&l->threads);
 	vec_release(&l->anchors);
 	vec_release(&l->cpu);
+	vec_release(&l->stands);
 	vec_release(&l->stacks);
 	vec_release(&l->instances);
 	vec_release(&l->steps);

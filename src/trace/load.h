@@ -42,6 +42,7 @@ struct load {
 	VEC(struct trace_step) steps;
 	VEC(struct trace_path) paths; /* their steps are ours */
 	VEC(struct trace_future) futures;
+	VEC(struct trace_stand) stands;
 	bool has_meta, has_end;
 };
 

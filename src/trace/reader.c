@@ -223,6 +223,8 @@ struct trace *trace_open(const char *path, struct err *e)
 	timeline_init(&t->timeline, t->load.anchors.v, t->load.anchors.nr, t->load.meta.base_ticks);
 	vec_each (u, &t->load.cpu)
 		u->time = timeline_ns(&t->timeline, u->time);
+	vec_each (s, &t->load.stands)
+		s->time = timeline_ns(&t->timeline, s->time);
 	make_streams(t);
 	trace_rewind(t);
 	return t;
@@ -275,6 +277,7 @@ GETTER(types, trace_type)
 GETTER(threads, trace_thread)
 GETTER(anchors, clock_anchor)
 GETTER(cpu, trace_cpu)
+GETTER(stands, trace_stand)
 
 /* An anchor further than that from time 0, in ticks, is damage. */
 #define MAX_TICKS ((__int128)1 << 62)

@@ -46,6 +46,8 @@ const struct trace_step *trace_get_steps(const struct trace *t, uint32_t *nr);
 /* By the number that run-start events have; without steps: number 0, and what nobody defined. */
 const struct trace_path *trace_get_paths(const struct trace *t, uint32_t *nr);
 const struct trace_future *trace_get_futures(const struct trace *t, uint32_t *nr);
+/* Where tasks stood when they were looked at, in no order. */
+const struct trace_stand *trace_get_stands(const struct trace *t, uint32_t *nr);
 /* By the number that events have; "" when it is not known. */
 const char *trace_get_string(const struct trace *t, uint64_t number);
 uint64_t trace_get_size(const struct trace *t); /* bytes of the file */

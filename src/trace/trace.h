@@ -117,6 +117,17 @@ struct trace_path {
 };
 
 /*
+ * A task that nobody was about to poll stood there at that moment: known of tasks that were still
+ * waiting when they were looked at, for otherwise the run that ends a wait tells where it was.
+ */
+struct trace_stand {
+	uint64_t task; /* as events name it, with its type */
+	uint64_t time; /* on writing ticks of the clock, on reading ns since time 0 */
+	uint32_t path;
+	uint16_t type;
+};
+
+/*
  * An inner future whose polls are recorded one by one, as future-start events name it: one that the
  * compiler kept a function for. A type may have several.
  */

@@ -35,7 +35,7 @@ struct trace_stream {
 	char name[17];
 	uint64_t last_tick;
 	bool is_ready;	  /* the encoder has its memory */
-	unsigned nr_idle; /* flushes without an event, in a row */
+	unsigned nr_idle; /* flushes with nothing to write, in a row */
 	struct encoder enc;
 	size_t pos; /* in w->streams */
 };
@@ -43,7 +43,7 @@ struct trace_stream {
 struct trace_writer {
 	int fd;
 	uint64_t base_ticks;
-	uint64_t nr_bytes, nr_events;
+	uint64_t nr_bytes;
 	struct err error;
 	ZSTD_CCtx *zstd;
 	uint8_t *raw, *out; /* a block before compression; headers and payload after it */
@@ -320,6 +320,13 @@ uint32_t trace_writer_future(struct trace_writer *w, const struct trace_future *
 	return w->nr_futures++;
 }
 
+void trace_writer_stand(struct trace_writer *w, const struct trace_stand *s)
+{
+	const uint64_t v[] = { s->type, s->task, zigzag(s->time - w->base_ticks), s->path };
+
+	add_numbers(w, DEF_STAND, v, ARRAY_SIZE(v));
+}
+
 void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a)
 {
 	const uint64_t v[] = { zigzag(a->ticks - w->base_ticks), a->mono_ns, a->boot_ns,
@@ -406,6 +413,7 @@ static void put_first(struct trace_stream *s, const struct event *ev)
 	if (!s->is_ready)
 		encoder_init(&s->enc);
 	s->is_ready = true;
+	s->nr_idle = 0;
 	first.time = MAX(ev->time, s->last_tick);
 	encoder_put(&s->enc, &first);
 }
@@ -420,7 +428,6 @@ void trace_stream_put(struct trace_stream *s, const struct event *ev)
 		put_first(s, ev);
 	else
 		encoder_put(&s->enc, ev);
-	s->w->nr_events++;
 	if (unlikely(encoder_is_full(&s->enc)))
 		flush_stream(s);
 }
@@ -439,21 +446,26 @@ void trace_stream_close(struct trace_stream *s)
 	free(s);
 }
 
+static void release_if_idle(struct trace_stream *s)
+{
+	if (!s->is_ready || s->enc.nr || ++s->nr_idle < IDLE_MAX)
+		return;
+	encoder_release(&s->enc);
+	s->is_ready = false;
+}
+
 void trace_writer_flush(struct trace_writer *w)
 {
 	write_defs(w);
-	vec_each (s, &w->streams)
+	vec_each (s, &w->streams) {
+		release_if_idle(*s);
 		flush_stream(*s);
+	}
 }
 
 uint64_t trace_writer_bytes(const struct trace_writer *w)
 {
 	return w->nr_bytes;
-}
-
-uint64_t trace_writer_events(const struct trace_writer *w)
-{
-	return w->nr_events;
 }
 
 const struct err *trace_writer_error(const struct trace_writer *w)

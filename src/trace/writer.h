@@ -33,6 +33,7 @@ void trace_writer_path(struct trace_writer *w, uint32_t number, const struct tra
 /* Returns the number that events have; 0: it is empty, or there are too many. Ends at a zero. */
 uint32_t trace_writer_string(struct trace_writer *w, const char *s, size_t len);
 uint32_t trace_writer_future(struct trace_writer *w, const struct trace_future *f);
+void trace_writer_stand(struct trace_writer *w, const struct trace_stand *s);
 void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a);
 
 /* A thread and its stream; names and the tid come as THREAD_START / THREAD_NAME events. */
@@ -49,7 +50,6 @@ void trace_stream_close(struct trace_stream *s); /* no more events; frees it */
 void trace_writer_flush(struct trace_writer *w);
 
 uint64_t trace_writer_bytes(const struct trace_writer *w);	    /* written so far */
-uint64_t trace_writer_events(const struct trace_writer *w);	    /* put so far */
 const struct err *trace_writer_error(const struct trace_writer *w); /* NULL: none */
 
 /* Flushes, writes the end block (end may be NULL: leaves the file as cut), closes fd, frees w and

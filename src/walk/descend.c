@@ -337,12 +337,12 @@ static void visit_coroutine(struct descent *d, struct value v, struct spot at)
 		   : state == RETURNED ? TREE_DONE
 		   : state == PANICKED ? TREE_PANICKED
 				       : TREE_WAITS;
+	if (d->wants_ties && (n->state == TREE_WAITS || n->state == TREE_NOT_STARTED))
+		read_guards(d, v, node);
 	if (n->state != TREE_WAITS)
 		return;
 	if (d->wants_locals)
 		add_locals(d, &v, n);
-	if (d->wants_ties)
-		read_guards(d, v, node);
 	if (variant->awaitee >= 0 && (uint32_t)variant->awaitee < variant->nr_members)
 		visit_awaitee(d, &v, node, variant);
 	visit_kept(d, &v, variant);

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "memory/epoll.h"
 #include "walk/descend.h"
 
 #define NS	   UINT64_C(1000000000)
@@ -84,7 +85,47 @@ static bool read_number(const struct descent *d, const struct leaf_field *f, str
 	*number >>= f->shift;
 	if (f->mask)
 		*number &= f->mask;
-	return f->unit != LEAF_WORD || *number < f->nr_words;
+	return f->unit != LEAF_WORD || (*number < f->nr_words && f->words[*number]);
+}
+
+static bool find_in_row(const struct descent *d, const struct leaf_row *row, struct value var,
+			uint64_t wanted, uint64_t *number)
+{
+	struct value first = var, count = var;
+	uint64_t nr, bytes;
+
+	if (!path_follow(d->snapshot, &first, row->first) ||
+	    !path_follow(d->snapshot, &first, "*") ||
+	    !path_follow(d->snapshot, &count, row->count) ||
+	    !path_number(d->snapshot, count, &nr) || (nr != row->last && nr != row->last + 1))
+		return false;
+	bytes = types_get(first.types, first.type)->layout->size_bytes;
+	for (uint64_t i = 0; i < nr; i++) {
+		struct value element = { first.types, first.type, first.addr + i * bytes };
+		uint64_t same;
+
+		*number = row->last + 1 - nr + i;
+		if (path_follow(d->snapshot, &element, row->same) &&
+		    path_number(d->snapshot, element, &same) && same == wanted)
+			return true;
+	}
+	return false;
+}
+
+/* A program may have several such variables, one for each copy of a crate. */
+static bool read_row(const struct descent *d, const struct leaf_field *f, struct value v,
+		     uint64_t *number)
+{
+	struct value var = { .types = v.types };
+	uint64_t wanted;
+
+	if (!path_number(d->snapshot, v, &wanted))
+		return false;
+	var.type = types_named(v.types, f->row->type);
+	for (uint32_t nth = 0; (var.addr = types_static(v.types, f->row->symbol, nth)); nth++)
+		if (find_in_row(d, f->row, var, wanted, number))
+			return !f->words || (*number < f->nr_words && f->words[*number]);
+	return false;
 }
 
 static bool read_field(const struct descent *d, const struct leaf_field *f, struct value leaf,
@@ -113,6 +154,8 @@ static bool read_field(const struct descent *d, const struct leaf_field *f, stru
 		return read_epoll(d, v, &out->number);
 	case LEAF_QUEUE:
 		return read_place(d, f, leaf, v, &out->number);
+	case LEAF_ROW:
+		return read_row(d, f, v, &out->number);
 	case LEAF_CLOCK:
 		return read_clock(d, f, leaf, v, &out->number);
 	case LEAF_INSTANT:
@@ -171,6 +214,27 @@ static const char *kind_of_join(const struct descent *d, const struct tree_node 
 	return kind;
 }
 
+/* The kernel knows better than its type whether it is a socket. */
+static const char *kind_of_fd(const struct descent *d, const struct tree_node *n, const char *kind)
+{
+	static const char *const kinds[] = {
+		[FD_SOCKET] = "socket",
+		[FD_PIPE] = "pipe",
+		[FD_FILE] = "file",
+	};
+
+	for (uint32_t i = 0; i < n->nr_values; i++) {
+		const struct tree_value *v = &d->tree->values.v[n->first_value + i];
+		const uint64_t *found = NULL;
+
+		if (v->field->unit == LEAF_FD || v->field->unit == LEAF_EPOLL)
+			found = map_get(&d->census->memory->fd_kinds, v->number);
+		if (found)
+			return kinds[*found];
+	}
+	return kind;
+}
+
 void read_leaf(struct descent *d, struct value v, uint32_t node)
 {
 	const struct leaf_rule *rule = types_get(v.types, v.type)->leaf;
@@ -190,10 +254,11 @@ void read_leaf(struct descent *d, struct value v, uint32_t node)
 		break;
 	}
 	read_fields(d, rule->fields, v, above, node);
-	n->leaf = kind_of_join(d, n, n->leaf);
+	n->leaf = kind_of_fd(d, n, kind_of_join(d, n, n->leaf));
 }
 
-static void add_guards(struct descent *d, struct value v, uint32_t node, unsigned depth)
+/* What `guard` says of the coroutine that has it is so of all guards in the value. */
+static void add_guards(struct descent *d, struct value v, struct tree_guard guard, unsigned depth)
 {
 	const struct guard_rule *rule = types_get(v.types, v.type)->guard;
 	const struct layout_member *m;
@@ -202,24 +267,53 @@ static void add_guards(struct descent *d, struct value v, uint32_t node, unsigne
 	if (!depth || !types_has_guard(v.types, v.type))
 		return;
 	if (rule) {
-		if (path_follow(d->snapshot, &v, rule->lock))
-			vec_push(&d->tree->guards, (struct tree_guard){ node, v.addr });
+		if (!path_follow(d->snapshot, &v, rule->lock))
+			return;
+		guard.lock_addr = v.addr;
+		vec_push(&d->tree->guards, guard);
+		return;
+	}
+	if (type_is_box(types_get(v.types, v.type)->layout)) {
+		if (path_follow(d->snapshot, &v, "*"))
+			add_guards(d, v, guard, depth - 1);
 		return;
 	}
 	m = path_members(d->snapshot, &v, &nr);
 	for (uint32_t i = 0; i < nr; i++)
-		add_guards(d, (struct value){ v.types, m[i].type, v.addr + m[i].off }, node,
+		add_guards(d, (struct value){ v.types, m[i].type, v.addr + m[i].off }, guard,
 			   depth - 1);
+}
+
+/*
+ * A variable that is moved away in some cases only has a flag, a nameless bool, that says whether
+ * it is still there. Which flag is whose nobody tells.
+ */
+static bool has_moved(const struct descent *d, struct value v, const struct layout_variant *variant)
+{
+	for (uint32_t i = 0; i < variant->nr_saved; i++) {
+		const struct layout_member *m = &variant->members[i];
+		uint64_t flag;
+
+		if (str_has_prefix(m->name, "__") &&
+		    strcmp(types_get(v.types, m->type)->layout->name, "bool") == 0 &&
+		    snapshot_number(d->snapshot, v.addr + m->off, 1, &flag) && !flag)
+			return true;
+	}
+	return false;
 }
 
 void read_guards(struct descent *d, struct value v, uint32_t node)
 {
-	const struct layout_variant *variant = d->tree->nodes.v[node].variant;
+	const struct tree_node *n = &d->tree->nodes.v[node];
+	const struct layout_variant *variant = n->variant;
+	/* one that was not polled yet has all that it was given */
+	uint32_t nr = n->state == TREE_NOT_STARTED ? variant->nr_members : variant->nr_saved;
+	struct tree_guard guard = { .node = node, .may_be_gone = has_moved(d, v, variant) };
 
-	for (uint32_t i = 0; i < variant->nr_saved; i++) {
+	for (uint32_t i = 0; i < nr; i++) {
 		const struct layout_member *m = &variant->members[i];
 
-		add_guards(d, (struct value){ v.types, m->type, v.addr + m->off }, node,
+		add_guards(d, (struct value){ v.types, m->type, v.addr + m->off }, guard,
 			   MAX_NESTED);
 	}
 }

@@ -25,8 +25,8 @@ static bool is_in_memory(struct memory *m, uint64_t base, const struct wire_tabl
 	return true;
 }
 
-/* Does memory hold the file's tables? One that does not speaks against all. */
-static bool is_that_build(struct memory *m, uint64_t base, const struct discovery *d)
+/* One table that does not speaks against all. */
+bool objects_match(struct memory *m, uint64_t base, const struct discovery *d)
 {
 	for (uint32_t i = 0; i < d->nr_tables; i++)
 		if (wire_is_task_table(d->tables[i].plan.kind) &&
@@ -46,16 +46,11 @@ static void note(struct objects *o, uint32_t *count, const struct err *e, bool i
 static void look_at(struct objects *o, struct memory *m, const struct memory_file *f)
 {
 	struct discover_opts opts = { .cache_dir = o->cache_dir, .names = true };
-	struct object object = { .open_path = memory_path_of(m, f) };
 	bool is_program = strcmp(f->path, m->exe) == 0;
 	struct err e = ERR_INIT;
+	struct object object = { .open_path = memory_path_of(m, f, &e) };
 
-	if (!object.open_path)
-		err_set(&e, ERR_SYS,
-			m->is_core ? "%s is not here: put the very file there that was loaded"
-				   : "%s is not the file any more that was loaded",
-			f->path);
-	else
+	if (object.open_path)
 		object.d = discover_file(object.open_path, f->path, &opts, &e);
 	if (object.d)
 		object.base = object.d->is_pie ? f->addr : 0;
@@ -64,7 +59,7 @@ static void look_at(struct objects *o, struct memory *m, const struct memory_fil
 			note(o, &o->nr_unreadable, &e, is_program);
 	} else if (!object.d->nr_runtimes) {
 		o->nr_without++;
-	} else if (!is_that_build(m, object.base, object.d)) {
+	} else if (!objects_match(m, object.base, object.d)) {
 		err_set(&e, ERR_BAD_ELF, "%s is another build than the one that was loaded",
 			f->path);
 		note(o, &o->nr_other, &e, is_program);

@@ -7,9 +7,9 @@
 #ifndef WALK_OBJECTS_H
 #define WALK_OBJECTS_H
 
+#include "memory/memory.h"
 #include "runtime/discover.h"
 #include "symbol/layout.h"
-#include "walk/memory.h"
 
 struct object {
 	char *open_path; /* by which it can be opened now */
@@ -32,6 +32,8 @@ struct objects {
 /* cache_dir: NULL: nothing is kept. Finding none is no error. */
 void objects_init(struct objects *o, struct memory *m, const char *cache_dir);
 void objects_release(struct objects *o);
+/* Does memory hold the tables of the file, if it lies there? */
+bool objects_match(struct memory *m, uint64_t base, const struct discovery *d);
 /* Opens debug info. Not for several threads. */
 void objects_open_layouts(struct objects *o);
 

@@ -24,7 +24,8 @@ static const struct layout *layout_of(const struct value *v)
 	return types_get(v->types, v->type)->layout;
 }
 
-bool path_read(const struct snapshot *s, uint64_t addr, uint64_t len, uint64_t *number)
+/* What is not in the snapshot is read as it happens to be. */
+static bool read_number(const struct snapshot *s, uint64_t addr, uint64_t len, uint64_t *number)
 {
 	if (snapshot_number(s, addr, len, number))
 		return true;
@@ -45,8 +46,8 @@ static const struct layout_member *members_of(struct search *s, const struct val
 	if (l->kind != LAYOUT_ENUM && l->kind != LAYOUT_COROUTINE)
 		return NULL;
 	s->needs_memory = s->needs_memory || !s->snapshot;
-	if (!s->snapshot || (l->discr_bytes && !path_read(s->snapshot, v->addr + l->discr_off,
-							  l->discr_bytes, &discr)))
+	if (!s->snapshot || (l->discr_bytes && !read_number(s->snapshot, v->addr + l->discr_off,
+							    l->discr_bytes, &discr)))
 		return NULL;
 	variant = layout_variant(l, discr);
 	*nr = variant ? variant->nr_members : 0;
@@ -147,7 +148,7 @@ static bool dereference(const struct snapshot *s, struct value *v)
 
 	if (layout_of(v)->kind != LAYOUT_POINTER && !find_kind(s, v, a_pointer))
 		return false;
-	if (!path_read(s, v->addr, sizeof(addr), &addr) || !addr)
+	if (!read_number(s, v->addr, sizeof(addr), &addr) || !addr)
 		return false;
 	v->type = layout_of(v)->target;
 	v->addr = addr;
@@ -204,9 +205,9 @@ bool path_number(const struct snapshot *s, struct value v, uint64_t *number)
 	const struct layout *l = layout_of(&v);
 
 	if (l->kind == LAYOUT_ENUM && l->size_bytes <= 8) /* without data, or all that there is */
-		return path_read(s, v.addr + l->discr_off, l->discr_bytes, number);
+		return read_number(s, v.addr + l->discr_off, l->discr_bytes, number);
 	if (l->kind != LAYOUT_NUMBER && l->kind != LAYOUT_POINTER && !find_kind(s, &v, a_number))
 		return false;
 	l = layout_of(&v);
-	return path_read(s, v.addr, l->kind == LAYOUT_POINTER ? 8 : l->size_bytes, number);
+	return read_number(s, v.addr, l->kind == LAYOUT_POINTER ? 8 : l->size_bytes, number);
 }

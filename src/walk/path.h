@@ -19,7 +19,5 @@ const struct layout_member *path_members(const struct snapshot *s, const struct 
 					 uint32_t *nr);
 /* An integer, boolean or pointer, in whatever it is wrapped. */
 bool path_number(const struct snapshot *s, struct value v, uint64_t *number);
-/* What is not in the snapshot is read as it happens to be. */
-bool path_read(const struct snapshot *s, uint64_t addr, uint64_t len, uint64_t *number);
 
 #endif

@@ -11,7 +11,6 @@
 
 #include "runtime/root_frames.h"
 #include "runtime/runtime.h"
-#include "symbol/demangle.h"
 #include "symbol/symtab.h"
 #include "walk/descend.h"
 
@@ -45,17 +44,6 @@ struct hunt {
 	uint32_t runtime;
 };
 
-static uint32_t future_of(struct layouts *l, const struct root_shape *r, uint64_t va)
-{
-	uint32_t type = layouts_of_function(l, va, r->param);
-	const char *name;
-
-	if (type == LAYOUT_NONE || !r->closure)
-		return type;
-	name = layouts_get(l, type)->name;
-	return strstr(name, r->closure) ? root_last_argument(l, name) : LAYOUT_NONE;
-}
-
 static void on_function(void *arg, const struct symbol *s)
 {
 	struct hunt *h = arg;
@@ -71,8 +59,9 @@ static void on_function(void *arg, const struct symbol *s)
 	if (s->size_bytes > MAX_FUNCTION)
 		return;
 	for (const struct root_shape *r = h->shape->roots; r->symbol; r++)
-		if (f.type == LAYOUT_NONE && strstr(s->name, r->symbol))
-			f.type = future_of(o->layouts, r, s->va);
+		if (f.type == LAYOUT_NONE && !r->is_entry && strstr(s->name, r->symbol))
+			f.type = root_future_of(o->layouts, r,
+						layouts_of_function(o->layouts, s->va, r->param));
 	if (f.type != LAYOUT_NONE)
 		vec_push(&h->functions, f);
 }
@@ -152,27 +141,18 @@ static const struct root_function *function_at(const struct hunt *h, uint64_t ad
 	return NULL;
 }
 
-/* Strings are kept by the census. */
-static const char *name_of(struct census *c, const struct layout *l)
-{
-	char *name = l->kind == LAYOUT_COROUTINE && *l->function
-			     ? xstrdup(l->function)
-			     : readable_type(l->name, strlen(l->name), false);
-
-	vec_push(&c->names, name);
-	return name;
-}
-
 static void add_root(struct hunt *h, uint32_t tid, const struct guess *g)
 {
 	struct census *c = h->census;
 	const struct root_function *f = g->function;
 	const struct layout *l = types_get(&h->types[f->object], f->type)->layout;
 	struct found_table *found = xcalloc(1, sizeof(*found));
+	char *name = root_future_name(l);
 
 	found->kind = TRACE_BLOCK_ON;
 	found->runtime = f->runtime;
-	found->name = name_of(c, l);
+	vec_push(&c->names, name); /* the census keeps it */
+	found->name = name;
 	found->scheduler = "";
 	found->file = l->kind == LAYOUT_COROUTINE ? l->file : "";
 	found->line = l->kind == LAYOUT_COROUTINE ? l->first_line : 0;

@@ -7,7 +7,7 @@
 #ifndef WALK_SCAN_H
 #define WALK_SCAN_H
 
-#include "walk/memory.h"
+#include "memory/memory.h"
 
 #define SCAN_MAX_THREADS 16
 

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-#define MAX_BYTES (UINT64_C(64) << 20)
+#define MAX_BYTES  (UINT64_C(64) << 20)
+#define NR_NEAR	   32 /* copies that are tried one by one: mostly there are no more */
+#define PAGE_SHIFT 12
 
 void snapshot_init(struct snapshot *s, struct memory *m)
 {
@@ -14,11 +16,49 @@ void snapshot_release(struct snapshot *s)
 {
 	vec_release(&s->copies);
 	vec_release(&s->bytes);
+	vec_release(&s->links);
+	map_release(&s->pages);
 }
+
+/* ---- many copies: collections have as many as they have elements ---- */
+
+static void index_copy(struct snapshot *s, size_t copy)
+{
+	const struct snapshot_copy *c = &s->copies.v[copy];
+
+	for (uint64_t p = c->addr >> PAGE_SHIFT; p <= (c->addr + c->len) >> PAGE_SHIFT; p++) {
+		uint64_t *latest = map_put(&s->pages, p, NULL);
+
+		vec_push(&s->links, (struct snapshot_link){ p, copy, *latest });
+		*latest = s->links.nr;
+	}
+}
+
+static void index_earlier(struct snapshot *s)
+{
+	if (likely(s->copies.nr - s->nr_indexed < 2 * NR_NEAR))
+		return;
+	while (s->nr_indexed < s->copies.nr - NR_NEAR)
+		index_copy(s, s->nr_indexed++);
+}
+
+static void cut_index(struct snapshot *s, size_t nr)
+{
+	while (s->links.nr && s->links.v[s->links.nr - 1].copy >= nr) {
+		const struct snapshot_link *l = &s->links.v[--s->links.nr];
+
+		*map_get(&s->pages, l->page) = l->next;
+	}
+	s->nr_indexed = MIN(s->nr_indexed, nr);
+}
+
+/* ---- copies ---- */
 
 void snapshot_reset(struct snapshot *s)
 {
-	s->copies.nr = s->bytes.nr = 0;
+	if (s->nr_indexed)
+		map_clear(&s->pages);
+	s->copies.nr = s->bytes.nr = s->links.nr = s->nr_indexed = 0;
 }
 
 uint8_t *snapshot_reserve(struct snapshot *s, uint64_t addr, uint64_t len)
@@ -30,6 +70,7 @@ uint8_t *snapshot_reserve(struct snapshot *s, uint64_t addr, uint64_t len)
 	vec_grow(&s->bytes, len);
 	s->bytes.nr += len;
 	vec_push(&s->copies, (struct snapshot_copy){ addr, len, at });
+	index_earlier(s);
 	return s->bytes.v + at;
 }
 
@@ -44,10 +85,8 @@ bool snapshot_add(struct snapshot *s, uint64_t addr, uint64_t len)
 	into = snapshot_reserve(s, addr, len);
 	if (into && memory_read(s->memory, addr, into, len))
 		return true;
-	if (into) {
-		s->copies.nr--;
-		s->bytes.nr -= len;
-	}
+	if (into)
+		snapshot_cut(s, s->copies.nr - 1);
 	return false;
 }
 
@@ -57,18 +96,34 @@ void snapshot_cut(struct snapshot *s, size_t nr)
 		return;
 	s->bytes.nr = s->copies.v[nr].at;
 	s->copies.nr = nr;
+	cut_index(s, nr);
+}
+
+static bool has(const struct snapshot_copy *c, uint64_t addr, uint64_t len)
+{
+	return addr >= c->addr && addr - c->addr <= c->len && len <= c->len - (addr - c->addr);
 }
 
 /* The latest first: that is where the walk is. */
+static const struct snapshot_copy *find(const struct snapshot *s, uint64_t addr, uint64_t len)
+{
+	const uint64_t *link;
+
+	for (size_t i = s->copies.nr; i-- > s->nr_indexed;)
+		if (has(&s->copies.v[i], addr, len))
+			return &s->copies.v[i];
+	link = s->nr_indexed ? map_get(&s->pages, addr >> PAGE_SHIFT) : NULL;
+	for (size_t l = link ? *link : 0; l; l = s->links.v[l - 1].next)
+		if (has(&s->copies.v[s->links.v[l - 1].copy], addr, len))
+			return &s->copies.v[s->links.v[l - 1].copy];
+	return NULL;
+}
+
 const uint8_t *snapshot_get(const struct snapshot *s, uint64_t addr, uint64_t len)
 {
-	for (size_t i = s->copies.nr; i-- > 0;) {
-		const struct snapshot_copy *c = &s->copies.v[i];
+	const struct snapshot_copy *c = find(s, addr, len);
 
-		if (addr >= c->addr && addr - c->addr <= c->len && len <= c->len - (addr - c->addr))
-			return s->bytes.v + c->at + (addr - c->addr);
-	}
-	return NULL;
+	return c ? s->bytes.v + c->at + (addr - c->addr) : NULL;
 }
 
 bool snapshot_number(const struct snapshot *s, uint64_t addr, uint64_t len, uint64_t *value)

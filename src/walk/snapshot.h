@@ -9,11 +9,19 @@
 #ifndef WALK_SNAPSHOT_H
 #define WALK_SNAPSHOT_H
 
-#include "walk/memory.h"
+#include "base/map.h"
+#include "memory/memory.h"
 
 struct snapshot_copy {
 	uint64_t addr, len;
 	size_t at; /* in bytes */
+};
+
+/* A copy that has bytes in a page. */
+struct snapshot_link {
+	uint64_t page;
+	size_t copy;
+	size_t next; /* an earlier one there, + 1; 0: none */
 };
 
 struct snapshot {
@@ -21,6 +29,10 @@ struct snapshot {
 	VEC(struct snapshot_copy) copies;
 	VEC(uint8_t) bytes;
 	uint64_t max_bytes; /* of all copies */
+	/* Where there are many copies, the earlier ones are found by page. */
+	size_t nr_indexed;
+	struct map pages; /* the latest link of each, + 1 */
+	VEC(struct snapshot_link) links;
 };
 
 void snapshot_init(struct snapshot *s, struct memory *m);

@@ -89,13 +89,17 @@ static void add_wait(struct ties *t, size_t task, const struct tree *tree)
 
 static void add_holds(struct ties *t, size_t task, enum tie_kind kind, const struct tree *tree)
 {
-	vec_each (g, &tree->guards)
-		vec_push(&t->holds, tie_of(task, kind, g->lock_addr, tree, g->node));
+	struct tie tie;
+
+	vec_each (g, &tree->guards) {
+		tie = tie_of(task, kind, g->lock_addr, tree, g->node);
+		tie.may_be_gone = g->may_be_gone;
+		vec_push(&t->holds, tie);
+	}
 	for (uint32_t i = 0; i < tree->nodes.nr; i++) {
 		const struct tree_node *n = &tree->nodes.v[i];
 		const struct tree_value *lock =
 			was_given(tree, n) ? value_of(tree, n, "addr") : NULL;
-		struct tie tie;
 
 		if (!lock)
 			continue;
@@ -129,13 +133,17 @@ static int by_lock(const void *a, const void *b)
 		return x->addr < y->addr ? -1 : 1;
 	if (x->task != y->task)
 		return x->task < y->task ? -1 : 1;
-	return x->is_sure != y->is_sure ? y->is_sure - x->is_sure : (int)x->kind - (int)y->kind;
+	if (x->is_sure != y->is_sure)
+		return y->is_sure - x->is_sure;
+	if (x->may_be_gone != y->may_be_gone)
+		return x->may_be_gone - y->may_be_gone;
+	return (int)x->kind - (int)y->kind;
 }
 
 /* How well one who seems to have a lock is known to have it: only the best of them count. */
 static int rank(const struct tie *hold, const uint64_t *wanted)
 {
-	return hold->is_sure ? 2 : wanted[hold->task] != hold->addr;
+	return hold->is_sure ? 2 : !hold->may_be_gone && wanted[hold->task] != hold->addr;
 }
 
 /* Of the ties to one lock, keeps one of each task, and of these the best; returns how many. */
@@ -186,16 +194,9 @@ void ties_settle(struct ties *t)
 
 struct holders ties_holders(const struct ties *t, uint64_t lock_addr)
 {
-	size_t first = 0, end = t->holds.nr;
+	size_t first = partition_point(i, t->holds.nr, t->holds.v[i].addr < lock_addr);
+	size_t end = first;
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (t->holds.v[middle].addr < lock_addr)
-			first = middle + 1;
-		else
-			end = middle;
-	}
 	while (end < t->holds.nr && t->holds.v[end].addr == lock_addr)
 		end++;
 	return (struct holders){ t->holds.v + first, end - first };
@@ -219,7 +220,7 @@ static void find_next(struct graph *g, const struct tie *wants)
 
 	if (wants->kind == TIE_JOINS) {
 		g->next[wants->task] = joined ? *joined : NOBODY;
-	} else if (h.nr == 1) {
+	} else if (h.nr == 1 && !h.v->may_be_gone) {
 		g->held_by[wants->task] = h.v;
 		g->next[wants->task] = h.v->task;
 	}

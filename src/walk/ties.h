@@ -11,8 +11,9 @@
  *
  * Who holds a lock is not kept by any runtime: it is known by guards among the variables of
  * coroutines. A guard that was moved away, as by drop(), leaves its bytes behind, so several tasks
- * may seem to have a lock. Who waits for it has it only if nobody else does; if more than one is
- * left, nothing follows from it. A task that waits for several things at once may go on with
+ * may seem to have a lock. Who waits for it has it only if nobody else does, and so has one whose
+ * coroutine has moved variables away, of which nobody knows whether the guard was one; if more than
+ * one is left, nothing follows from it. A task that waits for several things at once may go on with
  * another of them, and is not said to be stuck.
  */
 #ifndef WALK_TIES_H
@@ -35,7 +36,8 @@ struct tie {
 	uint64_t addr;	  /* of the lock, or of the task that it waits for */
 	const char *file; /* where it waits; "" when unknown */
 	uint32_t line;
-	bool is_sure; /* the lock's own queue tells who was given it, and there is one only */
+	bool is_sure;	  /* the lock's own queue tells who was given it, and there is one only */
+	bool may_be_gone; /* it has a lock, or had it: nothing follows from it */
 };
 
 struct ties {

@@ -52,6 +52,7 @@ struct tree_value {
 struct tree_guard {
 	uint32_t node;
 	uint64_t lock_addr;
+	bool may_be_gone; /* a variable beside it, or it itself, was moved away */
 };
 
 /* A variable of plain type that a coroutine keeps. */

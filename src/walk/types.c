@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "symbol/symtab.h"
+
+#define MAX_STATICS 16 /* of one name: copies of a crate in one program */
+
 static const struct layout no_layout = { .name = "" };
 static struct type no_type = { .layout = &no_layout };
 
@@ -24,6 +28,7 @@ void types_release(struct types *t)
 		free(*x);
 	}
 	vec_release(&t->known);
+	vec_release(&t->statics);
 	map_release(&t->tables);
 }
 
@@ -200,8 +205,9 @@ bool types_has_guard(struct types *t, uint32_t id)
 	if (!x || x->is_searched)
 		return x && x->has_guard;
 	x->is_searched = true; /* broken debug info may lead back here */
-	is_found = x->guard || (l->kind == LAYOUT_STRUCT &&
-				each_member(l->members, l->nr_members, has_guard, t));
+	is_found =
+		x->guard || (type_is_box(l) && types_has_guard(t, l->target)) ||
+		(l->kind == LAYOUT_STRUCT && each_member(l->members, l->nr_members, has_guard, t));
 	for (uint32_t i = 0; l->kind == LAYOUT_ENUM && !is_found && i < l->nr_variants; i++)
 		is_found = each_member(l->variants[i].members, l->variants[i].nr_members, has_guard,
 				       t);
@@ -233,4 +239,55 @@ uint32_t types_of_table(struct types *t, uint64_t addr)
 	}
 	*type = id;
 	return id;
+}
+
+uint32_t types_named(struct types *t, const char *name)
+{
+	uint32_t id = LAYOUT_NONE;
+
+	if (t->object->layouts) {
+		pthread_mutex_lock(t->lock);
+		id = layouts_named(t->object->layouts, name);
+		pthread_mutex_unlock(t->lock);
+	}
+	return id;
+}
+
+/* Returns how many there are in the file. */
+static size_t add_statics(struct types *t, const char *path, const char *symbol)
+{
+	struct image *img = *path ? image_open(path, path, NULL) : NULL;
+	struct symtab *syms = img ? symtab_new(img) : NULL;
+	size_t nr = 0;
+
+	for (size_t i = 0; syms && i < syms->nr && nr < MAX_STATICS; i++) {
+		struct type_static found = { symbol, t->object->base + syms->v[i].va };
+
+		if (syms->v[i].is_function || !strstr(syms->v[i].name, symbol))
+			continue;
+		vec_push(&t->statics, found);
+		nr++;
+	}
+	symtab_free(syms);
+	image_close(img);
+	return nr;
+}
+
+static bool is_asked_for(const struct types *t, const char *symbol)
+{
+	vec_each (s, &t->statics)
+		if (s->symbol == symbol)
+			return true;
+	return false;
+}
+
+uint64_t types_static(struct types *t, const char *symbol, uint32_t nth)
+{
+	if (!is_asked_for(t, symbol) && !add_statics(t, t->object->open_path, symbol) &&
+	    !add_statics(t, t->object->d->debug_path, symbol))
+		vec_push(&t->statics, (struct type_static){ .symbol = symbol });
+	vec_each (s, &t->statics)
+		if (s->symbol == symbol && nth-- == 0)
+			return s->addr;
+	return 0;
 }

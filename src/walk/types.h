@@ -44,11 +44,18 @@ struct type {
 	VEC(struct type_part) parts; /* that were asked for */
 };
 
+/* A variable of the program. */
+struct type_static {
+	const char *symbol; /* that it was looked for by: that address, not that text */
+	uint64_t addr;	    /* 0: there is none, or no more */
+};
+
 struct types {
 	const struct object *object;
 	pthread_mutex_t *lock; /* of the object's layouts */
 	VEC(struct type *) known;
 	struct map tables; /* address of a table of a dyn -> type */
+	VEC(struct type_static) statics;
 };
 
 void types_init(struct types *t, const struct object *o, pthread_mutex_t *lock);
@@ -61,6 +68,13 @@ bool types_has_guard(struct types *t, uint32_t id);
 const struct type_part *types_add_part(struct types *t, uint32_t id, const struct type_part *p);
 /* The type behind a table of a `dyn Future`, LAYOUT_NONE: not known. */
 uint32_t types_of_table(struct types *t, uint64_t addr);
+/* By its full name, LAYOUT_NONE: there is none. */
+uint32_t types_named(struct types *t, const char *name);
+/*
+ * The nth variable with that part in its mangled name, 0: there are not so many, or no symbols.
+ * Only who asks pays for reading symbols, and once.
+ */
+uint64_t types_static(struct types *t, const char *symbol, uint32_t nth);
 
 /* Never NULL. */
 static inline const struct type *types_get(struct types *t, uint32_t id)

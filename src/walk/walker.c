@@ -226,6 +226,14 @@ static void insist(struct walker *w, struct subject *s)
 	}
 }
 
+/* Bytes of a task that were moved with something else, or are left of what was freed. */
+static bool is_misplaced(const struct walker *w, const struct subject *s)
+{
+	uint64_t align = place_of(w, s)->align;
+
+	return align && task_of(w, s)->addr % align;
+}
+
 static void look_at(struct walker *w, size_t first, size_t nr)
 {
 	struct subject *known[BATCH];
@@ -235,7 +243,9 @@ static void look_at(struct walker *w, size_t first, size_t nr)
 		struct subject *s = &w->subjects[i];
 
 		begin(w, s, first + i);
-		if (place_of(w, s)->task_bytes)
+		if (is_misplaced(w, s))
+			settle(s, WALK_GONE);
+		else if (place_of(w, s)->task_bytes)
 			known[nr_known++] = s;
 		else
 			settle(s, WALK_UNKNOWN);

@@ -12,7 +12,7 @@
 enum walk_status {
 	WALK_OK,
 	WALK_RUNNING, /* it ran, or was polled again and again, while it was looked at */
-	WALK_GONE,    /* it is over by now */
+	WALK_GONE,    /* it is over by now, or never was a task */
 	WALK_UNKNOWN, /* debug info does not describe its type */
 	WALK_BROKEN,  /* debug info and memory do not fit together */
 };

@@ -77,6 +77,11 @@ enum event_words {
 #define EVENT_ADDR_BITS	 48
 #define EVENT_ADDR_MASK	 ((UINT64_C(1) << EVENT_ADDR_BITS) - 1)
 
+/* A poll of so long or longer blocks its thread, to the probe async_std:machine_blocked and, unless
+ * told otherwise, to `report --by=machine`. The monitor of async-std's machines noticed one then at
+ * the latest. */
+#define BLOCKADE_NS UINT64_C(10000000)
+
 #define EVENT_WORD0(kind, flags, ticks)                            \
 	((uint64_t)(kind) | (uint64_t)(flags) << EVENT_KIND_BITS | \
 	 (uint64_t)(ticks) << EVENT_TICK_SHIFT)

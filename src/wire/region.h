@@ -291,17 +291,18 @@ struct wire_edge {
 
 /*
  * Where the future of a root lies: in the frame of the function that waits for it, if that was
- * called from [addr, end_addr).
+ * called from [addr, end_addr). Or what root it is that begins there.
  */
 struct wire_framed {
 	uint64_t addr, end_addr;
-	uint32_t recipe; /* edge, from the future itself */
+	uint32_t recipe; /* edge, from the future itself; 0: only its type is known */
 	uint32_t bytes;	 /* of the future */
 	int32_t off;	 /* from the stack pointer, or from rbp */
 	int32_t pointer_off;
 	uint8_t by_rbp;
 	uint8_t has_pointer; /* what lies at pointer_off must be the address of the future */
-	uint8_t pad[6];
+	uint16_t type;	     /* EVENT_TYPE_NONE: that of all others */
+	uint8_t pad[4];
 };
 
 /* Where a table of a `dyn` lies in memory, and the edge to what is behind it. By hash of addr. */

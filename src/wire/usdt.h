@@ -19,16 +19,27 @@
  * pushes a word below the stack pointer, where a function that calls nothing keeps some (the *red
  * zone*). Whoever calls a function of ours keeps nothing there.
  *
- * The no-op that the note names is of one byte, which is always a breakpoint. One of five would be
- * replaced by a call on Linux 6.18, where a child by fork has the call, too, but not the page that
- * it leads to, and crashes. Behind it is one of ten, which tracers and kernels that know better
- * take (libbpf's USDT does so): later kernels replace that one.
+ * The no-op that the note names is of one byte, which is always a breakpoint. Behind it is one of
+ * ten, which tracers and kernels that know better take (libbpf's USDT does so): later kernels
+ * replace that one by a call.
+ *
+ * Linux 6.18 and those after it do so with one of five, whoever attaches. Many of them are not to
+ * be trusted with it: when the tracer goes, the call stays, and the next one may leave half of it
+ * behind, which is no instruction. All of them lead a child by fork to a page that it does not
+ * have. So USDT_PROBE_TWICE makes a second site of that kind, with a note of its own and the same
+ * semaphore, for who can tell when to call which: tracers attach to both, one of them is called.
+ *
+ * Where a site is in the file, most tracers learn from the program headers. perf takes the section
+ * .stapsdt.base to be as far from its address as the code is. Elsewhere that section is data, and
+ * LLD, which leaves out what would align segments in the file, makes that a mistake of a page: perf
+ * attaches to some other instruction. So here it lies with the code.
  */
 #ifndef WIRE_USDT_H
 #define WIRE_USDT_H
 
 #if defined(__x86_64__)
 #define USDT_NOP	   "nop\n.byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00"
+#define USDT_NOP_FOR_CALL  ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
 #define USDT_OPERAND_1_u64 "8@%rdi"
 #define USDT_OPERAND_2_u64 " 8@%rsi"
 #define USDT_OPERAND_3_u64 " 8@%rdx"
@@ -43,6 +54,7 @@
 #define USDT_OPERAND_6_u32 " 4@%r9d"
 #elif defined(__aarch64__)
 #define USDT_NOP	   "nop"
+#define USDT_NOP_FOR_CALL  "nop"
 #define USDT_OPERAND_1_u64 "8@x0"
 #define USDT_OPERAND_2_u64 " 8@x1"
 #define USDT_OPERAND_3_u64 " 8@x2"
@@ -79,17 +91,17 @@
 #define USDT_C_str   const char *
 
 /* Behind the array there is room enough to read it by whole words. */
-#define USDT_BEGIN(semaphores)                                                   \
-	".pushsection .stapsdt.base, \"aG\", %progbits, .stapsdt.base, comdat\n" \
-	".weak _.stapsdt.base\n"                                                 \
-	".hidden _.stapsdt.base\n"                                               \
-	"_.stapsdt.base: .space 1\n"                                             \
-	".size _.stapsdt.base, 1\n"                                              \
-	".popsection\n"                                                          \
-	".pushsection .probes, \"aw\", %progbits\n"                              \
-	".balign 8\n"                                                            \
-	".globl " #semaphores "\n"                                               \
-	".hidden " #semaphores "\n" #semaphores ":\n"                            \
+#define USDT_BEGIN(semaphores)                                                    \
+	".pushsection .stapsdt.base, \"axG\", %progbits, .stapsdt.base, comdat\n" \
+	".weak _.stapsdt.base\n"                                                  \
+	".hidden _.stapsdt.base\n"                                                \
+	"_.stapsdt.base: .space 1\n"                                              \
+	".size _.stapsdt.base, 1\n"                                               \
+	".popsection\n"                                                           \
+	".pushsection .probes, \"aw\", %progbits\n"                               \
+	".balign 8\n"                                                             \
+	".globl " #semaphores "\n"                                                \
+	".hidden " #semaphores "\n" #semaphores ":\n"                             \
 	".popsection\n"
 
 #define USDT_END                                    \
@@ -105,26 +117,45 @@
 /* A semaphore that no note speaks of: keeps the numbers of those behind it. */
 #define USDT_NO_PROBE USDT_SEMAPHORE
 
-#define USDT_PROBE(symbol, provider, name, operands)                \
-	USDT_SEMAPHORE                                              \
-	".pushsection .text\n"                                      \
-	".p2align 4\n"                                              \
-	".globl " #symbol "\n"                                      \
-	".hidden " #symbol "\n"                                     \
-	".type " #symbol ", %function\n" #symbol ":\n"              \
-	".cfi_startproc\n" USDT_NOP "\n"                            \
-	"ret\n"                                                     \
-	".cfi_endproc\n"                                            \
-	".size " #symbol ", . - " #symbol "\n"                      \
-	".popsection\n"                                             \
+#define USDT_FUNCTION(symbol, body)                    \
+	".pushsection .text\n"                         \
+	".p2align 4\n"                                 \
+	".globl " #symbol "\n"                         \
+	".hidden " #symbol "\n"                        \
+	".type " #symbol ", %function\n" #symbol ":\n" \
+	".cfi_startproc\n" body ".cfi_endproc\n"       \
+	".size " #symbol ", . - " #symbol "\n"         \
+	".popsection\n"
+
+/* Of the semaphore that was made last. */
+#define USDT_NOTE(site, provider, name, operands)                   \
 	".pushsection .note.stapsdt, \"\", %note\n"                 \
 	".balign 4\n"                                               \
 	".4byte 992f - 991f, 994f - 993f, 3\n"                      \
 	"991: .asciz \"stapsdt\"\n"                                 \
 	"992: .balign 4\n"                                          \
-	"993: .8byte " #symbol ", _.stapsdt.base, 990b\n"           \
+	"993: .8byte " #site ", _.stapsdt.base, 990b\n"             \
 	".asciz \"" provider "\", \"" name "\", \"" operands "\"\n" \
 	"994: .balign 4\n"                                          \
 	".popsection\n"
+
+#define USDT_PROBE(symbol, provider, name, operands) \
+	USDT_SEMAPHORE                               \
+	USDT_FUNCTION(symbol, USDT_NOP "\n"          \
+				       "ret\n")      \
+	USDT_NOTE(symbol, provider, name, operands)
+
+/* One function with two entries: the other is symbol_call. */
+#define USDT_PROBE_TWICE(symbol, provider, name, operands)                  \
+	USDT_SEMAPHORE                                                      \
+	USDT_FUNCTION(symbol, USDT_NOP "\n"                                 \
+				       "ret\n"                              \
+				       ".p2align 4\n"                       \
+				       ".globl " #symbol "_call\n"          \
+				       ".hidden " #symbol "_call\n" #symbol \
+				       "_call:\n" USDT_NOP_FOR_CALL "\n"    \
+				       "ret\n")                             \
+	USDT_NOTE(symbol, provider, name, operands)                         \
+	USDT_NOTE(symbol##_call, provider, name, operands)
 
 #endif

@@ -40,6 +40,12 @@ def same(what, got, want):
     check(got == want, f'{what}: got {got!r}, not {want!r}')
 
 
+def keeps_latest(read):
+    """Of a function that reads what was exported of a trace: the latest one that it read whole is kept, for the next test."""
+    whole = functools.lru_cache(maxsize=1)(read)
+    return lambda env, trace, *options: read(env, trace, *options) if options else whole(env, trace)
+
+
 class Trace:
     def __init__(self, name, path, is_absurd=False, said=''):
         self.name, self.path = name, path
@@ -63,8 +69,10 @@ class Env:
     def __init__(self, futrace, build, agent_dir, target_dir, folder):
         self.futrace, self.build, self.folder = futrace, build, folder
         self.target_dir = target_dir
+        # what Go compiles is kept, and not with all else in a folder that goes
+        go_cache = subprocess.run(['go', 'env', 'GOCACHE'], stdout=subprocess.PIPE, check=True).stdout.decode().strip()
         self.environ = dict(os.environ, FUTRACE_AGENT=os.path.join(agent_dir, 'libfutrace-agent.so'),
-                            XDG_CACHE_HOME=os.path.join(folder, 'cache'))
+                            XDG_CACHE_HOME=os.path.join(folder, 'cache'), GOCACHE=go_cache)
         self.nr_files = 0
 
     def run(self, *command, status=0):
@@ -79,7 +87,7 @@ class Env:
 
     def new_path(self, suffix):
         self.nr_files += 1
-        return os.path.join(self.folder, f'{self.nr_files}.{suffix}')
+        return os.path.join(self.folder, f'{os.getpid()}-{self.nr_files}.{suffix}')
 
     @functools.cache
     def traces(self):

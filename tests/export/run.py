@@ -6,13 +6,17 @@ Python packages that this takes (requirements.txt) go into a virtual environment
 script then starts itself again. The last line says "N passed, N failed".
 """
 import argparse
+import collections
 import glob
 import importlib
+import multiprocessing
 import os
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
+from concurrent.futures import ProcessPoolExecutor, as_completed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -38,31 +42,55 @@ def build_programs(target_dir, with_debug_info):
     command = ['cargo', 'build', '--quiet', '--locked', '--release', '--target-dir']
     subprocess.run([*command, target_dir, '--workspace'], cwd=programs, check=True)
     bins = [word for name in with_debug_info for word in ('--bin', name)]
-    subprocess.run([*command, os.path.join(target_dir, 'await'), *bins], cwd=os.path.join(programs, 'await'), check=True)
+    # with the features of the live tests, which have built it already
+    subprocess.run([*command, os.path.join(target_dir, 'await'), *bins, '--features', 'web'], cwd=os.path.join(programs, 'await'),
+                   check=True)
 
 
 def run_one(name, func, *args):
+    """Whether it passed, and what to say of it."""
+    began = time.monotonic()
     try:
         func(*args)
     except Exception as e:
-        print(f'FAIL {name}: {e}', flush=True)
-        if not isinstance(e, AssertionError) or not str(e):
-            traceback.print_exc(file=sys.stdout)
-        return False
-    print(f'ok   {name}', flush=True)
-    return True
+        more = '' if isinstance(e, AssertionError) and str(e) else '\n' + traceback.format_exc().rstrip()
+        return False, f'FAIL {name}: {e}{more}'
+    return True, f'ok   {name} ({time.monotonic() - began:.1f} s)'
+
+
+def jobs_of(tests, traces, pattern):
+    """Lists of (name, function, what it is called with): what looks at the same trace in the same format stays together."""
+    jobs = collections.defaultdict(list)
+    for t in tests:
+        for trace in traces if t.for_each_trace else [None]:
+            name = t.name + (f' [{trace.name}]' if trace else '')
+            if not pattern or pattern in name:
+                job = jobs[t.func.__module__, trace] if trace else jobs[name]
+                job.append((name, t.func, [trace] if trace else []))
+    return list(jobs.values())
+
+
+def run_job(nr):
+    """In a fork, which has inherited what there is to do."""
+    env, jobs = inherited
+    return [run_one(name, func, env, *args) for name, func, args in jobs[nr]]
+
+
+def inherit(*args):
+    global inherited
+    inherited = args
 
 
 def run_all(tests, env, pattern):
-    passed = failed = 0
-    for t in tests:
-        for trace in env.traces() if t.for_each_trace else [None]:
-            name = t.name + (f' [{trace.name}]' if trace else '')
-            if pattern and pattern not in name:
-                continue
-            good = run_one(name, t.func, env, *([trace] if trace else []))
-            passed, failed = passed + good, failed + (not good)
-    return passed, failed
+    """As many at a time as there are cores; then those with a browser, which measure what a page takes."""
+    alone = [t for t in tests if t.name.startswith('html.')]
+    jobs = jobs_of([t for t in tests if t not in alone], env.traces(), pattern)
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context('fork'), initializer=inherit,
+                             initargs=(env, jobs)) as pool:
+        for done in as_completed([pool.submit(run_job, nr) for nr in range(len(jobs))]):
+            yield from done.result()
+    for job in jobs_of(alone, env.traces(), pattern):
+        yield from (run_one(name, func, env, *args) for name, func, args in job)
 
 
 def main():
@@ -86,9 +114,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix='futrace-export-') as folder:
         env = exports.Env(os.path.abspath(args.futrace), build, os.path.abspath(args.agent_dir),
                           os.path.abspath(args.target_dir), folder)
-        passed, failed = run_all(exports.TESTS, env, args.pattern)
-    print(f'{passed} passed, {failed} failed')
-    return 1 if failed or not passed else 0
+        results = []
+        for good, said in run_all(exports.TESTS, env, args.pattern):
+            print(said, flush=True)
+            results.append(good)
+    print(f'{results.count(True)} passed, {results.count(False)} failed')
+    return 1 if False in results or not results else 0
 
 
 if __name__ == '__main__':

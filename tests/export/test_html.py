@@ -113,6 +113,24 @@ def shows_waiting(env, trace):
 
 
 @test_each
+def shows_futures(env, trace):
+    """The table of futures has the rows of the report, with the same polls, exact where those are."""
+    out = env.run(env.futrace, 'report', '--by=future', '--json', '--limit=0', trace.path)[0]
+    wanted = collections.Counter(
+        (r['polls_from'], r['count'], r['dropped'], r['polls'], r['poll_ns'], r['wait_ns'],
+         *((r['exact_self_ns'], r['exact_max_ns'], r['exact_ready'], r['exact_unwound']) if r['polls_from'] != 'paths' else (0,) * 4))
+        for r in json.loads(out)['table']['rows'])
+    with Page(env, trace) as page:
+        same('hidden', page.run('document.getElementById("futures").hidden'), not wanted)
+        got = page.run('futrace.data.facts.futures.map(f => '
+                       '[f.by, f.count, f.dropped, f.polls, f.poll_ns, f.wait_ns, f.self_ns, f.max_ns, f.ready, f.unwound])')
+        same('rows', collections.Counter(map(tuple, got)), wanted)
+        if wanted:
+            told = page.run('document.getElementById("futures-count").textContent')
+            same('told', int(told.split()[0].replace(',', '')), wanted.total())
+
+
+@test_each
 def knows_who_woke(env, trace):
     """Where the page says who woke a task there was such a wake, and of a program it knows most of them."""
     wakes = collections.defaultdict(list)
@@ -417,6 +435,6 @@ def fits_the_window(env):
             with Page(env, trace, width=width, height=900) as page:
                 same('width', page.run('document.documentElement.scrollWidth'), width)
                 hidden = page.run('[...document.querySelectorAll("section[hidden]")].map(s => s.id)')
-                same('left out where no await points were recorded', hidden, ['waiting'])
+                same('left out where no await points were recorded', hidden, ['waiting', 'futures'])
                 heights = page.run('[...document.querySelectorAll("section:not([hidden])")].map(s => s.offsetHeight)')
                 check(min(heights) > 40, f'a section has shrunk: {heights}')

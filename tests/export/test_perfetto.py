@@ -9,7 +9,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import BuiltinClock, Trace, TracePacket, TrackDescriptor, TrackEvent
 
 import sums
-from exports import check, same, test, test_each
+from exports import check, keeps_latest, same, test, test_each
 
 OWN_CLOCK = 64
 MANY = 'many short polls'
@@ -140,6 +140,7 @@ class Reader:
         return [t for t in self.tracks.values() if t.parent_uuid == parent]
 
 
+@keeps_latest
 def read(env, trace, *options):
     path, said = env.export(trace, 'perfetto', *options, suffix='pftrace')
     same('said', said, '')

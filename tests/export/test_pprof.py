@@ -37,13 +37,14 @@ def totals(env, trace):
     path, said = env.export(trace, 'pprof', suffix='pb.gz')
     same('said', said, '')
     got, want = (collections.defaultdict(lambda: [0, 0, 0, 0]) for _ in range(2))
-    for values, stack, labels in parse_raw(pprof(env, path, '-raw')):
+    text = pprof(env, path, '-raw')
+    for values, stack, labels in parse_raw(text):
         key = stack[0], labels['kind']
         got[key] = [a + b for a, b in zip(got[key], values)]
     for t in env.report(trace)['tasks']:
         key = t['type'], t['kind']
         want[key] = [a + t[v] for a, v in zip(want[key], VALUES)]
-    check(not re.search(r'[\x00-\x09\x0b-\x1f\x7f]', pprof(env, path, '-raw').replace('\t', '')), 'a control character')
+    check(not re.search(r'[\x00-\x09\x0b-\x1f\x7f]', text.replace('\t', '')), 'a control character')
     if any(re.search(r'[\x00-\x1f\x7f]', name) for name, _ in want):  # they are escaped: the values must do
         got, want = sorted(got.values()), sorted(want.values())
     same('totals', got, want)

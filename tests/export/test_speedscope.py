@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tarfile
+import tempfile
 
 import jsonschema
 
@@ -22,8 +23,10 @@ def validator(build):
     path = os.path.join(folder, PACKAGE.replace('@', '-') + '.tgz')
     if not os.path.exists(path):
         os.makedirs(folder, exist_ok=True)
-        subprocess.run(['npm', 'pack', '--silent', PACKAGE], cwd=folder, check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, timeout=300)
+        with tempfile.TemporaryDirectory(dir=folder) as fresh:  # whole or not there, for who looks at the same time
+            subprocess.run(['npm', 'pack', '--silent', PACKAGE], cwd=fresh, check=True, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, timeout=300)
+            os.replace(os.path.join(fresh, os.path.basename(path)), path)
     with tarfile.open(path) as package:
         schema = json.load(package.extractfile(INSIDE))
     kind = jsonschema.validators.validator_for(schema)

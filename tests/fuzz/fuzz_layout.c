@@ -388,9 +388,9 @@ static void look_at_pinned(struct layouts *l, uint64_t va)
 	static const char *const params[] = { "T", "F" };
 
 	for (unsigned i = 0; i < ARRAY_SIZE(params); i++) {
-		for (int is_argument = 0; is_argument < 2; is_argument++) {
+		for (int what = LAYOUT_HUNT_VALUE; what <= LAYOUT_HUNT_CODE; what++) {
 			struct layout_pinned *pinned;
-			size_t nr = layouts_pinned(l, va, "o", params[i], is_argument, &pinned);
+			size_t nr = layouts_pinned(l, va, "o", params[i], what, &pinned);
 
 			for (size_t k = 0; k < nr; k++)
 				if (pinned[k].va >= pinned[k].end_va)

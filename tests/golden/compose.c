@@ -11,6 +11,7 @@
  *	step OUTER STATE[,foreign] PLACE:LINE[-LAST] LEAF FUNCTION FUTURE	numbered from 0;
  *without FUNCTION it is no async fn or block
  *	path NUMBER STEP...				the innermost step of each branch
+ *	stand TIME TYPE TASK PATH			a task was seen to wait there
  *	text TEXT					of marks, which name it by its number, from
  *1 thread TIME TID NAME				starts, and has that name TIME TID EVENT
  *[FLAG | FIELD=NUMBER]...		names as event.def has them; kind= takes one, too cpu
@@ -240,6 +241,17 @@ static void put_path(struct composer *c, char *rest)
 	vec_release(&steps);
 }
 
+static void put_stand(struct composer *c, char *rest)
+{
+	struct trace_stand s = { .time = MONO_NS + take_number(c, &rest) };
+
+	begin(c);
+	s.type = take_number(c, &rest);
+	s.task = take_number(c, &rest);
+	s.path = take_number(c, &rest);
+	trace_writer_stand(c->w, &s);
+}
+
 static void put_instance(struct composer *c, char *rest)
 {
 	uint32_t nr = take_number(c, &rest);
@@ -425,6 +437,8 @@ static void put_line(struct composer *c, char *line)
 		put_step(c, line);
 	} else if (!strcmp(word, "path")) {
 		put_path(c, line);
+	} else if (!strcmp(word, "stand")) {
+		put_stand(c, line);
 	} else if (!strcmp(word, "instance")) {
 		put_instance(c, line);
 	} else if (!strcmp(word, "future")) {

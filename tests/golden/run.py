@@ -16,7 +16,10 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+import threading
 import traceback
+from multiprocessing.pool import ThreadPool
 
 import decode
 import scenarios  # noqa: F401: they register themselves
@@ -52,6 +55,7 @@ class Env:
         self.environ = {**os.environ, 'LC_ALL': 'C.UTF-8', 'TZ': 'UTC', 'TERM': 'dumb'}
         for name in 'NO_COLOR', 'PAGER', 'FUTRACE_PAGER':
             self.environ.pop(name, None)
+        self.lock = threading.Lock()
 
     def run(self, *command, status=0, stdin=None, columns=WIDTH):
         p = subprocess.run(command, env={**self.environ, 'COLUMNS': str(columns)}, cwd=self.folder, input=stdin, stdout=subprocess.PIPE,
@@ -60,9 +64,13 @@ class Env:
         check(p.returncode == status, f'{" ".join(command)}: status {p.returncode}: {said}')
         return p.stderr if status else p.stdout
 
-    @functools.cache
     def trace(self, name):
         """Path of a scenario's recording, from the folder in which futrace runs."""
+        with self.lock:
+            return self.make_trace(name)
+
+    @functools.cache
+    def make_trace(self, name):
         scenario = next(s for s in SCENARIOS if s.name == name)
         self.run(self.compose, f'{name}.data', stdin=scenario.func().text().encode())
         return f'{name}.data'
@@ -80,14 +88,14 @@ class Env:
         return json.loads(self.report(scenario, '--json'))['findings']
 
     def export(self, scenario, fmt, *options):
-        path = os.path.join(self.folder, f'{scenario.name}.{fmt}')
-        self.run(self.futrace, 'export', '--format', fmt, '-o', path, *thresholds(scenario), *options,
-                 self.trace(scenario.name))
-        if fmt == 'sqlite':
-            return decode.sqlite(path)
-        with open(path, 'rb') as f:
-            data = f.read()
-        return DECODERS.get(fmt, bytes.decode)(data)
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            path = os.path.join(folder, f'{scenario.name}.{fmt}')
+            self.run(self.futrace, 'export', '--format', fmt, '-o', path, *thresholds(scenario), *options,
+                     self.trace(scenario.name))
+            if fmt == 'sqlite':
+                return decode.sqlite(path)
+            with open(path, 'rb') as f:
+                return DECODERS.get(fmt, bytes.decode)(f.read())
 
     @functools.cache
     def choices(self, command, option):
@@ -120,6 +128,7 @@ def forms(env, scenario):
         yield f'by-{by}', functools.partial(env.report, scenario, f'--by={by}'), WIDTH
         yield f'by-{by}.csv', functools.partial(env.report, scenario, f'--by={by}', '--csv'), None
         yield f'by-{by}.json', functools.partial(env.table, scenario, by), None
+        yield f'by-{by}-v', functools.partial(env.report, scenario, f'--by={by}', '--verbose'), math.inf
     if not scenario.is_full:
         return
     yield 'report-v', functools.partial(env.report, scenario, '--verbose'), math.inf
@@ -219,13 +228,12 @@ def test_analyses(env):
     check(not always, f'{always} is found everywhere')
 
 
-def test_runs(env):
+def test_runs(env, scenario):
     """Every export and every table can be made of every scenario."""
-    for s in SCENARIOS:
-        for fmt in env.choices('export', '--format'):
-            env.export(s, fmt)
-        for by in env.choices('report', '--by'):
-            check(env.report(s, f'--by={by}'), f'{s.name} --by={by}: nothing was said')
+    for fmt in env.choices('export', '--format'):
+        env.export(scenario, fmt)
+    for by in env.choices('report', '--by'):
+        check(env.report(scenario, f'--by={by}'), f'--by={by}: nothing was said')
 
 
 def test_events(env):
@@ -271,19 +279,25 @@ def test_leftovers(env):
     check(not left, f'left over: {sorted(os.path.relpath(p, HERE) for p in left)}')
 
 
-META = [test_finds, test_analyses, test_runs, test_events, test_page, test_recomputed, test_leftovers]
+META = [test_finds, test_analyses, test_events, test_page, test_recomputed, test_leftovers]
 
 
 def run_one(name, func, *args):
+    """Whether it passed, and what to say of it."""
     try:
         func(*args)
     except Exception as e:
-        print(f'FAIL {name}: {e}', flush=True)
-        if not isinstance(e, AssertionError):
-            traceback.print_exc(file=sys.stdout)
-        return False
-    print(f'ok   {name}', flush=True)
-    return True
+        more = '' if isinstance(e, AssertionError) else '\n' + traceback.format_exc().rstrip()
+        return False, f'FAIL {name}: {e}{more}'
+    return True, f'ok   {name}'
+
+
+def run_all(jobs):
+    """As many at a time as there are cores: futrace does the work."""
+    with ThreadPool() as pool:
+        for good, said in pool.imap(lambda job: run_one(*job), jobs):
+            print(said, flush=True)
+            yield good
 
 
 def main():
@@ -295,9 +309,11 @@ def main():
     p.add_argument('-k', metavar='PART', default='', help='only what has PART in its name')
     args = p.parse_args()
     env = Env(os.path.abspath(args.futrace), os.path.abspath(args.compose), os.path.join(build, 'golden'))
-    results = [run_one(name, compare, env, path, make, width, args.update)
-               for name, path, make, width in all_forms(env) if args.k in name]
-    results += [run_one(t.__name__, t, env) for t in META if args.k in t.__name__]
+    jobs = [(name, compare, env, path, make, width, args.update)
+            for name, path, make, width in all_forms(env) if args.k in name]
+    jobs += [(t.__name__, t, env) for t in META if args.k in t.__name__]
+    jobs += [(f'test_runs {s.name}', test_runs, env, s) for s in SCENARIOS if args.k in f'test_runs {s.name}']
+    results = list(run_all(jobs))
     print(f'{results.count(True)} passed, {results.count(False)} failed')
     return 1 if False in results or not results else 0
 

@@ -488,6 +488,18 @@ def await_steps(s):
     return s.path(begin), s.path(lock), s.path(nap)
 
 
+def orders(nr, ends=None):
+    """So many orders, polled once, after which those in `ends` are over; and where others may stand then."""
+    s = service()
+    order = s.type('shop::order::place', place='src/order.rs:12')
+    begin, lock, nap = await_steps(s)
+    tasks = [s.task(1 + i, order) for i in range(nr)]
+    for i, task in enumerate(tasks):
+        s.spawn((1 + i) * MS, MAIN, task)
+        s.poll((1 + i) * MS + 5 * US, W1, task, 30 * US, *(ends or {}).get(i, []), path=begin)
+    return s, tasks, lock, nap
+
+
 @scenario(is_full=True, story=2)
 def awaits_chain():
     """Three orders wait for a lock, two functions down, and then twice at a timer."""
@@ -535,19 +547,73 @@ def awaits_join():
 @scenario()
 def awaits_cancelled():
     """Two of four tasks are aborted where they wait, one loses its runtime there, and of one the place is not known."""
-    s = service()
-    order = s.type('shop::order::place', place='src/order.rs:12')
-    begin, lock, nap = await_steps(s)
-    tasks = [s.task(1 + i, order) for i in range(4)]
-    for i, task in enumerate(tasks):
-        s.spawn((1 + i) * MS, MAIN, task)
-        s.poll((1 + i) * MS + 5 * US, W1, task, 30 * US, path=begin)
+    s, tasks, lock, nap = orders(4)
     for task, path in (tasks[0], lock), (tasks[1], nap):
         time = (20 + task.id) * MS
         s.wake(time, W2, task, 'abort')
         s.poll(time + 7 * US, W1, task, 20 * US, 'complete', 'cancelled', start=['drop'], path=path)
     s.poll(40 * MS, MAIN, tasks[2], 10 * US, 'complete', 'cancelled', start=['shutdown'], path=lock)
     s.poll(41 * MS, MAIN, tasks[3], 10 * US, 'complete', 'cancelled', start=['shutdown'])
+    s.end(50 * MS)
+    return s
+
+
+@scenario(tables=['await'])
+def awaits_generic():
+    """Three instances of a generic function wait at its one line, each for a task of another type."""
+    s = service()
+    runs = s.type('shop::main', place='src/main.rs:9')
+    begin = s.path(s.step('shop::main::{async_fn}', 'src/main.rs:9', function='shop::main', state='not_started'))
+    task = s.task(1, runs)
+    s.spawn(1 * MS, MAIN, task)
+    s.poll(2 * MS, W1, task, 10 * US, path=begin)
+    for i, arg in enumerate(('shop::naps', 'shop::order::place', 'shop::stock::watch::{async block#0}')):
+        name = f'shop::jobs::on_tokio::spawn<{arg}>::{{async block#0}}'
+        wait = s.step(name, 'src/jobs/spawn.rs:166', function=name)
+        join = s.step('tokio::runtime::task::join::JoinHandle<()>', outer=wait, leaf='join')
+        s.wake((10 + 10 * i) * MS, W2, task)
+        s.poll((10 + 10 * i) * MS + 10 * US, W1, task, 20 * US, *(['complete'] if i == 2 else []), path=s.path(join))
+    s.end(50 * MS)
+    return s
+
+
+@scenario(tables=['await'])
+def awaits_open():
+    """Of four orders one is served, of one nobody saw where it had waited, and two hang until the end."""
+    s, tasks, lock, nap = orders(4)
+    for task, path in (tasks[0], {'path': lock}), (tasks[1], {}):
+        s.wake(20 * MS + task.id * MS, W2, task)
+        s.poll(20 * MS + task.id * MS + 10 * US, W1, task, 40 * US, 'complete', 'wanted', **path)
+    s.wake(30 * MS, W2, tasks[2])
+    s.poll(30 * MS + 5 * US, W2, tasks[2], 15 * US, path=nap)
+    s.end(500 * MS, 'signaled', 15)
+    return s
+
+
+@scenario(tables=['await', 'future'])
+def awaits_hang():
+    """Six orders hang when the recording is stopped. Of three it was seen where; one has run since somebody looked, and one again
+    at the very moment; of one nobody saw anything."""
+    s, tasks, lock, nap = orders(6)
+    for task in tasks[1:]:
+        s.wake(30 * MS + task.id * MS, W2, task)
+        s.poll(30 * MS + task.id * MS + 5 * US, W2, task, 15 * US, path=nap)
+    s.wake(70 * MS, W2, tasks[2])  # is runnable, but no worker has taken it
+    for task, path in (tasks[0], lock), (tasks[1], nap), (tasks[2], lock), (tasks[3], lock):
+        s.stand((34 if task == tasks[3] else 60) * MS, task, path)
+    s.stand(35 * MS + 5 * US, tasks[4], lock)
+    s.end(80 * MS, 'stopped', 1)
+    return s
+
+
+@scenario('lost-panic', tables=['future'])
+def awaits_panicked():
+    """One order panics after it waited, one in its first poll, and one is aborted where the first had waited."""
+    s, tasks, _, nap = orders(3, {1: ['complete', 'panicked']})
+    s.wake(20 * MS, W2, tasks[0])
+    s.poll(20 * MS + 10 * US, W1, tasks[0], 40 * US, 'complete', 'panicked', path=nap)
+    s.wake(30 * MS, W2, tasks[2], 'abort')
+    s.poll(30 * MS + 7 * US, W1, tasks[2], 20 * US, 'complete', 'cancelled', start=['drop'], path=nap)
     s.end(50 * MS)
     return s
 

@@ -77,6 +77,11 @@ class Script:
         self.define('path', self.nr_paths, *steps)
         return self.nr_paths
 
+    def stand(self, time, task, path):
+        """A task was seen to stand there, when somebody looked."""
+        fields = task.fields()
+        self.define('stand', time, fields['type'], fields['task'], path)
+
     def instance(self, type_nr, owner):
         """A runtime or LocalSet that runs tasks of this type, for owned()."""
         self.nr_instances += 1

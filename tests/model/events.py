@@ -48,6 +48,7 @@ class Recording:
         self.number_runtimes(info["instances"])
         self.local_stacks = set(info["local_stacks"])
         self.awaits = awaits.of_info(info)
+        self.stands = info["stands"]
         self.duration = max([whole["duration_ns"]] + [e.time for e in self.events[-1:]])
         self.lost_by_kind = whole["lost_by_kind"]
         self.thread_names = {w["tid"]: w["name"] for w in whole["workers"]}
@@ -63,34 +64,44 @@ class Recording:
                 if u is t or is_exact(t) and is_exact(u) and (u["name"], u["kind"]) == (t["name"], t["kind"]))
 
     def number_runtimes(self, instances):
-        """By copy and owner; a copy that nothing is known of stands for all of its own."""
-        roots = [i for i in instances if not i["owner"] and self.types_has(i["type_id"])]
+        """By copy and owner, then those that roots alone tell of; a copy of which nothing is known stands for all."""
+        roots = [i for i in instances if not i["owner"] and i["addr"] and self.types_has(i["type_id"])]
         known = [i for i in instances if i["owner"] and self.types_has(i["type_id"])]
         copies = sorted({r["copy"] for r in self.runtimes})
-        all_ = [(self.types[i["type_id"]]["copy"], i["owner"], i["number"]) for i in known]
+        of_root = self.place_roots(roots, [i for i in known if self.types[i["type_id"]]["scheduler"] != "local"])
+        alone = [i for i in roots if of_root.get(i["number"]) == i["number"]]
+        all_ = [(self.types[i["type_id"]]["copy"], i["owner"] or 1 << 64, i["number"]) for i in known + alone]
         all_ += [(copy, 0, 0) for copy in copies if copy not in {a[0] for a in all_}]
         all_.sort()
         self.copies = [copy for copy, *_ in all_]  # of each runtime
         self.runtime_of_instance = {number: i for i, (_, _, number) in enumerate(all_) if number}
+        for root, runtime in of_root.items():
+            self.runtime_of_instance[root] = self.runtime_of_instance[runtime]
         schedulers = {i["number"]: self.types[i["type_id"]]["scheduler"] for i in known}
-        self.place_roots(roots, [i for i in known if schedulers[i["number"]] != "local" and i["addr"]])
         self.sets = {i for i, (_, _, number) in enumerate(all_) if schedulers.get(number) == "local"}
 
     def place_roots(self, roots, runtimes):
-        """A root's address lies in a scheduler, always as far from its beginning in one flavour."""
-        found = []
+        """A root's address lies in a scheduler, as far from its beginning as those of most others, or in one of its own."""
+        def near(root):
+            for i in runtimes:
+                t, off = self.types[i["type_id"]], root["addr"] - i["addr"]
+                if t["copy"] == self.types[root["type_id"]]["copy"] and 0 <= off <= 4096:
+                    yield (t["copy"], t["scheduler"] == "multi_thread"), off, i["number"]
+
+        unplaced = {self.types[i["type_id"]]["copy"] for i in runtimes if not i["addr"]}
+        roots = [r for r in roots if self.types[r["type_id"]]["copy"] not in unplaced]
+        counts = {}
         for root in roots:
-            of = self.types[root["type_id"]]["copy"]
-            near = [(root["addr"] - i["addr"], i) for i in runtimes
-                    if self.types[i["type_id"]]["copy"] == of and 0 <= root["addr"] - i["addr"] <= 4096]
-            least = min((off for off, _ in near), default=None)
-            inside = [i for off, i in near if off == least]
-            if len(inside) == 1:
-                flavour = self.types[inside[0]["type_id"]]["scheduler"] == "multi_thread"
-                found.append((flavour, least, root["number"], inside[0]["number"]))
-        for flavour, off, root, runtime in found:
-            if off == min(o for f, o, *_ in found if f == flavour):
-                self.runtime_of_instance[root] = self.runtime_of_instance[runtime]
+            for flavour, off, _ in near(root):
+                of = counts.setdefault(flavour, {})
+                of[off] = of.get(off, 0) + 1
+        best = {flavour: min(of, key=lambda off, of=of: (-of[off], off)) for flavour, of in counts.items()}
+        found = {}
+        for root in roots:
+            inside = [number for flavour, off, number in near(root) if off == best[flavour]]
+            if len(inside) < 2:
+                found[root["number"]] = inside[0] if inside else root["number"]
+        return found
 
     def types_has(self, number):
         return number < len(self.types)

@@ -274,22 +274,23 @@ def find_holders(f):
         if run.life.kind == "blocking" or run.is_alone:
             continue
         if run.is_poll and run.is_known and wait_of(run) >= limit:
-            latest = since(past[run.tid][-1024:], run.start - wait_of(run))
+            begin, end = run.start - wait_of(run), run.start
+            latest = since(past[run.tid][-1024:], begin)
             took = collections.Counter()
-            for held in latest:
-                took[f.group(held.life.type)] += overlap(held, run)
+            for held, group in latest:  # as overlap() has it, which is too slow for so many
+                took[group] += max(0, min(held.end, end) - max(held.start, begin))
             most = max(took.values(), default=0)
             is_held = most and 2 * most >= wait_of(run)
             holder = next(g for g in took if took[g] == most) if is_held else "nobody"
-            note_victim(harms[holder], [r for r in latest if f.group(r.life.type) == holder], run)
+            note_victim(harms[holder], [held for held, group in latest if group == holder], run)
         if run.ns >= limit // 10:
-            past[run.tid].append(run)
+            past[run.tid].append((run, f.group(run.life.type)))
     return harms
 
 
 def since(runs, time):
     """The last ones, up to one that ended by then."""
-    return list(itertools.takewhile(lambda r: r.end > time, reversed(runs)))[::-1]
+    return list(itertools.takewhile(lambda r: r[0].end > time, reversed(runs)))[::-1]
 
 
 def note_victim(harm, holders, victim):
@@ -488,11 +489,31 @@ def blocking_queue(f):
         }, task=worst.life, time=worst.start - wait_of(worst), span=wait_of(worst), tid=worst.tid)
 
 
+class Open:
+    """A wait that is not over at the end, at a path where somebody saw it."""
+
+    def __init__(self, life, path):
+        self.life, self.path, self.start, self.gap, self.is_known = life, path, life.s.end, life.gap, True
+
+
+def open_waits(f):
+    """Of tasks that were seen to stand somewhere and have not begun to run since, if nothing was lost."""
+    s, seen = f.s, {(stand["task"], stand["type_id"]): stand for stand in f.s.rec.stands}
+    if not seen or s.end < s.rec.duration:
+        return
+    last = {(e.id, e.type): e.time for e in s.rec.events if e.kind == "run-start"}
+    for life in s.tasks:
+        stand = seen.get((life.key[0], life.type))
+        if stand and life.ended is None and not life.owner and "unknown" not in life.gap and sum(life.gap.values()) and \
+                last.get((life.key[0], life.type), stand["time_ns"]) < stand["time_ns"]:
+            yield Open(life, stand["path"])
+
+
 def lock_queue(f):
     """Lines at which on average so many tasks wait for an async lock, from the first of their waits to the end of the
     last. What a line waits for is what it waits longest for."""
     paths, at = f.s.rec.awaits, collections.defaultdict(lambda: collections.defaultdict(list))
-    for run in f.runs:
+    for run in itertools.chain(f.runs, open_waits(f)):
         for seat in paths.seats(run.path):
             at[seat][run.path].append(run)
     for seat, by_path in at.items():

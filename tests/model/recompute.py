@@ -9,8 +9,10 @@ differs; exit status 1 if one does. Definitions are those of futrace-report(1), 
 no code of futrace.
 """
 import csv
+import functools
 import io
 import sys
+from concurrent.futures import ProcessPoolExecutor
 
 import findings
 import machines
@@ -120,7 +122,7 @@ def check_view(s, options):
         out.compare("flavours", {r["id"]: r["flavour"] for r in report["runtimes"]}, tables.flavours(s))
     what = " ".join([s.rec.path, *options])
     print(f"{what}: {len(s.tasks)} tasks, {len(s.threads)} threads, {len(s.events) - s.begin_seq} events, {nr} findings:"
-          f" {len(out)} differences")
+          f" {len(out)} differences", flush=True)
     return [f"{what}: {line}" for line in out]
 
 
@@ -145,7 +147,8 @@ def main():
     futrace, *paths = args[is_whole:] or [None]
     if not paths:
         sys.exit(__doc__)
-    out = [line for path in paths for line in check(futrace, path, is_whole)]
+    with ProcessPoolExecutor() as pool:
+        out = [line for lines in pool.map(functools.partial(check, futrace, is_whole=is_whole), paths) for line in lines]
     print("\n".join(out[:50]))
     sys.exit(1 if out else 0)
 

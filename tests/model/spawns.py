@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Allocations that became tasks: known when the task runs at that address, which may be much later."""
+import bisect
+
 from life import lost_between
 
 
@@ -8,10 +10,10 @@ def match_spawns(s):
     firsts = [(*life.first_start, life) for life in s.ever if life.first_start]
     taken, size_of, credited = {}, {}, set()
     for seq, addr, life in sorted(firsts, key=lambda f: f[0]):
-        before = [e for e in s.spawns[addr] if e[0] < seq]
-        if not before or before[-1][0] in taken:
+        nr_before = bisect.bisect_left(s.spawns[addr], seq, key=lambda e: e[0])
+        if not nr_before or s.spawns[addr][nr_before - 1][0] in taken:
             continue
-        at, ev, parent = before[-1]
+        at, ev, parent = s.spawns[addr][nr_before - 1]
         taken[at] = seq
         # one that was there before the start is as if first seen there
         if ev.time > (s.start if life.is_cut and seq >= s.begin_seq else life.first_time):

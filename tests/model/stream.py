@@ -169,9 +169,11 @@ class Stream:
             return default
         maker = None
         if ev.addr in self.waiting:
-            parent, tid = self.waiting[ev.addr]
+            parent, tid, root = self.waiting[ev.addr]
             maker = parent.runtime if parent else None
-            if maker is None and not self.is_helper(ev.type, ev.seq):
+            if root is not None and (parent or not self.is_helper(ev.type, ev.seq)):
+                maker = root
+            if maker is None and (parent or not self.is_helper(ev.type, ev.seq)) and self.threads[tid].is_runtime_sure:
                 maker = self.threads[tid].runtime
         return maker if fits(maker) and maker not in self.rec.sets else mine
 
@@ -200,7 +202,11 @@ class Stream:
 
     def learn(self, ev, thr, type_):
         outer = thr.stack[0] if thr.stack else None
-        if ev.flags & {"shutdown", "finished"} or self.is_root(outer.type if outer else type_):
+        if ev.flags & {"shutdown", "finished"}:
+            return
+        if self.is_root(outer.type if outer else type_):
+            if self.rec.type_of(type_)["kind"] == "local" and thr.worker_seq is None:
+                thr.worker_seq = ev.seq
             return
         if len(thr.stack) == 1 and self.rec.type_of(type_)["kind"] in ("task", "local"):
             t = self.rec.type_of(outer.type)
@@ -218,6 +224,9 @@ class Stream:
         if top and self.is_root(ev.type) and self.is_helper(top.type, ev.seq):
             if self.spawns[ev.addr]:
                 self.spawns[ev.addr].pop()
+            if thr.instance is not None and self.rec.copies[thr.instance] == top.key[1]:
+                thr.runtime, thr.is_runtime_sure = thr.instance, True
+                self.places[thr.instance].add("in")
             thr.over.append(len(thr.stack))
             return True
         of = self.rec.type_of(ev.type)
@@ -343,7 +352,8 @@ class Stream:
         self.stacks.pop(ev.addr, None)
         parent = next((r for r in reversed(thr.stack) if self.is_task(r, ev.seq)), None)
         self.spawns[ev.addr].append((ev.seq, ev, parent))
-        self.waiting[ev.addr] = parent, ev.tid
+        top = thr.stack[-1] if thr.stack else None
+        self.waiting[ev.addr] = parent, ev.tid, top.runtime if top and self.is_root(top.type) else None
 
     def on_span_start(self, ev, thr):
         self.open_spans[ev.words["name"], ev.words["id"]] += 1

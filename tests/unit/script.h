@@ -107,6 +107,30 @@ static inline void play(struct told *told, const struct event *evs, size_t nr, u
 	play_from(told, evs, nr, 0, duration, lost);
 }
 
+static inline bool script_wants_one(void *arg, const struct model_task *t)
+{
+	return t->key.id == 1;
+}
+
+/* The same for a sink of the test's own. is_filtered: only task 1 is told. */
+static inline struct model_totals play_to(const struct model_ops *ops, void *sink,
+					  const struct event *evs, size_t nr, uint64_t start,
+					  bool is_filtered)
+{
+	struct model *m = model_new(script_types, NR_TYPES);
+	struct model_totals totals;
+
+	model_add_sink(m, ops, sink);
+	if (is_filtered)
+		model_set_filter(m, script_wants_one, NULL);
+	model_set_start(m, start);
+	model_feed(m, evs, nr);
+	model_finish(m, 1000, NULL);
+	totals = *model_get_totals(m);
+	model_free(m);
+	return totals;
+}
+
 static inline const struct model_task *told_find(struct told *told, uint64_t id)
 {
 	vec_each (t, &told->tasks)

@@ -268,6 +268,7 @@ async function start() {
 	};
 	showTables(data, timeline, timesUpdate);
 	const flames = showWaiting(data, showTip);
+	showFutures(data);
 	showAbout(data);
 	byId('zoom-in').addEventListener('click', () => timeline.zoom(2));
 	byId('zoom-out').addEventListener('click', () => timeline.zoom(0.5));

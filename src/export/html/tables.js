@@ -139,6 +139,14 @@ const time = (title, value, more) => ({
 	text: r => (value(r) ? formatSpan(value(r)) : '–'),
 	...more,
 });
+const place = (title, width) => ({
+	title,
+	isText: true,
+	value: r => r.place ?? '',
+	text: r => shortPlace(r.place),
+	hint: r => r.place ?? '',
+	width,
+});
 const number = (title, value, more) => ({ title, value, text: r => formatCount(value(r)), ...more });
 
 function typesTable(data, open) {
@@ -163,14 +171,7 @@ function typesTable(data, open) {
 				cell: typeCell,
 				hint: r => r.name,
 			},
-			{
-				title: 'Place',
-				isText: true,
-				value: r => r.place ?? '',
-				text: r => shortPlace(r.place),
-				hint: r => r.place ?? '',
-				width: '150px',
-			},
+			place('Place', '150px'),
 			{ title: 'Kind', isText: true, value: r => r.kind, text: r => r.kind, width: '70px' },
 			number('Tasks', r => r.tasks, { width: '62px' }),
 			number('Alive', r => r.alive, { width: '56px', help: 'at the end of the recording' }),

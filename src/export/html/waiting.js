@@ -126,14 +126,7 @@ function awaitsTable(data, rows) {
 				cell: r => make('span.name', r.short),
 				hint: r => r.name,
 			},
-			{
-				title: 'Await',
-				isText: true,
-				value: r => r.place ?? '',
-				text: r => shortPlace(r.place),
-				hint: r => r.place ?? '',
-				width: '170px',
-			},
+			place('Await', '170px'),
 			{
 				title: 'For',
 				isText: true,
@@ -156,6 +149,7 @@ function awaitsTable(data, rows) {
 			by('Task', 'task'),
 			by('Thread', 'thread'),
 			number('Dropped', r => r.dropped, { width: '72px', help: 'with their task, while they waited' }),
+			number('Open', r => r.open, { width: '72px', help: 'still waiting when the recording ended' }),
 		],
 	});
 }

@@ -17,11 +17,9 @@
 #include "agent/fast.h"
 #include "world.h"
 
-#define SEGMENT_WORDS 64
-#define TYPE	      7
-#define INITIAL	      0xcc /* three references, wanted, notified */
+#define TYPE	7
+#define INITIAL 0xcc /* three references, wanted, notified */
 
-static uint64_t *rings;
 static unsigned nr_deallocs;
 
 static void fake_poll(uint64_t header)
@@ -58,7 +56,6 @@ static int set_up(void **state)
 	struct core_table *table;
 
 	world_init();
-	rings = (uint64_t *)((char *)region + WIRE_RINGS_OFF);
 	memset(core_page.cell_sizes, 0xff, sizeof(core_page.cell_sizes));
 	assert_int_equal(madvise(&core_page, sizeof(core_page), MADV_WIPEONFORK), 0);
 	table = core_table_find((uint64_t)fake_table, true);
@@ -83,39 +80,6 @@ static struct wire_thread *my_slot(void)
 	return t;
 }
 
-/* Reads one event at the tail and consumes it. */
-static unsigned take(struct wire_thread *t, uint64_t words[5])
-{
-	static const uint8_t lengths[EV_MAX] = {
-#define EVENT(nr, NAME, name, task, a, b) [nr] = EVENT_WORDS_##NAME,
-#define FLAG(NAME, bit, name, ev)
-#include "wire/event.def"
-#undef EVENT
-#undef FLAG
-	};
-	uint64_t *at;
-	unsigned kind;
-
-	for (;;) {
-		if (t->tail == t->head)
-			return 0;
-		at = rings + (t - region->threads) * RING_WORDS +
-		     t->order[t->tail / SEGMENT_WORDS % WIRE_MAX_SEGMENTS] * SEGMENT_WORDS +
-		     t->tail % SEGMENT_WORDS;
-		if (*at)
-			break;
-		t->tail = (t->tail / SEGMENT_WORDS + 1) * SEGMENT_WORDS;
-		assert_true(t->tail <= t->head);
-	}
-	kind = *at & 31;
-	assert_true(lengths[kind] > 0);
-	assert_true(t->tail % SEGMENT_WORDS + lengths[kind] <= SEGMENT_WORDS);
-	for (unsigned i = 0; i < lengths[kind]; i++)
-		words[i] = at[i];
-	t->tail += lengths[kind];
-	return kind;
-}
-
 static void skip_all(struct wire_thread *t)
 {
 	t->tail = t->head;
@@ -137,16 +101,16 @@ static void test_poll(void **state)
 	assert_false(leave(&run));
 	assert_int_equal(task.state, INITIAL | 2);
 
-	assert_int_equal(take(t, w), EV_RUN_START);
+	assert_int_equal(take_event(t, w), EV_RUN_START);
 	started = w[0] >> EVENT_TICK_SHIFT;
 	assert_int_equal(w[1] & EVENT_ID_MASK, 42);
 	assert_int_equal(w[1] >> EVENT_ID_BITS, TYPE);
 	assert_int_equal(w[2], (uint64_t)&task);
-	assert_int_equal(take(t, w), EV_RUN_END);
+	assert_int_equal(take_event(t, w), EV_RUN_END);
 	assert_true(w[0] >> EVENT_TICK_SHIFT > started);
 	assert_int_equal(w[0] >> EVENT_KIND_BITS & 31,
 			 EF_END_COMPLETE | EF_END_WANTED | EF_END_NOTIFIED);
-	assert_int_equal(take(t, w), 0);
+	assert_int_equal(take_event(t, w), 0);
 	assert_int_equal(t->run, 0);
 }
 
@@ -180,9 +144,9 @@ static void test_panic(void **state)
 		task.stage[4] = is_kept ? 0x2222 : 0;
 		task.stage[5] = is_kept ? task.id : 0;
 		leave(&run);
-		assert_int_equal(take(t, w), EV_RUN_START);
-		assert_int_equal(take(t, w), EV_PANIC);
-		assert_int_equal(take(t, w), EV_RUN_END);
+		assert_int_equal(take_event(t, w), EV_RUN_START);
+		assert_int_equal(take_event(t, w), EV_PANIC);
+		assert_int_equal(take_event(t, w), EV_RUN_END);
 		assert_int_equal(!!(w[0] >> EVENT_KIND_BITS & EF_END_PANICKED), is_kept);
 	}
 }
@@ -204,9 +168,9 @@ static void test_panic_wanted(void **state)
 		core_panic(0x1111, 0x2222, true);
 		task.state = (task.state | 2) & ~8;
 		leave(&run);
-		assert_int_equal(take(t, w), EV_RUN_START);
-		assert_int_equal(take(t, w), EV_PANIC);
-		assert_int_equal(take(t, w), EV_RUN_END);
+		assert_int_equal(take_event(t, w), EV_RUN_START);
+		assert_int_equal(take_event(t, w), EV_PANIC);
+		assert_int_equal(take_event(t, w), EV_RUN_END);
 		assert_true(w[0] >> EVENT_KIND_BITS & EF_END_PANICKED);
 		assert_int_equal(!!(w[0] >> EVENT_KIND_BITS & EF_END_WANTED), is_held);
 	}
@@ -230,13 +194,13 @@ static void test_full_ring(void **state)
 		core_schedule((uint64_t)&task, mine);
 		leave(&run);
 		if (i % 203 == 0)
-			while ((kind = take(t, w))) {
+			while ((kind = take_event(t, w))) {
 				nr[kind]++;
 				if (kind == EV_LOST)
 					told[w[1]] += w[2];
 			}
 	}
-	while ((kind = take(t, w))) {
+	while ((kind = take_event(t, w))) {
 		nr[kind]++;
 		if (kind == EV_LOST)
 			told[w[1]] += w[2];
@@ -348,7 +312,7 @@ static void test_roaming(void **state)
 	assert_int_equal(t->head, head);
 	assert_int_equal(task.state, INITIAL);
 	assert_int_equal(((struct wire_thread *)other)->lost[EV_RUN_END], 1);
-	assert_int_equal(take(t, w), EV_RUN_START);
+	assert_int_equal(take_event(t, w), EV_RUN_START);
 
 	core_panic(1, 2, true);
 	assert_null(core_current_run());
@@ -358,13 +322,13 @@ static void test_roaming(void **state)
 		core_wake_running((uint64_t)&task);
 		leave(&run);
 		if (i == 0) { /* a hole, so that nobody takes the run for one inside the other */
-			assert_int_equal(take(t, w), EV_LOST);
+			assert_int_equal(take_event(t, w), EV_LOST);
 			assert_int_equal(w[1], 0);
 		}
-		assert_int_equal(take(t, w), EV_RUN_START);
-		assert_int_equal(take(t, w), EV_WAKE);
-		assert_int_equal(take(t, w), EV_RUN_END);
-		assert_int_equal(take(t, w), 0);
+		assert_int_equal(take_event(t, w), EV_RUN_START);
+		assert_int_equal(take_event(t, w), EV_WAKE);
+		assert_int_equal(take_event(t, w), EV_RUN_END);
+		assert_int_equal(take_event(t, w), 0);
 	}
 	assert_int_equal(t->lost[EV_RUN_END], 0);
 }
@@ -395,12 +359,12 @@ static void test_wake_running(void **state)
 	task.state = 64 | 1;
 	assert_true(core_is_running((uint64_t)&task));
 	core_wake_running((uint64_t)&task);
-	assert_int_equal(take(t, w), EV_WAKE);
+	assert_int_equal(take_event(t, w), EV_WAKE);
 	assert_int_equal(w[0] >> EVENT_KIND_BITS & 31, EF_WAKE_RUNNING);
 	enter(&run, &task);
 	skip_all(t);
 	core_wake_running((uint64_t)&task); /* itself */
-	assert_int_equal(take(t, w), 0);
+	assert_int_equal(take_event(t, w), 0);
 	leave(&run);
 }
 
@@ -430,29 +394,29 @@ static void test_instances(void **state)
 	later.owner++;	      /* a scheduler's address is used again */
 	skip_all(t);
 	run_once(&closure);
-	assert_int_equal(take(t, w), EV_RUN_START);
+	assert_int_equal(take_event(t, w), EV_RUN_START);
 	skip_all(t);
 	run_once(&first);
-	assert_int_equal(take(t, w), EV_INSTANCE);
+	assert_int_equal(take_event(t, w), EV_INSTANCE);
 	assert_int_equal(w[1], EVENT_WORD1(42, TYPE));
 	assert_int_equal(w[2], first.scheduler);
 	assert_int_equal(w[3], 7);
-	assert_int_equal(take(t, w), EV_RUN_START);
+	assert_int_equal(take_event(t, w), EV_RUN_START);
 	skip_all(t);
 	run_once(&first);
-	assert_int_equal(take(t, w), EV_RUN_START);
+	assert_int_equal(take_event(t, w), EV_RUN_START);
 	skip_all(t);
 	run_once(&copy);
-	assert_int_equal(take(t, w), EV_INSTANCE);
+	assert_int_equal(take_event(t, w), EV_INSTANCE);
 	assert_int_equal(w[2], copy.scheduler);
 	skip_all(t);
 	run_once(&later);
-	assert_int_equal(take(t, w), EV_INSTANCE);
+	assert_int_equal(take_event(t, w), EV_INSTANCE);
 	assert_int_equal(w[3], 8);
 	skip_all(t);
 	for (unsigned i = 0; i < 10 * SEGMENT_WORDS; i++) {
 		run_once(&later);
-		while ((kind = take(t, w))) {
+		while ((kind = take_event(t, w))) {
 			nr += kind == EV_INSTANCE;
 			nr_runs += kind == EV_RUN_START;
 		}
@@ -472,7 +436,7 @@ static void test_spawn_place(void **state)
 
 	skip_all(t);
 	assert_true(core_spawn_place((uint64_t)&task, table, 7));
-	assert_int_equal(take(t, w), EV_SPAWN_PLACE);
+	assert_int_equal(take_event(t, w), EV_SPAWN_PLACE);
 	assert_int_equal(w[1], EVENT_WORD1(42, TYPE));
 	assert_int_equal(w[2], 7);
 	while (core_spawn_place((uint64_t)&task, table, 7))

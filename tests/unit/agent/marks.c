@@ -105,7 +105,7 @@ static void test_names(void **state)
 
 static void test_spans_and_bounds(void **state)
 {
-	static char long_name[300], long_text[300];
+	static char long_name[300], cut_name[300], long_text[300];
 	struct wire_field fields[9];
 	struct wire_mark m;
 	const uint64_t *at;
@@ -126,6 +126,13 @@ static void test_spans_and_bounds(void **state)
 	at = ring_of(mine) + mine->head - EVENT_WORDS_MARK;
 	assert_int_equal(kind_at(at), EV_SPAN_START);
 	assert_int_equal(region->texts[at[1]].len, WIRE_TEXT_BYTES);
+	/* no part of a character: ü at bytes 111 and 112 */
+	memcpy(cut_name, long_name, sizeof(cut_name));
+	memcpy(cut_name + WIRE_TEXT_BYTES - 1, "\xc3\xbc", 2);
+	m = mark_of(cut_name, 1, NULL, 0);
+	core_mark(&m);
+	at = ring_of(mine) + mine->head - EVENT_WORDS_MARK;
+	assert_int_equal(region->texts[at[1]].len, WIRE_TEXT_BYTES - 1);
 	m = mark_of("end", 1, NULL, 0);
 	m.kind = WIRE_SPAN_END;
 	core_mark(&m);

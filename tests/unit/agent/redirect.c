@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "unit.h"
 
@@ -46,7 +48,7 @@ static struct {
 /* Recording, and nobody is attached to a probe. */
 struct core_page core_page = { .threads = (struct wire_thread *)&spawned };
 const uint64_t probes_semaphores[PROBE_WORDS];
-const uint64_t *probes_perf_semaphores = probes_semaphores;
+const uint64_t *probes_watched = probes_semaphores;
 
 void probes_spawned(uint64_t addr, uint64_t size)
 {
@@ -118,6 +120,32 @@ static bool is_untouched(const struct patch_object *o)
 {
 	return memcmp((void *)o->base, code, sizeof(code)) == 0 &&
 	       memcmp((void *)(o->base + SECOND), code, sizeof(code)) == 0;
+}
+
+static bool refuses_code;
+
+/* As a policy that lets no page become code. */
+int mprotect(void *addr, size_t len, int prot)
+{
+	if (refuses_code)
+		return -1;
+	return syscall(SYS_mprotect, addr, len, prot);
+}
+
+/* Where no code can be made, nothing is redirected, and nothing is kept of it. */
+static void test_no_code(void **state)
+{
+	struct patch_object o = make();
+	struct wire_redirect plan[2];
+
+	plan_both(plan);
+	plan[1].kind = WIRE_ALLOC_ALIGNED;
+	refuses_code = true;
+	assert_int_equal(redirect_all(&o, plan, 2), 0);
+	refuses_code = false;
+	assert_true(is_untouched(&o));
+	assert_null(alloc_moved[ALLOC_INDEX(WIRE_ALLOC_ALIGNED)]);
+	assert_int_equal(redirects[0].addr, 0);
 }
 
 /* What does not agree with the plan is left alone, and so is all else. */
@@ -312,9 +340,10 @@ static void test_allocators(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_redirected), cmocka_unit_test(test_allocators),
-		cmocka_unit_test(test_futures),	   cmocka_unit_test(test_far),
+		cmocka_unit_test(test_no_code),	   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_threads),	   cmocka_unit_test(test_redirected),
+		cmocka_unit_test(test_allocators), cmocka_unit_test(test_futures),
+		cmocka_unit_test(test_far),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

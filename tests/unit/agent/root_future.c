@@ -298,6 +298,65 @@ static void test_deeper(void **state)
 	}
 }
 
+static uint16_t type;
+static uint64_t below, called_from;
+
+static NOINLINE void enter(unsigned depth)
+{
+	volatile char room[100];
+
+	room[depth] = 1;
+	if (depth)
+		enter(depth - 1);
+	else
+		type = root_future_type(__builtin_frame_address(0), below);
+	called_from = (uint64_t)__builtin_return_address(0);
+	nr_calls += room[depth];
+}
+
+static NOINLINE void begins(unsigned depth)
+{
+	below = UINT64_MAX;
+	enter(depth);
+	nr_calls++;
+}
+
+/* As a root that another is around, which is not to lend it its type. */
+static NOINLINE void begins_inside(unsigned depth)
+{
+	below = stack_pointer();
+	enter(depth);
+	nr_calls++;
+}
+
+/* What begins is told by the innermost function that is planned for that, near enough. */
+static void test_type(void **state)
+{
+	enum { FRAMES = 7, OUTER = 41, INNER = 42 };
+	void (*const who[])(unsigned) = { begins, begins_inside };
+
+	for (unsigned i = 0; i < 4; i++) {
+		who[i / 2](0);
+		region->framed[i] = (struct wire_framed){ .addr = called_from - 1,
+							  .end_addr = called_from,
+							  .type = i % 2 ? INNER : OUTER };
+	}
+	region->nr_framed = 4;
+	root_futures_add(region, true);
+	for (unsigned depth = 0; depth <= FRAMES; depth++) {
+		begins(depth);
+		assert_int_equal(type, INNER);
+	}
+	begins(FRAMES + 1);
+	assert_int_equal(type, EVENT_TYPE_NONE);
+	begins_inside(1);
+	assert_int_equal(type, EVENT_TYPE_NONE);
+	region->framed[0].recipe = region->framed[1].recipe =
+		recipe; /* where it waits, not begins */
+	begins(1);
+	assert_int_equal(type, EVENT_TYPE_NONE);
+}
+
 /* A plan that does not fit together is none. */
 static void test_unsound(void **state)
 {
@@ -324,6 +383,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_outside, set_up, end),
 		cmocka_unit_test_setup_teardown(test_argument, set_up, end),
 		cmocka_unit_test_setup_teardown(test_deeper, set_up, end),
+		cmocka_unit_test_setup_teardown(test_type, set_up, end),
 		cmocka_unit_test_setup_teardown(test_unsound, set_up, end),
 	};
 

@@ -3,6 +3,11 @@
 #ifndef UNIT_AGENT_WORLD_H
 #define UNIT_AGENT_WORLD_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -10,7 +15,8 @@
 
 #include "agent/core.h"
 
-#define RING_WORDS 512
+#define RING_WORDS    512
+#define SEGMENT_WORDS 64
 
 static struct wire_lobby lobby;
 static struct wire_region *region;
@@ -57,6 +63,40 @@ static inline int tear_down(void **state)
 	core_page = (struct core_page){ 0 };
 	mine = NULL;
 	return 0;
+}
+
+/* Reads one event at the tail and consumes it. */
+static inline unsigned take_event(struct wire_thread *t, uint64_t words[5])
+{
+	static const uint8_t lengths[EV_MAX] = {
+#define EVENT(nr, NAME, name, task, a, b) [nr] = EVENT_WORDS_##NAME,
+#define FLAG(NAME, bit, name, ev)
+#include "wire/event.def"
+#undef EVENT
+#undef FLAG
+	};
+	uint64_t *at;
+	unsigned kind;
+
+	for (;;) {
+		if (t->tail == t->head)
+			return 0;
+		at = (uint64_t *)((char *)region +
+				  wire_ring_off(&lobby, t - region->threads, t->big)) +
+		     t->order[t->tail / SEGMENT_WORDS % WIRE_MAX_SEGMENTS] * SEGMENT_WORDS +
+		     t->tail % SEGMENT_WORDS;
+		if (*at)
+			break;
+		t->tail = (t->tail / SEGMENT_WORDS + 1) * SEGMENT_WORDS;
+		assert_true(t->tail <= t->head);
+	}
+	kind = *at & 31;
+	assert_true(lengths[kind] > 0);
+	assert_true(t->tail % SEGMENT_WORDS + lengths[kind] <= SEGMENT_WORDS);
+	for (unsigned i = 0; i < lengths[kind]; i++)
+		words[i] = at[i];
+	t->tail += lengths[kind];
+	return kind;
 }
 
 #endif

@@ -84,6 +84,10 @@ static void test_waits(void **state)
 	row = &b.v[b.nr - 1];
 	assert_null(row->step);
 	assert_int_equal(row->nr, 1);
+	assert_int_equal(row->nr_open, 1);
+	assert_int_equal(row->nr_tasks, 1);
+	assert_string_equal(by_await_rest_name(row), "still waiting at the end");
+	assert_int_equal(b.v[b.nr - 2].nr, 0);
 	assert_int_equal(row->wait_ns, 1000 - 160);
 	by_await_release(&b);
 	by_path_free(paths_);
@@ -108,8 +112,11 @@ static void test_branches(void **state)
 	assert_int_equal(row_of(&b, RACE)->nr, 1);
 	assert_int_equal(row_of(&b, RACE)->nr_all, 1);
 	assert_string_equal(row_of(&b, RACE)->leaf->leaf, "mpsc");
-	assert_int_equal(b.v[b.nr - 1].nr, 1);
-	assert_int_equal(b.v[b.nr - 1].wait_ns, 10);
+	assert_int_equal(b.v[b.nr - 1].nr, 0);
+	assert_int_equal(b.v[b.nr - 2].nr, 1);
+	assert_int_equal(b.v[b.nr - 2].nr_open, 0);
+	assert_int_equal(b.v[b.nr - 2].wait_ns, 10);
+	assert_string_equal(by_await_rest_name(&b.v[b.nr - 2]), "place not known");
 	by_await_release(&b);
 	by_path_free(paths_);
 }
@@ -138,12 +145,35 @@ static void test_chains(void **state)
 	steps_release(&s);
 }
 
+/* Waits that took no time were somebody's, too. */
+static void test_no_time(void **state)
+{
+	static const struct event evs[] = {
+		POLL_AT(10, 0, 5, AT_START), END(20, 0, 0), WAKE(20, 1, 5, 0),
+		POLL_AT(20, 0, 5, AT_B),     END(30, 0, 0), WAKE(30, 1, 5, 0),
+		POLL_AT(30, 0, 5, AT_B),     END(40, 0, 0),
+	};
+	struct by_path *paths_ = play_paths(evs, ARRAY_SIZE(evs), 1000);
+	const struct by_await_row *row;
+	struct by_await b;
+
+	by_await_init(&b, &path_rec, paths_);
+	row = row_of(&b, FIRST_B);
+	assert_int_equal(row->nr, 2);
+	assert_int_equal(row->wait_ns, 0);
+	assert_int_equal(row->longest.id, 5);
+	assert_int_equal(row->longest_at_ns, 20);
+	by_await_release(&b);
+	by_path_free(paths_);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_branches),
 		cmocka_unit_test(test_chains),
+		cmocka_unit_test(test_no_time),
 	};
 
 	return cmocka_run_group_tests(tests, make_path_rec, release_path_rec);

@@ -7,6 +7,8 @@
 
 #include "analyze/by_future.h"
 
+#define PANICKED (COMPLETE | EF_END_PANICKED)
+
 static struct by_future_row *find(const struct by_future *b, const char *name)
 {
 	for (uint32_t i = 0; i < b->nr; i++)
@@ -71,6 +73,35 @@ static void test_chain(void **state)
 	done(&b, p);
 }
 
+/* Of a root, nobody sees where it stands before its first poll. */
+static void test_begins(void **state)
+{
+	static const struct event evs[] = {
+		START(1, 0, 99, LAUNCH, 0),
+		SPAWN(5, 0, 0x1000),
+		POLL(10, 0, 1), /* its first */
+		END(20, 0, 0),
+		WAKE(100, 0, 1, 0),
+		POLL_AT(100, 0, 1, AT_A),
+		END(130, 0, COMPLETE),
+		POLL(140, 0, 2), /* perhaps not its first */
+		END(150, 0, 0),
+		WAKE(160, 0, 2, 0),
+		POLL_AT(170, 0, 2, AT_B),
+		END(180, 0, COMPLETE),
+	};
+	struct by_future b;
+	struct by_path *p = fold(&b, evs, ARRAY_SIZE(evs));
+
+	FATES(&b, "work", 2, 2, 0, 0, 0);
+	assert_int_equal(find(&b, "work")->polls, 2 + 1);
+	assert_int_equal(find(&b, "work")->poll_ns, 10 + 30 + 10);
+	assert_int_equal(find(&b, "Sleep")->polls, 2);
+	assert_int_equal(find(&b, "Sleep")->waits, 1);
+	assert_int_equal(find(&b, "Acquire")->polls, 1);
+	done(&b, p);
+}
+
 static void test_dropped(void **state)
 {
 	static const struct event evs[] = {
@@ -104,6 +135,45 @@ static void test_dropped(void **state)
 	row = find(&b, "work");
 	assert_int_equal(row->drops.nr, 2);
 	assert_true(!row->drops.v[0].step != !row->drops.v[1].step); /* one never ran */
+	done(&b, p);
+}
+
+/* Where it waited last is known, and that it panicked after that; or before it had waited. */
+static void test_panicked(void **state)
+{
+	static const struct event evs[] = {
+		POLL_AT(10, 0, 1, AT_START),
+		END(20, 0, 0),
+		WAKE(100, 0, 1, 0),
+		POLL_AT(110, 0, 1, AT_A),
+		END(120, 0, PANICKED),
+		POLL_AT(130, 0, 2, AT_START),
+		END(140, 0, PANICKED),
+		POLL_AT(150, 0, 3, AT_START),
+		END(160, 0, 0),
+		WAKE(170, 1, 3, EF_WAKE_ABORT),
+		DROP_AT(180, 0, 3, AT_A),
+		END(190, 0, CANCELLED),
+	};
+	struct by_future b;
+	struct by_path *p = fold(&b, evs, ARRAY_SIZE(evs));
+	const struct by_future_row *row = find(&b, "work");
+	unsigned nr_waited = 0, nr_fresh = 0, nr_dropped = 0;
+
+	FATES(&b, "work", 3, 0, 3, 0, 0);
+	assert_int_equal(row->drops.nr, 3); /* at one line one panicked, and one was dropped */
+	for (size_t i = 0; i < row->drops.nr; i++) {
+		const struct by_future_drop *d = &row->drops.v[i];
+
+		nr_waited += d->is_panic && d->step && d->step->line == 10 ? d->nr : 0;
+		nr_fresh += d->is_panic && !d->step ? d->nr : 0;
+		nr_dropped += !d->is_panic && d->step && d->step->line == 10 ? d->nr : 0;
+	}
+	assert_int_equal(nr_waited, 1);
+	assert_int_equal(nr_fresh, 1);
+	assert_int_equal(nr_dropped, 1);
+	/* whether it was inside of `inner` that it panicked, nobody saw */
+	FATES(&b, "inner", 2, 0, 1, 0, 1);
 	done(&b, p);
 }
 
@@ -249,11 +319,13 @@ static void test_exact(void **state)
 		{ .name = "alone", .seen = TRACE_FUTURE_UNSURE },
 		{ .name = "work" }, /* not hooked after all */
 	};
-	struct inner_polls_row rows[] = { { .polls = 5, .total_ns = 7, .nr_ready = 1 },
-					  { .polls = 6, .total_ns = 8, .max_ns = 4 },
-					  { .polls = 9 },
-					  { .polls = 2, .total_ns = 3 },
-					  { .polls = 0 } };
+	struct inner_polls_row rows[] = {
+		{ .polls = 5, .total_ns = 7, .nr_ready = 3, .nr_pending = 2 },
+		{ .polls = 6, .total_ns = 8, .nr_ready = 1, .max_ns = 4 },
+		{ .polls = 9 },
+		{ .polls = 2, .total_ns = 3 },
+		{ .polls = 0 }
+	};
 	struct inner_polls polls = { .v = rows, .nr = ARRAY_SIZE(rows) };
 	struct by_path *p = play_paths(evs, ARRAY_SIZE(evs), 1000);
 	struct by_future b;
@@ -266,6 +338,7 @@ static void test_exact(void **state)
 	assert_int_equal(find(&b, "inner")->polls, 11);
 	assert_int_equal(find(&b, "inner")->poll_ns, 15);
 	assert_int_equal(find(&b, "inner")->own.max_ns, 4);
+	FATES(&b, "inner", 1, 1, 0, 0, 0); /* what some polls returned is not known */
 	assert_int_equal(find(&b, "Sleep")->source, BY_FUTURE_PATHS);
 	assert_int_equal(find(&b, "Sleep")->polls, 2);
 	assert_int_equal(find(&b, "Sleep")->exact.polls, 9);
@@ -274,8 +347,13 @@ static void test_exact(void **state)
 	assert_string_equal(by_future_name(&b.v[b.nr - 1]), "alone");
 	assert_int_equal(b.v[b.nr - 1].polls, 2);
 	by_future_release(&b);
+	rows[1].nr_pending = 5;
+	by_future_init(&b, &path_rec, p, &polls, false);
+	FATES(&b, "inner", 4, 4, 0, 0, 0);
+	by_future_release(&b);
 	by_future_init(&b, &path_rec, p, &polls, true); /* some polls were lost */
 	assert_int_equal(find(&b, "inner")->source, BY_FUTURE_PATHS);
+	FATES(&b, "inner", 1, 1, 0, 0, 0);
 	by_future_release(&b);
 	by_path_free(p);
 	path_rec.nr_futures = 0;
@@ -284,10 +362,11 @@ static void test_exact(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain), cmocka_unit_test(test_dropped),
-		cmocka_unit_test(test_race),  cmocka_unit_test(test_join),
-		cmocka_unit_test(test_again), cmocka_unit_test(test_loop),
-		cmocka_unit_test(test_exact),
+		cmocka_unit_test(test_chain),	 cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_panicked), cmocka_unit_test(test_race),
+		cmocka_unit_test(test_join),	 cmocka_unit_test(test_again),
+		cmocka_unit_test(test_loop),	 cmocka_unit_test(test_exact),
+		cmocka_unit_test(test_begins),
 	};
 
 	return cmocka_run_group_tests(tests, make_path_rec, release_path_rec);

@@ -20,12 +20,9 @@ static struct recording make(void)
 
 static uint64_t wake_at = 800; /* of a STEP: from then on it waits for a worker */
 
-/* Polls of one task, each so long as the function says. */
-static struct measure *play_polls(const struct recording *rec, uint16_t type,
-				  uint64_t (*length)(unsigned i))
+/* A model that the measure listens to. */
+static struct model *measured_by(struct measure *ms, const struct recording *rec)
 {
-	uint64_t end = (uint64_t)NR_POLLS * STEP;
-	struct measure *ms = measure_new(rec, 0, end);
 	struct model *m = model_new(rec->types, rec->nr_types);
 	const struct recording_sink *sinks;
 	size_t nr;
@@ -33,6 +30,17 @@ static struct measure *play_polls(const struct recording *rec, uint16_t type,
 	sinks = measure_get_sinks(ms, &nr);
 	for (size_t i = 0; i < nr; i++)
 		model_add_sink(m, sinks[i].ops, sinks[i].sink);
+	return m;
+}
+
+/* Polls of one task, each so long as the function says. */
+static struct measure *play_polls(const struct recording *rec, uint16_t type,
+				  uint64_t (*length)(unsigned i))
+{
+	uint64_t end = (uint64_t)NR_POLLS * STEP;
+	struct measure *ms = measure_new(rec, 0, end);
+	struct model *m = measured_by(ms, rec);
+
 	for (unsigned i = 0; i < NR_POLLS; i++) {
 		uint64_t at = (uint64_t)i * STEP;
 		const struct event evs[] = { START(at, 0, 1, type, 0), END(at + length(i), 0, 0),
@@ -144,13 +152,8 @@ static struct measure *play_tasks(const struct recording *rec, unsigned nr_tasks
 {
 	uint64_t end = UINT64_C(1000000000), step = end / nr_polls;
 	struct measure *ms = measure_new(rec, 0, end);
-	struct model *m = model_new(rec->types, rec->nr_types);
-	const struct recording_sink *sinks;
-	size_t nr;
+	struct model *m = measured_by(ms, rec);
 
-	sinks = measure_get_sinks(ms, &nr);
-	for (size_t i = 0; i < nr; i++)
-		model_add_sink(m, sinks[i].ops, sinks[i].sink);
 	for (uint64_t i = 0; i < nr_polls; i++) {
 		uint64_t at = i * step, task = 1 + i % nr_tasks;
 		const struct event evs[] = { START(at, 0, task, ASYNC, 0),

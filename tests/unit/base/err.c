@@ -68,26 +68,13 @@ static void test_prefix(void **state)
 	assert_int_equal(strlen(e.msg), sizeof(e.msg) - 1);
 }
 
-/* Every tag has its own name, and what is no tag is not taken for one. */
-static void test_names(void **state)
-{
-	assert_string_equal(err_tag_name(ERR_NONE), "ERR_NONE");
-	assert_string_equal(err_tag_name(ERR_PERMISSION), "ERR_PERMISSION");
-	for (int i = ERR_NONE; i <= ERR_PERMISSION; i++) {
-		assert_string_not_equal(err_tag_name(i), "ERR_?");
-		for (int j = ERR_NONE; j < i; j++)
-			assert_string_not_equal(err_tag_name(i), err_tag_name(j));
-	}
-	assert_string_equal(err_tag_name(10000), "ERR_?");
-	assert_string_equal(err_tag_name(-1), "ERR_?");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_set),   cmocka_unit_test(test_null),
-		cmocka_unit_test(test_sys),   cmocka_unit_test(test_prefix),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_set),
+		cmocka_unit_test(test_null),
+		cmocka_unit_test(test_sys),
+		cmocka_unit_test(test_prefix),
 	};
 
 	return cmocka_run_group_tests_name("err", tests, NULL, NULL);

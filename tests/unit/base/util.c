@@ -84,13 +84,27 @@ static void test_vec(void **state)
 	vec_release(&v);
 }
 
+/* The same as a search from the front, whatever there is to be found. */
+static void test_partition_point(void **state)
+{
+	static const unsigned v[] = { 2, 2, 3, 5, 5, 5, 9 };
+
+	for (size_t nr = 0; nr <= ARRAY_SIZE(v); nr++)
+		for (unsigned wanted = 0; wanted <= 10; wanted++) {
+			size_t truth = 0;
+
+			while (truth < nr && v[truth] < wanted)
+				truth++;
+			assert_int_equal(partition_point(i, nr, v[i] < wanted), truth);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_affixes),
-		cmocka_unit_test(test_vec),
+		cmocka_unit_test(test_nothing),		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_affixes),		cmocka_unit_test(test_vec),
+		cmocka_unit_test(test_partition_point),
 	};
 
 	return cmocka_run_group_tests_name("util", tests, NULL, NULL);

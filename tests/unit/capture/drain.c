@@ -84,6 +84,16 @@ static void assert_same(const struct event *got, const struct event *want)
 	assert_int_equal(got->b, want->b);
 }
 
+static void assert_all_made(unsigned nr)
+{
+	assert_int_equal(fake_file.events.nr, nr);
+	for (unsigned i = 0; i < nr; i++) {
+		struct event want = make(i);
+
+		assert_same(&fake_file.events.v[i].ev, &want);
+	}
+}
+
 /* All kinds come out as they went in, many times around the ring. */
 static void test_every_kind(void **state)
 {
@@ -99,12 +109,7 @@ static void test_every_kind(void **state)
 			drain_ring(&s->d, 0);
 	}
 	drain_ring(&s->d, 0);
-	assert_int_equal(fake_file.events.nr, nr);
-	for (unsigned i = 0; i < nr; i++) {
-		struct event want = make(i);
-
-		assert_same(&fake_file.events.v[i].ev, &want);
-	}
+	assert_all_made(nr);
 	assert_int_equal(s->t->tail, s->t->head);
 	assert_int_equal(s->d.nr_broken, 0);
 	assert_true(drain_is_empty(&s->d));
@@ -350,12 +355,7 @@ static void test_tight_memory(void **state)
 			drain_ring(&s->d, 0);
 	}
 	drain_ring(&s->d, 0);
-	assert_int_equal(fake_file.events.nr, nr);
-	for (unsigned i = 0; i < nr; i++) {
-		struct event want = make(i);
-
-		assert_same(&fake_file.events.v[i].ev, &want);
-	}
+	assert_all_made(nr);
 	lobby_check_memory(&big, 256 << 10);
 	assert_false(big.is_tight);
 	lobby_unmap_ring(&s->d.ring, s->d.words);

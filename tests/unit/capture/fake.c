@@ -122,6 +122,10 @@ void trace_stream_cpu(struct trace_stream *s, const struct trace_cpu *u)
 	fake_file.nr_counts++;
 }
 
+void trace_writer_stand(struct trace_writer *w, const struct trace_stand *s)
+{
+}
+
 void trace_stream_close(struct trace_stream *s)
 {
 	fake_file.nr_open_streams--;
@@ -138,11 +142,6 @@ void trace_writer_flush(struct trace_writer *w)
 uint64_t trace_writer_bytes(const struct trace_writer *w)
 {
 	return fake_file.events.nr * fake_file.bytes_per_event;
-}
-
-uint64_t trace_writer_events(const struct trace_writer *w)
-{
-	return fake_file.events.nr;
 }
 
 const struct err *trace_writer_error(const struct trace_writer *w)

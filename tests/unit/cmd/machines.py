@@ -9,35 +9,19 @@ import collections
 import csv
 import io
 import json
-import os
 import re
-import subprocess
-import sys
 import tempfile
+
+from checks import ARGUMENTS, check, finish, futrace, simulate
 
 HEADS = {"machine": "MACHINES", "task": "TASKS", "parent": "PARENT TASKS"}
 TEXTS = {"type", "kind", "location", "runtime", "spawn", "end", "name", "spawned_at"}
 BLOCKADE_NS = 500
-failed = 0
-
-
-def check(what, found, wanted):
-    global failed
-    if found != wanted:
-        failed += 1
-        print(f"{what}: {found!r}, not {wanted!r}")
-
-
-def futrace(*args, status=0):
-    env = {**os.environ, "COLUMNS": "1000", "LC_ALL": "C"}
-    done = subprocess.run([FUTRACE, *args], capture_output=True, text=True, env=env)
-    if done.returncode != status:
-        sys.exit(f"futrace {' '.join(args)}: exit status {done.returncode}\n{done.stderr}")
-    return done.stdout if not status else done.stderr
 
 
 def report(path, *options):
-    return futrace("report", "--by=machine", f"--threshold=blockade={BLOCKADE_NS}ns", *options, path)
+    return futrace("report", "--by=machine", f"--threshold=blockade={BLOCKADE_NS}ns", *options, path, COLUMNS="1000",
+                   LC_ALL="C")
 
 
 def parts_of(path, *options):
@@ -118,16 +102,14 @@ def check_file(path):
     return parts
 
 
-FUTRACE, SIMULATE = sys.argv[1:3]
 with tempfile.TemporaryDirectory() as folder:
-    nr = int(sys.argv[3]) if sys.argv[3:] else 10
+    nr = int(ARGUMENTS[0]) if ARGUMENTS else 10
     for seed in range(nr):
-        subprocess.run([SIMULATE, str(seed), "400", f"{folder}/{seed}.trace"], check=True)
+        simulate(seed, 400, f"{folder}/{seed}.trace")
     all_parts = [check_file(f"{folder}/{seed}.trace") for seed in range(nr)]
     check("all parts have rows somewhere", {name for parts in all_parts for name in HEADS if parts[name]["rows"]}, set(HEADS))
     check_order(f"{folder}/0.trace", all_parts[0])
     error = futrace("report", "--by=machine", "--sort=nothing", f"{folder}/0.trace", status=2)
     for word in "mean_completion", "run", "children":
         check(f"keys name {word}", word in error, True)
-    print(f"{nr} files, {failed} differences")
-sys.exit(failed > 0)
+finish(nr)

@@ -12,9 +12,10 @@ import json
 import math
 import os
 import re
-import subprocess
 import sys
 import tempfile
+
+from checks import ARGUMENTS, check, finish, futrace, simulate
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../model"))
 import awaits  # noqa: E402
@@ -23,21 +24,6 @@ TABLES = ["type", "task", "spawn", "worker", "thread", "wake", "await", "future"
 TEXTS = {"type", "kind", "location", "runtime", "spawn", "end", "name", "how", "cause", "waker_type", "waker_thread",
          "spawned_at", "function", "future", "for", "dropped_at", "polls_from", "seen"}
 PERCENTS = {"p50": 50, "p90": 90, "p99": 99, "max": 100}
-failed = 0
-
-
-def check(what, found, wanted):
-    global failed
-    if found != wanted:
-        failed += 1
-        print(f"{what}: {found!r}, not {wanted!r}")
-
-
-def futrace(*args, status=0, **env):
-    done = subprocess.run([FUTRACE, *args], capture_output=True, text=True, env={**os.environ, **env})
-    if done.returncode != status:
-        sys.exit(f"futrace {' '.join(args)}: exit status {done.returncode}\n{done.stderr}")
-    return done.stdout if not status else done.stderr
 
 
 def bucket(value):
@@ -77,7 +63,8 @@ def check_forms(path, by, rows):
     flat = [{k: cell(v) if k in TEXTS else v for k, v in row.items() if not k.endswith("_histogram")} for row in rows]
     check(f"{path} {by} CSV", list(read_csv(futrace("report", "--by", by, "--csv", "--limit=0", path))), flat)
     text = futrace("report", "--by", by, "--limit=0", "--no-pager", path, COLUMNS="1000", LC_ALL="C")
-    lines = text.split("\n\n")[-1 if by != "type" or not rows else -2].splitlines()
+    has_note = any(row["open"] for row in rows) if by == "await" else by == "type" and rows
+    lines = text.split("\n\n")[-2 if has_note else -1].splitlines()
     if rows:
         key = {"type": "TASKS", "task": "ID", "spawn": "TASKS", "worker": "TID", "thread": "TID", "wake": "COUNT", "await": "WAITS",
                "future": "COUNT", "mark": "COUNT"}[by]
@@ -226,6 +213,29 @@ def check_marks(path, rows, lines):
             check(f"{what} lasted_ns", row["lasted_ns"], sum(m["lasted_ns"] for m in over))
 
 
+def wait(run):
+    return run.get("idle_ns", 0) + run.get("sched_ns", 0)
+
+
+def check_open(path, rows, tasks, runs):
+    """What a task that is alive waited in all, and no run of its own ended, is open."""
+    least, most = [], []
+    for task in tasks:
+        if task["end"] != "alive" or not task["polls"] or task["kind"] == "blocking":
+            continue
+        mine = [run for run in runs if run["time_ns"] >= task["spawn_ns"] and
+                (run["task"], run.get("runtime_id"), run["type"]) == (task["id"], task["runtime_id"], task["type"])]
+        left = wait(task) - sum(map(wait, mine))
+        most += [left] if left else []
+        # of a wait that is known in part a run tells nothing
+        least += [left] if left and all("sched_ns" in run or run["time_ns"] == task["spawn_ns"] for run in mine) else []
+    found = [row for row in rows if row["open"]] or [dict.fromkeys(("waits", "open", "tasks", "wait_ns"), 0)]
+    check(f"{path} rows that are open", len(found), 1)
+    for key in "waits", "open", "tasks":
+        check(f"{path} open {key}", sorted((len(least), found[0][key], len(most)))[1], found[0][key])
+    check(f"{path} open wait_ns", sorted((sum(least), found[0]["wait_ns"], sum(most)))[1], found[0]["wait_ns"])
+
+
 def check_awaits(path, rows, paths, runs):
     own, total, tasks = collections.defaultdict(list), collections.defaultdict(list), collections.defaultdict(set)
     for run in runs:
@@ -234,9 +244,6 @@ def check_awaits(path, rows, paths, runs):
             tasks[point].add((run["task"], run.get("runtime_id"), run["type"]))
         for point in paths.points(run.get("path")):
             total[point].append(run)
-
-    def wait(run):
-        return run.get("idle_ns", 0) + run.get("sched_ns", 0)
     places = {(row["future"], *awaits.split_place(row["location"])): row for row in rows if row["location"]}
     check(f"{path} await points", sorted(places), sorted(total))
     for (future, file, line), every in total.items():
@@ -317,6 +324,7 @@ def check_file(path):
     paths, runs = awaits.of_ndjson(lines), [line for line in lines if line["kind"] in ("poll", "drop")]
     if paths.paths:
         check_awaits(path, tables["await"], paths, runs)
+        check_open(path, tables["await"], report["tasks"], runs)
         check_futures(path, tables["future"], paths, runs, lines)
     return tables
 
@@ -327,17 +335,15 @@ def check_usage(path):
         check(f"{args} names {word}", word in futrace("report", *args, path, status=2), True)
 
 
-FUTRACE, SIMULATE = sys.argv[1:3]
 with tempfile.TemporaryDirectory() as folder:
-    files = sys.argv[3:]
+    files = ARGUMENTS
     if len(files) < 2 and not os.path.exists(files[0] if files else ""):
         seeds = range(int(files[0]) if files else 10)
         files = [f"{folder}/{seed}.trace" for seed in seeds]
         for seed in seeds:
-            subprocess.run([SIMULATE, str(seed), "400", files[seed]], check=True)
+            simulate(seed, 400, files[seed])
     tables = [check_file(file) for file in files]
     for by in TABLES:
         check_order(files[0], by, tables[0][by])
     check_usage(files[0])
-    print(f"{len(files)} files, {failed} differences")
-sys.exit(failed > 0)
+finish(len(files))

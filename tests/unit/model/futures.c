@@ -35,25 +35,11 @@ static void on_future(void *sink, const struct model_future *f)
 
 static const struct model_ops ops = { .future = on_future };
 
-static bool wants_one(void *arg, const struct model_task *t)
-{
-	return t->key.id == 1;
-}
-
 static void play_futures(struct polls *p, const struct event *evs, size_t nr, uint64_t start,
 			 bool is_filtered)
 {
-	struct model *m = model_new(script_types, NR_TYPES);
-
 	*p = (struct polls){ 0 };
-	model_add_sink(m, &ops, p);
-	if (is_filtered)
-		model_set_filter(m, wants_one, NULL);
-	model_set_start(m, start);
-	model_feed(m, evs, nr);
-	model_finish(m, 1000, NULL);
-	p->totals = *model_get_totals(m);
-	model_free(m);
+	p->totals = play_to(&ops, p, evs, nr, start, is_filtered);
 }
 
 #define PLAY_FUTURES(p, ...)                                                     \

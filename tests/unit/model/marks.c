@@ -71,25 +71,11 @@ static void on_span(void *sink, const struct model_span *s)
 
 static const struct model_ops ops = { .mark = on_mark, .span = on_span };
 
-static bool wants_one(void *arg, const struct model_task *t)
-{
-	return t->key.id == 1;
-}
-
 static void hear(struct heard *h, const struct event *evs, size_t nr, uint64_t start,
 		 bool is_filtered)
 {
-	struct model *m = model_new(script_types, NR_TYPES);
-
 	*h = (struct heard){ 0 };
-	model_add_sink(m, &ops, h);
-	if (is_filtered)
-		model_set_filter(m, wants_one, NULL);
-	model_set_start(m, start);
-	model_feed(m, evs, nr);
-	model_finish(m, 1000, NULL);
-	h->totals = *model_get_totals(m);
-	model_free(m);
+	h->totals = play_to(&ops, h, evs, nr, start, is_filtered);
 }
 
 #define HEAR_FROM(h, start, is_filtered, ...)                                      \

@@ -40,14 +40,14 @@ static const struct trace_stack stacks[] = { { "a.rs", 1 }, { "a.rs", 2, false, 
 	}
 #define DONE(t, th, id, ty) START(t, th, id, ty, 0), END(t + 1, th, COMPLETE)
 
-static void play_runtimes(struct told *told, uint32_t nr_instances, const struct event *evs,
-			  size_t nr)
+static void play_defined(struct told *told, const struct trace_instance *defined,
+			 uint32_t nr_instances, const struct event *evs, size_t nr)
 {
 	struct recording rec = { .types = types, .nr_types = ARRAY_SIZE(types) };
 	struct model *m = model_new(types, ARRAY_SIZE(types));
 
 	memset(told, 0, sizeof(*told));
-	recording_make_runtimes(&rec, copies, ARRAY_SIZE(copies), instances, nr_instances);
+	recording_make_runtimes(&rec, copies, ARRAY_SIZE(copies), defined, nr_instances);
 	model_set_runtimes(m, &rec.model_runtimes);
 	model_set_stacks(m, stacks, ARRAY_SIZE(stacks));
 	model_add_sink(m, &told_ops, told);
@@ -57,11 +57,13 @@ static void play_runtimes(struct told *told, uint32_t nr_instances, const struct
 	recording_release_runtimes(&rec);
 }
 
-#define PLAY_RUNTIMES(told, nr_instances, ...)                                           \
-	do {                                                                             \
-		static const struct event evs_[] = { __VA_ARGS__ };                      \
-		play_runtimes(told, nr_instances, evs_, sizeof(evs_) / sizeof(evs_[0])); \
+#define PLAY_DEFINED(told, defined, nr_instances, ...)                             \
+	do {                                                                       \
+		static const struct event evs_[] = { __VA_ARGS__ };                \
+		play_defined(told, defined, nr_instances, evs_, ARRAY_SIZE(evs_)); \
 	} while (0)
+#define PLAY_RUNTIMES(told, nr_instances, ...) \
+	PLAY_DEFINED(told, instances, nr_instances, __VA_ARGS__)
 
 static uint32_t of(struct told *told, uint64_t id)
 {
@@ -227,27 +229,90 @@ static void test_root_addresses(void **state)
 		{ ROOT, 0, 0x21c20 }, /* in one behind it, that ran no task */
 		{ ROOT, 0, 0x30220 },
 		{ ROOT, 0, 0x90000 },
+		{ CURRENT, 10, 0x21100 }, /* at another time: nearer to a root, but no other's */
 	};
 	static const uint64_t owners[] = { 5, 6, 3, 0, 0, 0 }; /* of the roots */
 	struct recording rec = { .types = types, .nr_types = ARRAY_SIZE(types) };
+	const uint32_t *of_root;
 
 	recording_make_runtimes(&rec, copies, ARRAY_SIZE(copies), some, ARRAY_SIZE(some));
-	for (unsigned i = 0; i < ARRAY_SIZE(owners); i++) {
-		uint32_t runtime = rec.model_runtimes.of_instance[7 + i];
-
-		assert_int_equal(runtime == MODEL_NO_RUNTIME ? 0 : rec.runtimes[runtime].owner,
+	of_root = rec.model_runtimes.of_instance + 7;
+	for (unsigned i = 0; i < ARRAY_SIZE(owners); i++)
+		assert_int_equal(of_root[i] == MODEL_NO_RUNTIME ? 0
+								: rec.runtimes[of_root[i]].owner,
 				 owners[i]);
-	}
+	assert_int_equal(of_root[3], 7); /* behind the seven that ran tasks, each by itself */
+	assert_int_equal(of_root[4], MODEL_NO_RUNTIME);
+	assert_int_equal(of_root[5], 8);
+	assert_int_equal(rec.nr_runtimes, 10);
+	assert_false(rec.runtimes[8].is_whole_copy);
+	assert_true(rec.runtimes[9].is_whole_copy);
 	recording_release_runtimes(&rec);
+}
+
+/* Files that do not tell where schedulers are do not tell whose roots are, either. */
+static void test_roots_unplaced(void **state)
+{
+	static const struct trace_instance some[] = {
+		{ 0 }, { MULTI, 3 }, { ROOT, 0, 0x10320 }, { ROOT, 0, 0x50000 }
+	};
+	struct recording rec = { .types = types, .nr_types = ARRAY_SIZE(types) };
+
+	recording_make_runtimes(&rec, copies, ARRAY_SIZE(copies), some, ARRAY_SIZE(some));
+	assert_int_equal(rec.nr_runtimes, 2);
+	assert_int_equal(rec.model_runtimes.of_instance[2], MODEL_NO_RUNTIME);
+	recording_release_runtimes(&rec);
+}
+
+#define ROOT_AT(t, th, addr) START_AT(t, th, addr, ROOT, addr, 0)
+
+/* A runtime that ran no task is none of the others: its root, its workers and what its root has
+ * made are its own. Who only waits in one says nothing about closures. */
+static void test_roots_alone(void **state)
+{
+	static const struct trace_instance some[] = {
+		{ 0 }, { MULTI, 3, 0x10000 }, { ROOT, 0, 0x10320 }, { ROOT, 0, 0x50000 }
+	};
+	enum { KNOWN, ALONE };
+	struct told told;
+
+	PLAY_DEFINED(&told, some, 4, OWNED(1, 0, 2), ROOT_AT(1, 0, 0x7f00), END(2, 0, COMPLETE),
+		     OWNED(3, 1, 1), DONE(3, 1, 11, MULTI), OWNED(5, 0, 3), ROOT_AT(5, 0, 0x7e00),
+		     SPAWN(6, 0, 0xc000), END(7, 0, COMPLETE), SPAWN(8, 0, 0xd000),
+		     START(9, 2, 90, WORKER, 0), OWNED(9, 2, 3), ROOT_AT(9, 2, 0x7d00),
+		     END(10, 2, 0), END(10, 2, COMPLETE), DONE(12, 3, 12, CLOSURE),
+		     DONE(14, 4, 13, CLOSURE));
+	assert_int_equal(of(&told, 1), KNOWN);
+	assert_int_equal(of(&told, 2), ALONE);
+	assert_int_equal(of(&told, 11), KNOWN);
+	assert_int_equal(of(&told, 12), ALONE);
+	assert_int_equal(of(&told, 13), MODEL_NO_RUNTIME);
+	assert_int_equal(told.threads.v[2].runtime, ALONE);
+	assert_int_equal(told.threads.v[2].kind, MODEL_WORKER);
+	told_release(&told);
+}
+
+/* Who runs tasks of a LocalSet in its block_on is a worker, who only waits is not. */
+static void test_set_worker(void **state)
+{
+	struct told told;
+
+	PLAY_RUNTIMES(&told, 6, ROOT_AT(1, 0, 0x7f00), OWNED(2, 0, 1), DONE(2, 0, 11, SET),
+		      END(4, 0, COMPLETE), ROOT_AT(5, 1, 0x7e00), END(6, 1, COMPLETE));
+	assert_int_equal(told.threads.v[0].kind, MODEL_WORKER);
+	assert_int_equal(told.threads.v[1].kind, MODEL_OTHER);
+	told_release(&told);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_local_runtime), cmocka_unit_test(test_root_addresses),
-		cmocka_unit_test(test_order),	      cmocka_unit_test(test_tasks),
-		cmocka_unit_test(test_threads),	      cmocka_unit_test(test_new_worker),
-		cmocka_unit_test(test_root_alone),    cmocka_unit_test(test_only_one),
+		cmocka_unit_test(test_local_runtime),  cmocka_unit_test(test_root_addresses),
+		cmocka_unit_test(test_order),	       cmocka_unit_test(test_tasks),
+		cmocka_unit_test(test_threads),	       cmocka_unit_test(test_new_worker),
+		cmocka_unit_test(test_root_alone),     cmocka_unit_test(test_only_one),
+		cmocka_unit_test(test_roots_unplaced), cmocka_unit_test(test_roots_alone),
+		cmocka_unit_test(test_set_worker),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

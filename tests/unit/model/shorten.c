@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* Proves that long type names lose what tells least first, and always fit. */
+#include "base/candidates.h"
 #include "unit.h"
 
 #include "model/shorten.h"
@@ -32,6 +33,32 @@ static void test_then_the_middle(void **state)
 	assert_short("abcdefghijklmnop", 8, "abc..nop");
 	assert_short("abcdefghijklmnop", 2, "ab");
 	assert_short("abc", 0, "");
+}
+
+/* Where the place is told, too, two instances of a generic function are told by their arguments. */
+static void test_bodies(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t width;
+		const char *expected;
+	} cases[] = {
+		{ "a::spawn<b::naps>::{async block#0}", 12, "spawn<naps>" },
+		{ "a::spawn<b::top::{async block#1}>::{async block#0}", 12, "spawn..k#1}>" },
+		{ "a::spawn<b::naps>::{async block#0}", 28, "spawn<naps>::{async block#0}" },
+		{ "a::f::{closure#3}::{async block#0}", 4, "f" },
+		{ "a::f::{closure#3}", 17, "a::f::{closure#3}" },
+		{ "{closure#3}", 8, "{cl..#3}" },
+		{ "}", 0, "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct strbuf out = STRBUF_INIT;
+
+		shorten_body(&out, cases[i].name, cases[i].width);
+		assert_string_equal(out.s, cases[i].expected);
+		strbuf_release(&out);
+	}
 }
 
 static void add_line(void *arg, const char *name, size_t len)
@@ -111,6 +138,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_modules_go_first),
 		cmocka_unit_test(test_then_the_middle),
+		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_candidates),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_front),

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Writes a trace of random events: `simulate SEED NR_EVENTS FILE`. Even seeds give what a runtime
- * might do, odd ones anything at all. For tests/model/recompute.py, which must come to the same
- * numbers as the model.
+ * Writes a trace of random events: `simulate SEED NR_EVENTS FILE [stands]`. Even seeds give what a
+ * runtime might do, odd ones anything at all. For tests/model/recompute.py, which must come to the
+ * same numbers as the model. stands: some even ones say where tasks stood at the end.
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "script.h"
 #include "trace/writer.h"
@@ -74,17 +75,20 @@ static uint8_t end_flags(void)
 	return rnd(8) ? flags[rnd(ARRAY_SIZE(flags))] : rnd(32);
 }
 
-/* A type goes with an id, threads do one thing at a time. */
+/* A type goes with an id. */
+static uint16_t type_of(uint64_t task)
+{
+	return task % 7 == 0 ? STRIPPED : task % 5 == 0 ? LOCAL : task % 3 == 0 ? BY_ADDR : ASYNC;
+}
+
+/* Threads do one thing at a time. */
 static struct event sensible(const struct simulation *s, unsigned thread)
 {
 	struct event ev = { .kind = EV_RUN_START, .task = s->next_id - rnd(MIN(s->next_id, 20)) };
 
 	if (s->contested && rnd(2))
 		ev.task = s->contested;
-	ev.type = ev.task % 7 == 0   ? STRIPPED
-		  : ev.task % 5 == 0 ? LOCAL
-		  : ev.task % 3 == 0 ? BY_ADDR
-				     : ASYNC;
+	ev.type = type_of(ev.task);
 	if (s->is_asleep[thread])
 		ev.kind = EV_AWAKE;
 	else if (s->depth[thread] && rnd(3))
@@ -254,7 +258,21 @@ static void define_futures(struct trace_writer *w)
 		trace_writer_future(w, &futures[i]);
 }
 
-static int simulate(int fd, uint64_t seed, uint64_t nr_events)
+/* Somebody looks at the end where tasks stand, or has looked some time ago. */
+static void define_stands(const struct simulation *s)
+{
+	for (uint64_t task = s->next_id - MIN(s->next_id, 20); task <= s->next_id; task++)
+		if (rnd(4))
+			trace_writer_stand(s->w,
+					   &(struct trace_stand){
+						   .task = task,
+						   .type = type_of(task),
+						   .path = 1 + rnd(NR_PATHS - 1),
+						   .time = s->time - (rnd(3) ? 0 : rnd(s->time)),
+					   });
+}
+
+static int simulate(int fd, uint64_t seed, uint64_t nr_events, bool has_stands)
 {
 	static const struct trace_meta meta = { .tool = "simulate",
 						.exe = "/bin/simulated",
@@ -306,6 +324,8 @@ static int simulate(int fd, uint64_t seed, uint64_t nr_events)
 	for (uint64_t i = 0; i < nr_events; i++)
 		step(&s, seed % 2);
 	end.ticks = s.time + rnd(100000);
+	if (has_stands && seed % 4 == 2) /* there are paths, and no two tasks of one id */
+		define_stands(&s);
 	if (trace_writer_close(s.w, &end, &e) < 0) {
 		fprintf(stderr, "%s\n", e.msg);
 		return 1;
@@ -317,12 +337,12 @@ int main(int argc, char **argv)
 {
 	int fd;
 
-	if (argc != 4)
+	if (argc != 4 && (argc != 5 || strcmp(argv[4], "stands") != 0))
 		return 2;
 	fd = open(argv[3], O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (fd < 0) {
 		perror(argv[3]);
 		return 1;
 	}
-	return simulate(fd, strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10));
+	return simulate(fd, strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10), argc == 5);
 }

@@ -3,16 +3,10 @@
 # usage: layouts.sh TEST_LAYOUT SOURCES MODE RUSTC_OPTIONS...
 # Builds fake/layouts.rs in one way, lets it print its truth, and checks what its debug info is read as. With mode damage
 # the test is damage_layout.
-set -eu
+# shellcheck source=tests/unit/symbol/rustc.sh
+. "$(dirname "$0")/rustc.sh"
 test=$1 src=$2 mode=$3
 shift 3
-if ! command -v rustc >/dev/null; then
-	echo "skipped: there is no rustc to build the program with"
-	exit 77
-fi
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cp -r "$src/layouts.rs" "$src/dep.rs" "$src/base.rs" "$src/foreign-1.0.0" "$dir"
 compile()
 {
 	(cd "$dir" && rustc --edition 2021 "$@")
@@ -22,25 +16,24 @@ build()
 	compile "$@" --crate-name layouts --extern older="$dir/libolder.rlib" --extern newer="$dir/libnewer.rlib" \
 		-o "$dir/app" "$dir/layouts.rs"
 }
-separate()
+make_program()
 {
-	objcopy --only-keep-debug "$dir/app" "$dir/app.debug"
-	strip "$dir/app"
-	objcopy --add-gnu-debuglink="$dir/app.debug" "$dir/app"
+	cp -r "$src/layouts.rs" "$src/dep.rs" "$src/base.rs" "$src/foreign-1.0.0" "$dir"
+	for release in older newer; do
+		compile "$@" -C lto=off --crate-name dep --crate-type rlib -C metadata=$release --cfg $release \
+			-o "$dir/lib$release.rlib" "$dir/dep.rs"
+	done
+	build "$@"
+	"$dir/app" >"$dir/truth"
 }
-for release in older newer; do
-	compile "$@" -C lto=off --crate-name dep --crate-type rlib -C metadata=$release --cfg $release \
-		-o "$dir/lib$release.rlib" "$dir/dep.rs"
-done
-build "$@"
-"$dir/app" >"$dir/truth"
+build_once "$@"
 case $mode in
 full | damage | why-*) ;;
 zlib | zstd) objcopy --compress-debug-sections=$mode "$dir/app" ;;
 old-packed) objcopy --compress-debug-sections=zlib-gnu "$dir/app" ;;
-link) separate ;;
+link) separate "$dir/app" ;;
 other-build) # the debug file was made of another build since
-	separate
+	separate "$dir/app"
 	cp "$dir/app" "$dir/old"
 	echo '#[used] static OTHER: u8 = 7;' >>"$dir/layouts.rs"
 	build "$@"

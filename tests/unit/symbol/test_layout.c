@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/vec.h"
 #include "check.h"
+#include "symbol/dwarf.h"
 #include "symbol/layout.h"
 
 #define MAX_FIELDS 8
@@ -92,6 +93,8 @@ static void check_type(struct layouts *l, char **f)
 	check_num(t->size_bytes, strtoull(f[2], NULL, 10));
 	check_str(kinds[t->kind], f[3]);
 	check_num(t->is_future, strtoull(f[4], NULL, 10));
+	if (t->kind == LAYOUT_STRUCT || t->align)
+		check_num(t->align, strtoull(f[5], NULL, 10));
 	if (t->kind == LAYOUT_COROUTINE)
 		check_saved(t);
 }
@@ -386,12 +389,15 @@ static void check_why(const char *path, const char *mode)
 		{ "no-elf", "ELF" },
 		{ "missing", "ELF" },
 	};
-	const char *why = NULL;
+	const char *why = NULL, *unreadable;
 	struct layouts *l = layouts_open(path, NULL, &why);
+	struct dwarf *d = dwarf_open(path, &unreadable);
 	bool known = false;
 
 	check_num(l == NULL, true);
 	layouts_close(l);
+	check_num(d && dwarf_is_split(d), strcmp(mode, "why-split") == 0);
+	dwarf_close(d);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		if (strcmp(words[i].mode, mode) != 0)
 			continue;

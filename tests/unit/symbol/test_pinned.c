@@ -13,8 +13,8 @@
 #include "runtime/root_frames.h"
 
 #define MAX_FRAMED 32
-#define MAX_WORDS  256
-#define NR_ROOTS   5
+#define MAX_WORDS  4096
+#define NR_ROOTS   7
 
 struct root {
 	const char *name;
@@ -25,7 +25,7 @@ struct root {
 
 static struct recipes recipes;
 static struct layouts *layouts;
-static struct wire_framed framed[MAX_FRAMED];
+static struct root_frame framed[MAX_FRAMED];
 static uint32_t nr_framed;
 
 static bool read_root(char *line, struct root *r)
@@ -79,10 +79,12 @@ static const struct wire_framed *find_framed(uint64_t pc, bool *is_one)
 
 	*is_one = true;
 	for (uint32_t i = 0; i < nr_framed; i++) {
-		if (pc <= framed[i].addr || pc > framed[i].end_addr)
+		const struct wire_framed *f = &framed[i].plan;
+
+		if (!f->recipe || pc <= f->addr || pc > f->end_addr)
 			continue;
 		*is_one = !found;
-		found = &framed[i];
+		found = f;
 	}
 	return found;
 }

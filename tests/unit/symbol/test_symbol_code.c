@@ -272,6 +272,8 @@ __asm__(".macro dispatch name, load, in_beginning\n"
 	".size resumed, . - resumed\n"
 	"dispatch by_first, \"movzbl 0x50(%rbx)\", 0\n"
 	"dispatch by_second, \"movzwl 0x1a8(%rsi)\", 0\n"
+	"dispatch by_copy, \"movzbl 0x50(%rbx), %edx; movzbl %dl\", 0\n"
+	"dispatch by_part, \"movzwl 0x50(%rbx), %edx; movzbl %dl\", 0\n"
 	"dispatch by_third, \"movzbl 0x50(%rdx)\", 0\n"
 	"dispatch by_loaded, \"mov (%rbx), %rbx; movzbl 0x50(%rbx)\", 0\n"
 	"dispatch into_itself, \"movzbl 0x50(%rbx)\", 1\n"
@@ -279,6 +281,30 @@ __asm__(".macro dispatch name, load, in_beginning\n"
 	".p2align 3\n"
 	"pointer_to_resumed: .quad resumed\n"
 	".text\n");
+
+/* Calls with a frame of 64 bytes; the first pushes and pops in between, the second for a call. */
+asm(".macro deep name, between\n"
+    ".type \\name, @function\n"
+    "\\name:\n"
+    "	.cfi_startproc\n"
+    "	sub	$56, %rsp\n"
+    "	.cfi_adjust_cfa_offset 56\n"
+    "	call	resumed\n"
+    "	push	$1\n"
+    "	.cfi_adjust_cfa_offset 8\n"
+    "	\\between\n"
+    "	pop	%rax\n"
+    "	.cfi_adjust_cfa_offset -8\n"
+    "	call	resumed\n"
+    "	add	$56, %rsp\n"
+    "	.cfi_adjust_cfa_offset -56\n"
+    "	ret\n"
+    "	.cfi_endproc\n"
+    ".size \\name, . - \\name\n"
+    ".endm\n"
+    ".text\n"
+    "deep deep_always, nop\n"
+    "deep deeper_once, \"call resumed\"\n");
 
 struct self {
 	struct image *img;
@@ -314,6 +340,27 @@ static void test_stack(const struct self *self)
 	code_frames_free(frames);
 }
 
+static bool keeps_depth(const struct self *self, const struct code_frames *frames, const char *name,
+			uint32_t bytes)
+{
+	const struct symbol *s = self_find(self, name);
+	struct code_function f = { s->va, s->size_bytes, false };
+
+	return code_keeps_depth(frames, self->img, &f, bytes);
+}
+
+static void test_depth(const struct self *self)
+{
+	struct code_frames *frames = code_frames_new(self->img);
+
+	check_true(keeps_depth(self, frames, "deep_always", 64));
+	check_true(!keeps_depth(self, frames, "deep_always", 56));
+	check_true(!keeps_depth(self, frames, "deeper_once", 64));
+	check_true(!keeps_depth(self, frames, "by_first", 64)); /* has no unwind table */
+	check_true(!keeps_depth(self, NULL, "deep_always", 64));
+	code_frames_free(frames);
+}
+
 static bool find_state(const struct self *self, const char *name, struct code_state *state)
 {
 	const struct symbol *s = self_find(self, name);
@@ -338,6 +385,9 @@ static void test_states(const struct self *self)
 	check_num(state.arg, 1);
 	check_num(state.off, 0x1a8);
 	check_num(state.nr_bytes, 2);
+	check_true(find_state(self, "by_copy", &state));
+	check_num(state.off, 0x50);
+	check_true(!find_state(self, "by_part", &state));
 	check_true(!find_state(self, "by_third", &state));
 	check_true(!find_state(self, "by_loaded", &state));
 	check_true(!find_state(self, "takes_six", &state));
@@ -359,6 +409,7 @@ static void test_self(void)
 	check_true(self.img);
 	self.syms = symtab_new(self.img);
 	test_stack(&self);
+	test_depth(&self);
 	test_states(&self);
 	test_tables(&self);
 	symtab_free(self.syms);

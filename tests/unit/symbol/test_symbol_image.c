@@ -224,6 +224,9 @@ static void test_refused(void)
 	file[offsetof(Elf64_Ehdr, e_type)] = ET_REL;
 	check_num(look(SIZE, &e) == NULL, 1);
 	check_num(e.tag, ERR_BAD_ELF);
+	make(RELA, good, 7);
+	check_num(look(sizeof(Elf64_Ehdr) - 1, &e) == NULL, 1);
+	check_num(e.tag, ERR_BAD_ELF);
 	check_num(look(0, &e) == NULL, 1);
 	check_num(e.tag, ERR_NOT_ELF);
 	check_num(discover_file("/", NULL, &(struct discover_opts){ 0 }, &e) == NULL, 1);

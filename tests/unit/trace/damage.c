@@ -5,6 +5,8 @@
  */
 #include "make.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -326,8 +328,16 @@ static void wrong_files_have_their_tags(void **state)
 		{ "/dev/null", ERR_NOT_TRACE },
 	};
 	struct trace_damage damage;
-	struct err e;
+	struct err e = ERR_INIT;
+	char path[32];
+	int fds[2];
 
+	assert_return_code(pipe(fds), errno);
+	close(fds[1]);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fds[0]);
+	assert_null(trace_open(path, &e)); /* nobody writes: nothing to wait for */
+	assert_int_equal(e.tag, ERR_NOT_TRACE);
+	close(fds[0]);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		e = (struct err)ERR_INIT;
 		assert_null(trace_open(wrong[i].path, &e));

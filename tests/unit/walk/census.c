@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "fake.h"
+#include "memory/fake.h"
 
 #define TABLE	 0x400000
 #define BLOCKING 0x400100

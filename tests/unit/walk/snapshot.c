@@ -2,7 +2,7 @@
 /* Proves that a snapshot holds whole objects, and notices every byte that changed. */
 #include "walk/snapshot.h"
 
-#include "fake.h"
+#include "memory/fake.h"
 
 static void test_parts_come_from_the_copy(void **state)
 {
@@ -80,12 +80,56 @@ static void test_it_does_not_grow_for_ever(void **state)
 	memory_close(&f->m);
 }
 
+/* As a search through all copies, from the latest on, would find it. */
+static const uint8_t *search(const struct snapshot *s, uint64_t addr, uint64_t len)
+{
+	for (size_t i = s->copies.nr; i-- > 0;) {
+		const struct snapshot_copy *c = &s->copies.v[i];
+
+		if (addr >= c->addr && addr + len <= c->addr + c->len)
+			return s->bytes.v + c->at + (addr - c->addr);
+	}
+	return NULL;
+}
+
+/* Copies that overlap, of some bytes and of some pages, are found by whatever lies in them. */
+static void test_many(void **state)
+{
+	const uint64_t len = 0x100000;
+	struct fake *f = fake_new();
+	struct snapshot s;
+	uint64_t value = 1, nr_found = 0, nr_cut = 0;
+
+	fake_add(f, 0x100000, len);
+	memory_settle(&f->m);
+	snapshot_init(&s, &f->m);
+	for (unsigned i = 0; i < 20000; i++) {
+		uint64_t addr;
+
+		value = value * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		addr = 0x100000 + (value >> 20) % (len - 0x4000);
+		assert_ptr_equal(snapshot_get(&s, addr, value % 9), search(&s, addr, value % 9));
+		nr_found += snapshot_get(&s, addr, value % 9) != NULL;
+		snapshot_reserve(&s, addr, value % 10 ? value >> 60 : 0x3000);
+		if (value >> 40 & 127)
+			continue;
+		snapshot_cut(&s, s.copies.nr - (value >> 50) % (s.copies.nr + 1));
+		nr_cut++;
+		if (i > 10000 && i < 11000)
+			snapshot_reset(&s);
+	}
+	assert_true(nr_found > 1000 && nr_found < 19000 && nr_cut > 100);
+	snapshot_release(&s);
+	memory_close(&f->m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parts_come_from_the_copy),
 		cmocka_unit_test(test_any_byte_that_changed_is_seen),
 		cmocka_unit_test(test_it_does_not_grow_for_ever),
+		cmocka_unit_test(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "fake.h"
+#include "memory/fake.h"
 
 #define NR_TASKS 6
 
@@ -51,14 +51,20 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* What every tree begins with. */
+static void add_body(struct tree *t)
+{
+	vec_push(&t->nodes, (struct tree_node){ .type = &body_type,
+						.variant = &at_line,
+						.parent = TREE_NO_NODE });
+}
+
 static struct tree *tree_of(struct world *w, unsigned task)
 {
 	struct tree *t = &w->trees[task];
 
 	if (!t->nodes.nr)
-		vec_push(&t->nodes, (struct tree_node){ .type = &body_type,
-							.variant = &at_line,
-							.parent = TREE_NO_NODE });
+		add_body(t);
 	return t;
 }
 
@@ -103,9 +109,7 @@ static struct tree *keeps(struct world *w, unsigned task)
 	struct tree *kept = xcalloc(1, sizeof(*kept));
 
 	tree_of(w, task)->kept = kept;
-	vec_push(&kept->nodes, (struct tree_node){ .type = &body_type,
-						   .variant = &at_line,
-						   .parent = TREE_NO_NODE });
+	add_body(kept);
 	return kept;
 }
 
@@ -175,6 +179,39 @@ static void one_of_many(void **state)
 	find(w);
 	assert_int_equal(w->found.all.nr, 0);
 	has_holders(w, 0xa0, 4, 0);
+}
+
+/* A cycle, if the guard is still there. */
+static void has_moved_something(void **state)
+{
+	struct world *w = *state;
+
+	holds(w, 1, 0xa0);
+	tree_of(w, 1)->guards.v[0].may_be_gone = true;
+	wants(w, 1, 0xb0);
+	holds(w, 3, 0xb0);
+	wants(w, 3, 0xa0);
+	find(w);
+	assert_int_equal(w->found.all.nr, 0);
+	has_holders(w, 0xa0, 1, 1);
+}
+
+/* Who still has its guard is the holder, and one who may have moved it away is not. */
+static void has_it_for_another(void **state)
+{
+	struct world *w = *state;
+
+	holds(w, 1, 0xa0);
+	tree_of(w, 1)->guards.v[0].may_be_gone = true;
+	holds(w, 2, 0xa0);
+	wants(w, 2, 0xb0);
+	holds(w, 3, 0xb0);
+	tree_of(w, 3)->guards.v[0].may_be_gone = true;
+	holds(w, 3, 0xb0); /* another future of it has it without a doubt */
+	wants(w, 3, 0xa0);
+	find(w);
+	is_cycle(w, "lock-cycle", 2);
+	has_holders(w, 0xa0, 1, 2);
 }
 
 /* Who waits for a lock has let go of it, if somebody else seems to have it. */
@@ -285,6 +322,8 @@ int main(void)
 		TEST(locks_of_each_other),
 		TEST(its_own_lock),
 		TEST(one_of_many),
+		TEST(has_moved_something),
+		TEST(has_it_for_another),
 		TEST(waits_for_what_it_had),
 		TEST(was_given_meanwhile),
 		TEST(ends_of_each_other),

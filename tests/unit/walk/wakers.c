@@ -5,7 +5,7 @@
  */
 #include "walk/ties.h"
 
-#include "fake.h"
+#include "memory/fake.h"
 
 #define TASK	  0x400000 /* table of Tokio's tasks */
 #define WAKER	  0x400100 /* table of their wakers */

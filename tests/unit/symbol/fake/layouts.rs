@@ -6,7 +6,7 @@ use std::any::type_name;
 use std::convert::Infallible;
 use std::future::Future;
 use std::hint::black_box;
-use std::mem::{offset_of, size_of, size_of_val};
+use std::mem::{align_of, align_of_val, offset_of, size_of, size_of_val};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake};
@@ -25,7 +25,7 @@ fn value<T>(name: &str, x: &T, variant: &str, member: &str, number: u64) {
 
 /// A type: its size, what it is, and whether it has a poll.
 fn kind<T>(x: &T, kind: &str, is_future: bool) {
-    println!("S\t{}\t{}\t{kind}\t{}", type_name::<T>(), size_of_val(x), is_future as u8);
+    println!("S\t{}\t{}\t{kind}\t{}\t{}", type_name::<T>(), size_of_val(x), is_future as u8, align_of_val(x));
 }
 
 #[derive(Clone)]
@@ -210,7 +210,7 @@ fn poll<F: Future>(f: &mut Pin<Box<F>>) -> bool {
 /// A coroutine at each of its stops: n polls for each.
 fn coroutine<F: Future>(name: &str, f: F, stops: &[(&str, usize, &str, u64)]) {
     let mut f = Box::pin(black_box(f));
-    println!("S\t{name}\t{}\tcoroutine\t1", size_of::<F>());
+    println!("S\t{name}\t{}\tcoroutine\t1\t{}", size_of::<F>(), align_of::<F>());
     for (variant, polls, member, number) in stops {
         for _ in 0..*polls {
             poll(&mut f);

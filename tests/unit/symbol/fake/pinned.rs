@@ -3,6 +3,7 @@
 //! names and the shape of Tokio's and async-io's. Each line is a truth, with tabs between its fields: R, the root's name,
 //! where the code is that waits for it, its stack pointer, its rbp, where the root's leaf lies, and the words of the frame.
 use std::future::Future;
+use std::hint::black_box;
 use std::pin::{pin, Pin};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use std::task::{Context, Poll, Wake, Waker};
 include!("base.rs");
 
 const NR_POLLS: u32 = 3;
-const NR_WORDS: usize = 128; // of a frame, at most
+const NR_WORDS: usize = 2048; // of a frame, at most
+const LARGE: usize = 1500; // more than a page of numbers
 
 struct Quiet;
 impl Wake for Quiet {
@@ -107,12 +109,18 @@ fn enter_runtime<F: Future>(f: F) -> F::Output {
     inlined::CachedParkThread.block_on(f)
 }
 
-/// Each root is of a type of its own.
+/// Each root is of a type of its own; some keep so many numbers.
 macro_rules! root {
     ($name:ident) => {
         async fn $name(n: u32) -> u32 {
             let kept = n + 1;
             Leaf { of: stringify!($name), nr: 0 }.await + kept
+        }
+    };
+    ($name:ident, $nr:expr) => {
+        async fn $name(n: u32) -> u32 {
+            let kept = black_box([n + 1; $nr]);
+            Leaf { of: stringify!($name), nr: 0 }.await + black_box(&kept)[$nr - 1]
         }
     };
 }
@@ -121,14 +129,30 @@ root!(in_other);
 root!(in_main);
 root!(in_guard);
 root!(in_driver);
+root!(large_in_block_on, LARGE);
+root!(large_in_driver, LARGE);
+
+mod inner {
+    use super::*;
+
+    #[inline(never)]
+    pub fn main() {
+        let n = std::env::args().count() as u32;
+        let mut sum = apart::CachedParkThread.block_on(in_block_on(n));
+        sum += enter_runtime(in_other(n));
+        sum += inlined::CachedParkThread.block_on(in_main(n));
+        sum += CoreGuard(n.into()).block_on(pin!(in_guard(n)));
+        sum += async_io::driver::block_on(in_driver(n));
+        sum += apart::CachedParkThread.block_on(large_in_block_on(n));
+        sum += async_io::driver::block_on(large_in_driver(n));
+        assert_eq!(sum, 7 * (NR_POLLS + n + 1));
+        assert_eq!(NR_PARKS.load(Relaxed) + async_io::nr_parks(), 7 * (NR_POLLS - 1));
+    }
+}
 
 fn main() {
-    let n = std::env::args().count() as u32;
-    let mut sum = apart::CachedParkThread.block_on(in_block_on(n));
-    sum += enter_runtime(in_other(n));
-    sum += inlined::CachedParkThread.block_on(in_main(n));
-    sum += CoreGuard(n.into()).block_on(pin!(in_guard(n)));
-    sum += async_io::driver::block_on(in_driver(n));
-    assert_eq!(sum, 5 * (NR_POLLS + n + 1));
-    assert_eq!(NR_PARKS.load(Relaxed) + async_io::nr_parks(), 5 * (NR_POLLS - 1));
+    let above = [0usize; NR_WORDS]; // so that as many words of each frame can be read
+    black_box(&above);
+    inner::main();
+    black_box(&above);
 }
