@@ -41,6 +41,7 @@ __asm__("	.pushsection .probes, \"aw\", %progbits\n"
 	OWN_PROBE(PROBE_SPAN_END, "futrace", "span" DASH "end", OPERANDS)
 	USDT_NO_PROBE
 	USDT_END
+	OWN_KEEP(PROBE_MARK, SEMAPHORES)
 	"	.pushsection .note.futrace, \"\", %note\n"
 	"	.balign 4\n"
 	"	.4byte 992f - 991f, 994f - 993f, " OWN_STRING(WIRE_MARK_NOTE) "\n"
@@ -57,9 +58,6 @@ typedef void probe_fn(uint64_t name, uint64_t id, uint64_t a, uint64_t b, uint64
 
 extern struct wire_mark_slot SLOT;
 extern probe_fn PROBE_MARK, PROBE_SPAN_START, PROBE_SPAN_END;
-
-OWN_KEEP static const void *const kept[] = { usdt_base, &SLOT, PROBE_MARK, PROBE_SPAN_START,
-					     PROBE_SPAN_END };
 
 void OWN(futrace_fire)(const struct wire_mark *m);
 void OWN(futrace_fire)(const struct wire_mark *m)

@@ -32,17 +32,19 @@
 
 /*
  * Linkers throw away what nobody calls, but never notes, which would then tell of code that is not
- * there, and of semaphores. So each file has an array of what must stay.
+ * there, and of semaphores: lld lets them say that it is at 0, and gold gives up. So each file has
+ * a note of this kind. It is loaded, unlike those of probes, and what it speaks of stays with it,
+ * in all linkers. Distances need no relocation when it is. Nobody looks for it by its type. The
+ * attribute `retain` would do the same, if all compilers had it.
  */
-#if defined(__has_attribute)
-#if __has_attribute(retain)
-#define OWN_KEEP __attribute__((used, retain))
-#endif
-#endif
-#ifndef OWN_KEEP
-#define OWN_KEEP __attribute__((used))
-#endif
-
-extern const char usdt_base[] __asm__("_.stapsdt.base");
+#define OWN_KEEP(site, semaphores)                                               \
+	".pushsection .note.futrace.kept, \"a\", %note\n"                        \
+	".balign 4\n"                                                            \
+	".4byte 992f - 991f, 994f - 993f, 2\n"                                   \
+	"991: .asciz \"futrace\"\n"                                              \
+	"992: .balign 4\n"                                                       \
+	"993: .4byte " OWN_STRING(site) " - ., " OWN_STRING(semaphores) " - .\n" \
+	".4byte _.stapsdt.base - .\n"                                            \
+	"994: .popsection\n"
 
 #endif

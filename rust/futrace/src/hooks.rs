@@ -28,6 +28,10 @@ pub(crate) fn number_of(id: tokio::task::Id) -> u64 {
 	digits.0
 }
 
+/// Of C: it ends with a zero.
+#[cfg(tokio_unstable)]
+type Text = *const std::ffi::c_char;
+
 /// Semaphores, as c/tokio.c numbers them.
 #[cfg(tokio_unstable)]
 mod task {
@@ -43,6 +47,8 @@ const UNPARK: usize = 7;
 
 #[cfg(futrace_probes)]
 mod c {
+	#[cfg(tokio_unstable)]
+	use super::Text;
 	use std::sync::atomic::{AtomicU16, Ordering};
 
 	extern "C" {
@@ -59,17 +65,22 @@ mod c {
 	}
 
 	#[cfg(tokio_unstable)]
-	pub(super) type TaskProbe = unsafe extern "C" fn(u64, *const u8, u32, u32);
+	pub(super) type TaskProbe = unsafe extern "C" fn(u64, Text, u32, u32, Text);
 	#[cfg(tokio_unstable)]
-	extern "C" {
-		#[link_name = concat!("futrace_task_spawn", env!("FUTRACE_SUFFIX"))]
-		pub(super) fn task_spawn(id: u64, file: *const u8, line: u32, column: u32);
-		#[link_name = concat!("futrace_task_poll_start", env!("FUTRACE_SUFFIX"))]
-		pub(super) fn task_poll_start(id: u64, file: *const u8, line: u32, column: u32);
-		#[link_name = concat!("futrace_task_poll_end", env!("FUTRACE_SUFFIX"))]
-		pub(super) fn task_poll_end(id: u64, file: *const u8, line: u32, column: u32);
-		#[link_name = concat!("futrace_task_terminate", env!("FUTRACE_SUFFIX"))]
-		pub(super) fn task_terminate(id: u64, file: *const u8, line: u32, column: u32);
+	macro_rules! task_probes {
+        ($($name:ident $symbol:literal;)*) => {
+            extern "C" {$(
+                #[link_name = concat!($symbol, env!("FUTRACE_SUFFIX"))]
+                pub(super) fn $name(id: u64, file: Text, line: u32, column: u32, type_: Text);
+            )*}
+        };
+    }
+	#[cfg(tokio_unstable)]
+	task_probes! {
+	    task_spawn "futrace_task_spawn";
+	    task_poll_start "futrace_task_poll_start";
+	    task_poll_end "futrace_task_poll_end";
+	    task_terminate "futrace_task_terminate";
 	}
 
 	/// Is anybody at that probe?
@@ -95,24 +106,14 @@ mod c {
 	pub(super) use task_probes::*;
 	#[cfg(tokio_unstable)]
 	mod task_probes {
-		pub(in super::super) type TaskProbe = unsafe fn(u64, *const u8, u32, u32);
-		pub(in super::super) unsafe fn task_spawn(_: u64, _: *const u8, _: u32, _: u32) {}
-		pub(in super::super) unsafe fn task_poll_start(
-			_: u64,
-			_: *const u8,
-			_: u32,
-			_: u32,
-		) {
-		}
-		pub(in super::super) unsafe fn task_poll_end(_: u64, _: *const u8, _: u32, _: u32) {
-		}
-		pub(in super::super) unsafe fn task_terminate(
-			_: u64,
-			_: *const u8,
-			_: u32,
-			_: u32,
-		) {
-		}
+		use super::super::Text;
+		pub(in super::super) type TaskProbe = unsafe fn(u64, Text, u32, u32, Text);
+		macro_rules! task_probes {
+            ($($name:ident)*) => {$(
+                pub(in super::super) unsafe fn $name(_: u64, _: Text, _: u32, _: u32, _: Text) {}
+            )*};
+        }
+		task_probes!(task_spawn task_poll_start task_poll_end task_terminate);
 	}
 }
 
@@ -150,7 +151,8 @@ mod tasks {
 
 	const MAX_FILE: usize = 1024;
 
-	/// Probes want the name of a file to end with a zero, as those of Rust do not.
+	/// Probes want the name of a file to end with a zero, as those of Rust do not. Tokio tells its hooks nothing of types:
+	/// the argument is there for what is written for the probes of `futrace run`, which have it.
 	#[cold]
 	fn fire(meta: &TaskMeta<'_>, probe: c::TaskProbe) {
 		let place = meta.spawned_at();
@@ -162,9 +164,10 @@ mod tasks {
 		unsafe {
 			probe(
 				number_of(meta.id()),
-				text.as_ptr(),
+				text.as_ptr().cast(),
 				place.line(),
 				place.column(),
+				c"".as_ptr(),
 			)
 		}
 	}
@@ -181,7 +184,7 @@ mod tasks {
         )*};
     }
 	task_hooks! {
-	    /// `tokio:task-spawn`: arg0 the task's id, arg1 file, arg2 line and arg3 column of the spawn.
+	    /// `tokio:task-spawn`: arg0 the task's id, arg1 file, arg2 line and arg3 column of the spawn, arg4 "".
 	    on_task_spawn SPAWN task_spawn;
 	    /// `tokio:task-poll-start`: the same arguments; its future is about to be polled.
 	    on_before_task_poll POLL_START task_poll_start;

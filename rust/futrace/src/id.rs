@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use std::cell::Cell;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
 /// An id that no other has, in this process: for what an event belongs to, where neither the thread nor the task tells.
 ///
@@ -61,6 +63,21 @@ impl Clone for UniqueId {
 	}
 }
 
+/// Who compares wants to know the numbers: both get one.
+impl PartialEq for UniqueId {
+	fn eq(&self, other: &Self) -> bool {
+		self.as_u64() == other.as_u64()
+	}
+}
+
+impl Eq for UniqueId {}
+
+impl Hash for UniqueId {
+	fn hash<H: Hasher>(&self, state: &mut H) {
+		self.as_u64().hash(state);
+	}
+}
+
 impl fmt::Debug for UniqueId {
 	fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 		match self.0.load(Ordering::Relaxed) {
@@ -113,7 +130,8 @@ pub(crate) fn next() -> u64 {
 	count << COPY_BITS | (copy - 1)
 }
 
-/// What can be the id of a mark or span: an unsigned number, a [`UniqueId`], or a `tokio::task::Id`.
+/// What can be the id of a mark or span: a whole number (one below 0 is that of its bits), a [`UniqueId`], or a
+/// `tokio::task::Id`.
 pub trait Id {
 	/// As probes have it.
 	fn id(self) -> u64;
@@ -126,9 +144,15 @@ macro_rules! numbers {
                 self as u64
             }
         }
+
+        impl Id for &$t {
+            fn id(self) -> u64 {
+                *self as u64
+            }
+        }
     )*};
 }
-numbers!(u8 u16 u32 u64 usize);
+numbers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
 
 impl Id for std::num::NonZeroU64 {
 	fn id(self) -> u64 {
@@ -137,6 +161,18 @@ impl Id for std::num::NonZeroU64 {
 }
 
 impl Id for &UniqueId {
+	fn id(self) -> u64 {
+		self.as_u64()
+	}
+}
+
+impl Id for &&UniqueId {
+	fn id(self) -> u64 {
+		self.as_u64()
+	}
+}
+
+impl Id for &Arc<UniqueId> {
 	fn id(self) -> u64 {
 		self.as_u64()
 	}

@@ -16,7 +16,25 @@ pub struct Name(&'static str);
 impl Name {
 	#[doc(hidden)]
 	pub const fn new(with_zero: &'static str) -> Self {
+		let bytes = with_zero.as_bytes();
+		let mut i = 0;
+		while i + 1 < bytes.len() {
+			assert!(bytes[i] != 0, "a name with a zero in it would end there");
+			i += 1;
+		}
 		Name(with_zero)
+	}
+
+	/// Of a field: one that is also a word of the language, `r#type`, is called `type`.
+	#[doc(hidden)]
+	pub const fn of_field(with_zero: &'static str) -> Self {
+		match with_zero.as_bytes() {
+			// SAFETY: it begins behind two characters of one byte each.
+			[b'r', b'#', rest @ ..] => {
+				Name(unsafe { std::str::from_utf8_unchecked(rest) })
+			}
+			_ => Name(with_zero),
+		}
 	}
 
 	fn addr(self) -> u64 {
@@ -48,6 +66,12 @@ macro_rules! values {
                 Value::$kind(n as $as)
             }
         }
+
+        impl From<&$t> for Value<'_> {
+            fn from(n: &$t) -> Self {
+                Value::from(*n)
+            }
+        }
     )*)*};
 }
 values! {
@@ -58,6 +82,18 @@ values! {
 
 impl<'a> From<&'a str> for Value<'a> {
 	fn from(text: &'a str) -> Self {
+		Value::Text(text)
+	}
+}
+
+impl<'a> From<&&'a str> for Value<'a> {
+	fn from(text: &&'a str) -> Self {
+		Value::Text(text)
+	}
+}
+
+impl<'a> From<&'a std::borrow::Cow<'_, str>> for Value<'a> {
+	fn from(text: &'a std::borrow::Cow<'_, str>) -> Self {
 		Value::Text(text)
 	}
 }
@@ -201,7 +237,7 @@ impl Drop for Span {
 
 /// Says that something happened here: `mark!("name")`, `mark!("name", id)`, `mark!("name", id, key = value, …)`.
 ///
-/// The name is a literal. The [id](crate::Id) tells to what it belongs; without one it is 0. Up to four fields have a name and a
+/// The name is a literal, without a zero in it. The [id](crate::Id) tells to what it belongs; without one it is 0. Up to four fields have a name and a
 /// number, text or `bool` each (whatever is `Into<`[`Value`](crate::Value)`>`). It is
 ///
 /// - the USDT probe `futrace:mark`: arg0 the name, arg1 the id, arg2 to arg5 the values, texts as C strings;
@@ -220,7 +256,7 @@ macro_rules! mark {
     };
     ($name:literal, $id:expr $(, $key:ident = $value:expr)* $(,)?) => {
         if $crate::__private::is_on() {
-            $crate::__private::mark($crate::__private::Name::new(concat!($name, "\0")), $id, $crate::__fields!($($key = $value)*));
+            $crate::__private::mark(const { $crate::__private::Name::new(::core::concat!($name, "\0")) }, $id, $crate::__fields!($($key = $value)*));
         }
     };
 }
@@ -241,10 +277,10 @@ macro_rules! mark {
 #[macro_export]
 macro_rules! span {
     ($name:literal $(, $key:ident = $value:expr)* $(,)?) => {
-        $crate::__span!($name, None $(, $key = $value)*)
+        $crate::__span!($name, ::core::option::Option::None $(, $key = $value)*)
     };
     ($name:literal, $id:expr $(, $key:ident = $value:expr)* $(,)?) => {
-        $crate::__span!($name, Some($crate::Id::id($id)) $(, $key = $value)*)
+        $crate::__span!($name, ::core::option::Option::Some($crate::Id::id($id)) $(, $key = $value)*)
     };
 }
 
@@ -253,7 +289,7 @@ macro_rules! span {
 macro_rules! __span {
     ($name:literal, $id:expr $(, $key:ident = $value:expr)*) => {
         if $crate::__private::is_on() {
-            $crate::__private::start($crate::__private::Name::new(concat!($name, "\0")), $id, $crate::__fields!($($key = $value)*))
+            $crate::__private::start(const { $crate::__private::Name::new(::core::concat!($name, "\0")) }, $id, $crate::__fields!($($key = $value)*))
         } else {
             $crate::Span::none()
         }
@@ -264,6 +300,6 @@ macro_rules! __span {
 #[macro_export]
 macro_rules! __fields {
     ($($key:ident = $value:expr)*) => {
-        [$(($crate::__private::Name::new(concat!(stringify!($key), "\0")), $crate::Value::from($value))),*]
+        [$((const { $crate::__private::Name::of_field(::core::concat!(::core::stringify!($key), "\0")) }, $crate::Value::from($value))),*]
     };
 }

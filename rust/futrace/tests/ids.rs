@@ -49,6 +49,9 @@ fn a_clone_has_the_same() {
 	assert_eq!(there, b.as_u64());
 	assert_eq!(there, id.as_u64());
 	assert_ne!(there, UniqueId::default().as_u64());
+	assert_eq!(b, id);
+	assert_ne!(UniqueId::new(), UniqueId::new());
+	assert_eq!(HashSet::from([b, id, UniqueId::new()]).len(), 2);
 }
 
 #[test]

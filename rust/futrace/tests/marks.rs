@@ -13,6 +13,36 @@ fn without_probes_nothing_is_computed() {
 	assert_eq!(s.id(), None);
 }
 
+/// The macros mean the standard library's names, whatever the program calls so.
+#[allow(unused_imports, unused_macros)]
+mod names_of_its_own {
+	enum Own {
+		#[allow(dead_code)]
+		None,
+		Some(u8),
+	}
+	use Own::*;
+
+	macro_rules! concat {
+		($($t:tt)*) => {
+			compile_error!("not this one")
+		};
+	}
+	macro_rules! stringify {
+		($($t:tt)*) => {
+			compile_error!("not this one")
+		};
+	}
+
+	#[test]
+	fn compile() {
+		let _a = futrace::span!("a");
+		let _b = futrace::span!("b", 1u64, key = 2u64);
+		futrace::mark!("c", 1u64, key = 2u64);
+		assert!(matches!(Some(1), Own::Some(1)));
+	}
+}
+
 #[cfg(futrace_probes)]
 mod recorder {
 	use super::*;
@@ -130,6 +160,26 @@ mod recorder {
 				"mark with-id 7",
 				"mark fields 8 small=3 below=-4 part=0.5 word=\"grün\"",
 				"mark no-id 0 yes=1"
+			]
+		);
+
+		mark!("number", 5);
+		mark!("below", &-1i64);
+		let shared = std::sync::Arc::new(UniqueId::new());
+		mark!("shared", &shared);
+		mark!(
+			"word",
+			r#type = &3u64,
+			cow = &std::borrow::Cow::from("c"),
+			twice = &"t"
+		);
+		assert_eq!(
+			seen(),
+			[
+				"mark number 5".to_string(),
+				format!("mark below {}", u64::MAX),
+				format!("mark shared {}", shared.as_u64()),
+				"mark word 0 type=3 cow=\"c\" twice=\"t\"".to_string()
 			]
 		);
 
