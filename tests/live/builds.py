@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import servers
 import vendors
@@ -15,20 +16,29 @@ import vendors
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(os.path.dirname(HERE), "programs")
 DEMO = os.path.join(HERE, "../../examples/demo")
+
+
+def bins(*names):
+    """Options that ask for these programs alone; of none, for all that there are."""
+    return [arg for name in names for arg in ("--bin", name)]
+
+
 # What the matrix runs in every build: between them tasks, polls, parents, ends, kinds, and wakes by cause.
-MATRIX = ["--bin", "exact", "--bin", "wakes", "--bin", "roots"]
-TYPES = ["--bin", "types", "--bin", "same"]
-# What each profile is needed for; building less saves a minute of every run.
+MATRIX = bins("exact", "wakes", "roots")
+TYPES = bins("types", "same")
+# What each profile is needed for; building less saves two minutes of every run.
 PROFILES = {
-    "dev": (["--workspace"], "debug"),
+    "dev": (["--workspace", "--lib", *MATRIX, *TYPES,
+             *bins("flavours", "inner", "instances", "life", "machines", "ownalloc", "places", "traced")], "debug"),
     "release": (["--workspace"], "release"),
-    "profiling": (["--bin", "findings", "--bin", "places", "--bin", "inner"], "profiling"),
-    "lto-lines": (["--bin", "places", "--bin", "life", "--bin", "inner", *TYPES], "lto-lines"),
-    "lto": ([*MATRIX, *TYPES, "--bin", "race", "--bin", "flavours", "--bin", "instances", "--bin", "safety",
-             "--bin", "inner"], "lto"),
-    "stripped": ([*MATRIX, "--bin", "life", "--bin", "flavours", "--bin", "instances", "--bin", "places"], "stripped"),
+    "profiling": (bins("findings", "places", "inner"), "profiling"),
+    "lto-lines": ([*TYPES, *bins("places", "life", "inner")], "lto-lines"),
+    "lto": ([*MATRIX, *TYPES, *bins("race", "flavours", "instances", "safety", "inner")], "lto"),
 }
-PROFILES_SLOW = {name: (MATRIX, name) for name in ("thin", "small", "strip-debuginfo")}
+# Made of the release by strip(1), as Cargo's own strip = true comes to the same by way of another build of everything.
+STRIPPED = ("exact", "wakes", "roots", "life", "flavours", "instances", "places")
+PROFILES_MATRIX = ("thin", "small", "strip-debuginfo")
+PROFILES_SLOW = {**{name: (MATRIX, name) for name in PROFILES_MATRIX}, "abort": (["--bin", "roots"], "abort")}
 # Other ways to build and link the same programs: RUSTFLAGS and a feature of each.
 VARIANTS = {
     "relr-v0": ("-C link-arg=-Wl,-z,pack-relative-relocs -C symbol-mangling-version=v0", None),
@@ -45,18 +55,21 @@ VARIANTS_SLOW = {
     "prefer-dynamic": ("-C prefer-dynamic -C link-arg=-Wl,-rpath,$ORIGIN", None),
 }
 # What only some of them are needed for.
-PLACES = ["--bin", "places"]
+PLACES = bins("places")
 WITH_LINES = ["--config", 'profile.release.debug="line-tables-only"']
-MORE = {"relr-v0": ["--bin", "inner"], "unstable": PLACES, "jemalloc": PLACES + WITH_LINES, "mimalloc": PLACES + WITH_LINES}
-# The programs of async-task: profile and RUSTFLAGS of each build; of some not all programs are needed.
+MORE = {"relr-v0": bins("inner"), "unstable": PLACES, "jemalloc": PLACES + WITH_LINES, "mimalloc": PLACES + WITH_LINES}
+# The programs of async-task: profile and RUSTFLAGS of each build.
 ASYNC_TASK = {
     "async-task-dev": ("dev", None),
     "async-task-release": ("release", None),
     "async-task-lto": ("lto", None),
     "async-task-v0": ("release", "-C symbol-mangling-version=v0"),
-    "async-task-full": ("full", None),
 }
-ASYNC_TASK_ONLY = {"async-task-full": ["--bin", "named"]}
+ASYNC_TASK_ONLY = {  # that tests want of a build; all of the others
+    "async-task-dev": ("asyncstd", "both", "machines-async-std", "machines-smol", "mixed", "named", "raw", "smol", "spots"),
+    "async-task-lto": ("asyncstd", "both", "mixed", "named", "race", "raw", "smol"),
+    "async-task-v0": ("asyncstd", "both", "mixed", "raw", "smol"),
+}
 # The programs that wait: profile and RUSTFLAGS of each build. All have full debug info.
 AWAIT = {
     "await": ("release", None),
@@ -70,14 +83,14 @@ AWAIT_SLOW = {  # live.SLOW_BUILDS
 ALL_AWAIT = {**AWAIT, **AWAIT_SLOW}
 AWAIT_ONLY = {  # that tests want of a build; all of the others
     "await-lto": ("shapes", "shapes-async-std", "shapes-smol", "stuck", "stuck-smol", "counts"),
-    "await-dev": ("counts", "losers", "nested-async-std", "nested-current-thread", "nested-smol", "nested-tokio",
-                  "shapes", "shapes-async-std", "shapes-smol"),
+    "await-dev": ("counts", "losers", "nested-async-std", "nested-current-thread", "nested-large", "nested-smol",
+                  "nested-tokio", "shapes", "shapes-async-std", "shapes-smol"),
 }
 # Programs with our crate: profile and RUSTFLAGS of each build, and what is built of them.
 HOOKS = {
     "hooks": ("release", None, ["--workspace"]),
-    "hooks-lto": ("lto", None, ["--workspace", "--lib", "--bin", "marks"]),
-    "hooks-unstable": ("release", "--cfg tokio_unstable", ["--bin", "hooked"]),
+    "hooks-lto": ("lto", None, ["--workspace", "--lib", *bins("marks")]),
+    "hooks-unstable": ("release", "--cfg tokio_unstable", bins("hooked")),
 }
 OLD = ("1.8.5", "1.22.0", "1.24.2", "1.38.0")
 OLD_SLOW = ("1.0.3", "1.13.1", "1.17.0", "1.20.6", "1.30.0", "1.44.2", "1.47.0")
@@ -87,6 +100,8 @@ NEW_RUST = "nightly"
 RUSTS_SLOW = ("rustc-" + OLD_RUST, "rustc-" + NEW_RUST)
 # The second Tokio of the program `two`: a copy by path, as Cargo refuses two 1.x of the registry.
 SECOND_TOKIO = "1.38.0"
+# Builds that go on at the same time: one alone leaves cores idle while it links, or configures a library of C.
+AT_ONCE = 2
 
 
 def cargo(target_dir, *args, cwd=PROGRAMS, flags=None, rust=None):
@@ -118,21 +133,22 @@ def await_dir(target_dir, name):
     return os.path.join(target_dir, name if ALL_AWAIT[name][1] else "await")
 
 
-def build_await(target_dir, slow):
-    folder = os.path.join(PROGRAMS, "await")
-    for name, (profile, flags) in (ALL_AWAIT if slow else AWAIT).items():
-        only = [arg for program in AWAIT_ONLY.get(name, ()) for arg in ("--bin", program)]
-        cargo(await_dir(target_dir, name), "--profile", profile, *only, cwd=folder, flags=flags)
-    cargo(await_dir(target_dir, "await"), "--release", "--features", "web", "--bin", "shapes-web", cwd=folder)
+def build_await(target_dir, name):
+    """The web's crates take long to build, and one build of them is enough. It is one with the rest: what the web needs of
+    Tokio's own dependencies would have a second Tokio built."""
+    profile, flags = ALL_AWAIT[name]
+    web = ["--features", "web"] if name == "await" else []
+    cargo(await_dir(target_dir, name), "--profile", profile, *bins(*AWAIT_ONLY.get(name, ())), *web,
+          cwd=os.path.join(PROGRAMS, "await"), flags=flags)
 
 
 def hooks_dir(target_dir, name):
     return os.path.join(target_dir, name if HOOKS[name][1] else "hooks")
 
 
-def build_hooks(target_dir):
-    for name, (profile, flags, what) in HOOKS.items():
-        cargo(hooks_dir(target_dir, name), "--profile", profile, *what, cwd=os.path.join(PROGRAMS, "hooks"), flags=flags)
+def build_hooks(target_dir, name):
+    profile, flags, what = HOOKS[name]
+    cargo(hooks_dir(target_dir, name), "--profile", profile, *what, cwd=os.path.join(PROGRAMS, "hooks"), flags=flags)
 
 
 def need_rust(name):
@@ -164,35 +180,64 @@ def build_two(target_dir):
         cargo(os.path.join(target_dir, "two"), "--profile", profile, cwd=folder)
 
 
-def build_programs(target_dir, matrix, trees, topics):
-    """What tests of these topics need; matrix and trees: also what takes long to build."""
-    if "matrix_servers" in topics:
-        servers.build(target_dir, matrix)
-    if topics & {"marks", "guide"}:
-        build_hooks(target_dir)
-    if topics - {"matrix_servers", "marks"}:
-        build_usual(target_dir, matrix)
-        build_await(target_dir, trees)
+def build_profile(target_dir, name):
+    what, _ = {**PROFILES, **PROFILES_SLOW}[name]
+    cargo(target_dir, "--profile", name, *what)
 
 
-def build_usual(target_dir, matrix):
-    for profile, (what, _) in {**PROFILES, **(PROFILES_SLOW if matrix else {})}.items():
-        cargo(target_dir, "--profile", profile, *what)
-    for name, (flags, feature) in {**VARIANTS, **(VARIANTS_SLOW if matrix else {})}.items():
-        more = MORE.get(name, []) + (["--features", feature] if feature else [])
-        what = MATRIX + (TYPES if "v0" in name else [])
-        cargo(os.path.join(target_dir, name), "--release", *what, *more, flags=flags)
-    for version in OLD + (OLD_SLOW if matrix else ()):
-        cargo(os.path.join(target_dir, "old-" + version), "--release", cwd=old_folder(version))
-    for name, (profile, flags) in ASYNC_TASK.items():
-        cargo(async_task_dir(target_dir, name), "--profile", profile, *ASYNC_TASK_ONLY.get(name, []),
-              cwd=os.path.join(PROGRAMS, "async-task"), flags=flags)
-    cargo(os.path.join(target_dir, "probes"), "--release", cwd=os.path.join(PROGRAMS, "probes"))
-    build_two(target_dir)
+def build_variant(target_dir, name):
+    flags, feature = {**VARIANTS, **VARIANTS_SLOW}[name]
+    more = MORE.get(name, []) + (["--features", feature] if feature else [])
+    what = MATRIX + (TYPES if "v0" in name else [])
+    cargo(os.path.join(target_dir, name), "--release", *what, *more, flags=flags)
+
+
+def build_old(target_dir, version):
+    cargo(os.path.join(target_dir, "old-" + version), "--release", cwd=old_folder(version))
+
+
+def build_async_task(target_dir, name):
+    profile, flags = ASYNC_TASK[name]
+    cargo(async_task_dir(target_dir, name), "--profile", profile, *bins(*ASYNC_TASK_ONLY.get(name, ())),
+          cwd=os.path.join(PROGRAMS, "async-task"), flags=flags)
+
+
+def build_alone(target_dir, name, folder):
+    cargo(os.path.join(target_dir, name), "--release", cwd=folder)
+
+
+def usual(matrix):
+    """Each build as a function and its arguments; what takes longest comes first, so that nothing is left for the end."""
+    yield from ((build_variant, name) for name in (*VARIANTS, *(VARIANTS_SLOW if matrix else ())))
+    yield from ((build_profile, name) for name in (*PROFILES, *(PROFILES_SLOW if matrix else ())))
+    yield from ((build_async_task, name) for name in ASYNC_TASK)
+    yield from ((build_old, version) for version in OLD + (OLD_SLOW if matrix else ()))
+    yield (build_two,)
+    yield build_alone, "probes", os.path.join(PROGRAMS, "probes")
+    yield build_alone, "demo", DEMO
     if matrix:
-        build_by_other_rusts(target_dir)
-        vendors.fetch(os.path.join(target_dir, "vendors"))
-    cargo(os.path.join(target_dir, "demo"), "--release", cwd=DEMO)
+        yield (build_by_other_rusts,)
+        yield (lambda target_dir: vendors.fetch(os.path.join(target_dir, "vendors")),)
+
+
+def wanted(matrix, trees, topics):
+    """All builds that tests of these topics need; matrix and trees: also what takes long to build."""
+    if "matrix_servers" in topics:
+        yield servers.build, matrix
+    if topics - {"matrix_servers", "marks"}:
+        yield from ((build_await, name) for name in (ALL_AWAIT if trees else AWAIT))
+        yield from usual(matrix)
+    if topics & {"marks", "guide"}:
+        yield from ((build_hooks, name) for name in HOOKS)
+
+
+def build_programs(target_dir, matrix, trees, topics):
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        running = [pool.submit(function, target_dir, *args) for function, *args in wanted(matrix, trees, topics)]
+        for done in as_completed(running):
+            if done.exception():
+                pool.shutdown(cancel_futures=True)
+            done.result()
 
 
 def compile_c(out, source, *flags):
@@ -216,6 +261,13 @@ def copy_programs(from_dir, to):
         is_program = os.path.isfile(path) and os.access(path, os.X_OK) and "." not in f
         if is_program or f in ("libplugin.so", "libpymodule.so", "libmarksplugin.so"):
             link_or_copy(path, os.path.join(to, f))
+
+
+def strip_programs(from_dir, to):
+    os.makedirs(to)
+    for name in STRIPPED:
+        if os.path.exists(os.path.join(from_dir, name)):
+            subprocess.run(["strip", "-o", os.path.join(to, name), os.path.join(from_dir, name)], check=True)
 
 
 def copy_libstd(to):
@@ -244,6 +296,7 @@ def stage_programs(target_dir, stage, matrix):
     for name, (profile, _, _) in HOOKS.items():
         copy_programs(os.path.join(hooks_dir(target_dir, name), profile), os.path.join(programs, name))
     copy_programs(os.path.join(target_dir, "two", "debug"), os.path.join(programs, "two-dev"))
+    strip_programs(os.path.join(target_dir, "release"), os.path.join(programs, "stripped"))
     if os.path.exists(os.path.join(programs, "prefer-dynamic")):
         copy_libstd(os.path.join(programs, "prefer-dynamic"))
     if matrix and os.path.exists(os.path.join(target_dir, "vendors")):
@@ -254,6 +307,7 @@ def stage_programs(target_dir, stage, matrix):
                   "-Wl,-rpath,$ORIGIN", "-ldl")
     os.makedirs(os.path.join(programs, "probes"), exist_ok=True)
     compile_c(os.path.join(programs, "probes", "sdt"), os.path.join(PROGRAMS, "c", "probes.c"))
+    compile_c(os.path.join(programs, "probes", "tokio-usdt"), os.path.join(PROGRAMS, "c", "tokio_usdt.c"))
     plain = os.path.join(HERE, "plain.c")
     compile_c(os.path.join(programs, "release", "plain"), plain)
     compile_c(os.path.join(programs, "release", "plain-static"), plain, "-static")

@@ -29,31 +29,37 @@ class Skipped(Exception):
 
 TESTS = []
 SLOW_BUILDS = ("await-v0", "await-small")  # that are not made for the usual run
+# Topics whose tests count, and are right however long things take: others may run at the same time. Not those that make more
+# events than futrace can take while others have the CPU, and allow no loss.
+COUNTING = ("async_task", "badinput", "completion", "doctor", "exact", "futures", "hostile", "life", "machines", "matrix", "paths",
+            "places", "programs", "python", "recompute", "report", "roots", "runtimes", "safety", "tables", "threads", "tree",
+            "types")
 
 
 class Test:
-    def __init__(self, func, args, as_root, only_root, slow):
+    def __init__(self, func, args, as_root, only_root, slow, alone):
         self.func, self.args = func, args
         self.as_root, self.only_root = as_root, only_root
         self.slow = slow or any(a in SLOW_BUILDS for a in args)
         self.topic = func.__module__.removeprefix("test_")
+        self.alone = alone or slow or self.topic not in COUNTING
         self.name = f"{self.topic}.{func.__name__}"
         if args:
             self.name += "[" + ", ".join(str(a) for a in args) + "]"
         self.proves = (func.__doc__ or "").strip().split("\n")[0]
 
 
-def test(cases=((),), as_root=False, only_root=False, slow=False):
+def test(cases=((),), as_root=False, only_root=False, slow=False, alone=False):
     """Registers a test, once for each tuple of arguments in `cases`.
 
     as_root: also run as root when started by root; only_root: needs root; slow: only with --slow, as what
-    needs a build that takes long.
+    needs a build that takes long; alone: not while others run.
     """
     def register(func):
         if not func.__doc__:
             raise SyntaxError(f"{func.__name__} does not say what it proves")
         for args in cases:
-            TESTS.append(Test(func, args, as_root, only_root, slow))
+            TESTS.append(Test(func, args, as_root, only_root, slow, alone))
         return func
     return register
 
@@ -158,7 +164,10 @@ class Process:
         return rc if rc >= 0 else 128 - rc
 
     def kill_all(self):
-        """Ends the whole session that this command began."""
+        """Ends the whole session that this command began. Its number is free again once the last one of it is gone, and
+        then belongs to somebody else if a process has it though ours was waited for."""
+        if self.popen.poll() is not None and os.path.exists(f"/proc/{self.pid}"):
+            return
         for _ in range(3):
             try:
                 os.killpg(self.pid, signal.SIGKILL)
@@ -241,6 +250,11 @@ class Case:
             raise Failed(f"`{' '.join(argv)}` did not end in {timeout} s") from None
         return Result(list(argv), p.popen.returncode, (out or b"").decode(errors="replace"),
                       (err or b"").decode(errors="replace"), time.monotonic() - began)
+
+    def casualties(self):
+        """What was started and has ended, but not well: of a test that failed since nobody answered any more."""
+        ended = [(p.popen.poll(), p.argv) for p in self._started]
+        return [f"{' '.join(argv)}: ended with {status}" for status, argv in ended if status]
 
     def close(self):
         for p in self._started:

@@ -8,6 +8,7 @@ user, and those marked so as root as well. The last line says "N passed, N faile
 import argparse
 import glob
 import importlib
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import tempfile
 import textwrap
 import time
 import traceback
+from concurrent.futures import ProcessPoolExecutor, as_completed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -93,17 +95,31 @@ def run_one(test, who, settings):
     except Exception:  # a broken test is a failed test, and the others go on
         verdict, why, kept = "FAIL", traceback.format_exc(), True
     finally:
+        casualties = case.casualties()
         case.close()
     if not kept:
         shutil.rmtree(folder, ignore_errors=True)
     seconds = time.monotonic() - began
     reason = on_one_line(why)
-    print(f"{verdict:4} {test.name} ({who}, {seconds:.1f} s)" + (f": {reason}" if reason else ""), flush=True)
+    said = [f"{verdict:4} {test.name} ({who}, {seconds:.1f} s)" + (f": {reason}" if reason else "")]
     if reason != why:
-        print(textwrap.indent(why.rstrip(), "     "), flush=True)
+        said += [textwrap.indent(why.rstrip(), "     ")]
     if kept:
-        print(f"     proves: {test.proves}\n     kept: {folder}", flush=True)
-    return verdict
+        said += [f"     {line}" for line in (f"proves: {test.proves}", f"kept: {folder}", *casualties)]
+    return verdict, "\n".join(said)
+
+
+def run_together(tests, who, settings):
+    """As many at a time as there are cores, in forks of this process, which know all tests."""
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("fork")) as pool:
+        running = [pool.submit(run_one, t, who, settings) for t in tests]
+        yield from (done.result() for done in as_completed(running))
+
+
+def run_wanted(tests, who, settings):
+    """Those that count run first and together, those that measure after them, each alone."""
+    yield from run_together([t for t in tests if not t.alone], who, settings)
+    yield from (run_one(t, who, settings) for t in tests if t.alone)
 
 
 def run_all(tests, stage, args):
@@ -114,9 +130,9 @@ def run_all(tests, stage, args):
         if os.geteuid() == 0:
             os.chown(home, uid, gid)
         settings = live.Settings(stage, uid, gid, home, args.runs, args.seed)
-        for t in tests:
-            if wanted(t, who, args):
-                count[run_one(t, who, settings)] += 1
+        for verdict, said in run_wanted([t for t in tests if wanted(t, who, args)], who, settings):
+            print(said, flush=True)
+            count[verdict] += 1
     return count
 
 

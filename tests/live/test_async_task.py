@@ -62,7 +62,7 @@ def record_whole(t, program, build, env=None):
     """Whoever awaits a task goes on before the thread is out of the task's last run, and the program may be over by
     then: such a run has no end, rightly. Another try."""
     for _ in range(TRIES):
-        r = t.record(t.program(program, "async-task-" + build), env=env).ok()
+        r = t.record(t.program(program, build), env=env).ok()
         kinds = json.loads(t.run(t.futrace, "info", "--json", t.path("t.data")).ok().out)["events_by_kind"]
         if kinds["run-start"] == kinds["run-end"]:
             return r, t.report()
@@ -71,7 +71,7 @@ def record_whole(t, program, build, env=None):
 
 def check_all(t, program, build, env, parents):
     for _ in range(t.runs):
-        r, rep = record_whole(t, program, build, env)
+        r, rep = record_whole(t, program, "async-task-" + build, env)
         want, nr_own = truth(r.out, "task"), total(r.out)["own"]
         for x in want:  # a LocalExecutor spawns by the functions of an Executor, but where nothing is optimised
             x["kind"] = "task" if x["kind"] == "local" and build != "dev" else x["kind"]
@@ -112,7 +112,7 @@ def raw(t, build):
 @test(cases=[(b,) for b in BUILDS])
 def two_runtimes(t, build):
     """A program with Tokio and smol shows the tasks of both, each with its runtime, and who spawned whom."""
-    r, rep = record_whole(t, "mixed", build)
+    r, rep = record_whole(t, "mixed", "async-task-" + build)
     same("lost", nr_lost(rep), 0)
     counts = collections.Counter()
     for w in truth(r.out, "task"):
@@ -124,6 +124,24 @@ def two_runtimes(t, build):
     names = {x["id"]: x["runtime"] for x in user_tasks(rep) if x["runtime"] == "smol"}
     children = [x for x in user_tasks(rep) if x["runtime"] == "tokio" and x.get("parent") in names]
     check(children, "no task of Tokio has a parent")
+
+
+@test(cases=[(b,) for b in BUILDS])
+def made_of_one(t, build):
+    """A program with async-std and smol, both made of async-task, shows which task is whose; never the other one."""
+    r, rep = record_whole(t, "both", "async-task-" + build)
+    same("lost", nr_lost(rep), 0)
+    counts, got = collections.Counter(), collections.Counter()
+    for w in truth(r.out, "task"):
+        counts[{"of_smol": "smol", "of_async_std": "async-std"}[w["label"]]] += w["polls"]
+    for x in user_tasks(rep):
+        got[x["runtime"]] += x["polls"] if x["end"] != "alive" else 0
+    same("polls by runtime", dict(got), dict(counts))
+    by_id = {x["id"]: x["name"] for x in rep["runtimes"]}
+    for w in rep["workers"]:
+        if w["kind"] == "worker":
+            want = "smol" if w["name"].startswith("smol") else "async-std"
+            same(f"runtime of {w['name']}", by_id[w["runtime_id"]], want)
 
 
 @test(cases=[(b,) for b in BUILDS])
@@ -213,7 +231,7 @@ def waits_for_io(t, build, program):
     same("waits that are seen without a redirected function", nr_waits("--no-roots"), 0)
 
 
-@test(cases=[(b, n) for b in ("dev", "full") for n in ("1", "3")])
+@test(cases=[(b, n) for b in ("async-task-dev", "await") for n in ("1", "3")])
 def names(t, build, threads):
     """Where debug info tells, tasks of async-std have their own ids and names."""
     for _ in range(t.runs):
@@ -235,6 +253,6 @@ def names(t, build, threads):
 @test(cases=[("release",), ("lto",)])
 def no_names(t, build):
     """Without that the numbers are ours."""
-    _, rep = record_whole(t, "named", build)
+    _, rep = record_whole(t, "named", "async-task-" + build)
     same("ids", sorted(x["id"] for x in user_tasks(rep)), list(range(1, len(user_tasks(rep)) + 1)))
     same("names", {x["name"] for x in user_tasks(rep)}, {None})

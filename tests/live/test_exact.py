@@ -184,7 +184,7 @@ def tiny_rings(t, size):
         same("polls begun and ended that were lost", nr_lost(rep, "run-end"), lost)
 
 
-@test()
+@test(alone=True)
 def storm_loses_nothing(t):
     """The default rings lose nothing in a storm of polls, unless the machine has no time for futrace at all."""
     for _ in range(5):

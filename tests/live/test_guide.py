@@ -8,10 +8,10 @@ import collections
 import json
 import os
 import re
-import signal
 import time
 
 from live import check, same, test, total, truth
+from tracers import interrupted
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -78,8 +78,7 @@ def trace(t, name, app, *command, is_late=False, env=None):
     if program:
         program.tell("\n")
     said = (program.finish() if program else t.run(*command, env=env)).ok().out
-    os.kill(tracer.pid, signal.SIGINT)
-    return Maps(tracer.finish().ok().out), said
+    return Maps(interrupted(tracer).ok().out), said
 
 
 def trace_tokio(t, name, mode="mt 2"):
@@ -109,8 +108,8 @@ def blocks_are_tested(t):
 def lists(t):
     """The probes that the guide speaks of are those that futrace lists."""
     out = shell(t, "list", t.program("guide") + " ct")
-    names = set(re.findall(r"\b(task-[\w-]+)", out))
-    same("probes", names, {"task-spawn", "task-details", "task-poll-start", "task-poll-end", "task-terminate", "task-wake"})
+    names = [line.split()[4] for line in out.strip().split("\n")[1:]]
+    same("probes", names, ["task-details", "task-poll-end", "task-poll-start", "task-spawn", "task-terminate", "task-wake"])
     for lang, text in blocks().values():
         for name in re.findall(r":tokio:([\w-]+)", text) if lang == "bpftrace" else ():
             check(name in names, f"no probe {name}")
@@ -243,6 +242,14 @@ def with_perf(t):
     found = {m[2]: int(m[1]) for m in re.finditer(r"^ *(\d+) +sdt_tokio:(\w+):", said, re.M)}
     same("events", found, {"task_poll_start": sum(x["polls"] for x in tasks.values()), "task_terminate": len(tasks)})
     check("sdt_tokio:task_poll_start" not in perf_events(t), "the probe is still there")
+
+
+@test()
+def is_installed_there(t):
+    """The folder that the guide and the manuals name is where it is installed if nobody says otherwise."""
+    options = json.loads(t.run("meson", "introspect", "--buildoptions", os.path.join(ROOT, "meson.build")).ok().out)
+    chosen = {o["name"]: o["value"] for o in options}
+    same("folder", os.path.join(chosen["prefix"], chosen["libdir"], "futrace"), INSTALLED)
 
 
 @test()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """`futrace list` against what others read from the same notes, and against processes that have the probes.
 
-The programs: `sdt` is C with sys/sdt.h, `usdt` and `probe` are Rust with the crates of these names.
+The programs: `sdt` is C with sys/sdt.h, `usdt` and `probe` are Rust with the crates of these names, `tokio-usdt` is C with the
+probes of Tokio's proposed feature `usdt`.
 """
 import json
 import os
@@ -10,9 +11,9 @@ import shutil
 import struct
 
 from live import check, children_of, same, test, truth
-from tracers import AGENT, NOTE, PROBES, library, table
+from tracers import AGENT, NOTE, PROBES, interrupted, library, table
 
-PROGRAMS = ("sdt", "usdt", "probe")
+PROGRAMS = ("sdt", "usdt", "probe", "tokio-usdt")
 CASES = [(p,) for p in PROGRAMS]
 # What their sources say: of each probe the types of its arguments, in each function.
 TYPES = {
@@ -24,8 +25,13 @@ TYPES = {
     "usdt": {("order-start", "usdt::take_order"): ["uint64_t"] * 2,
              ("order-done", "usdt::close_order"): ["uint64_t", "int32_t", "uint8_t"], ("idle", "usdt::main"): []},
     "probe": {("step", "probe::step"): ["int64_t"] * 3, ("end", "probe::main"): ["int64_t"]},
+    "tokio-usdt": {("task-start", "start_task"): ["uint64_t", "uint8_t", "uint64_t", "uint64_t"],
+                   ("task-details", "start_task"): ["uint64_t"] * 3 + ["uint32_t"] * 2,
+                   **{(name, "poll"): ["uint64_t"] for name in ("task-poll-start", "waker-clone", "waker-wake", "waker-drop", "task-poll-end")},
+                   ("task-poll-start", "poll_and_end"): ["uint64_t"], ("task-poll-end", "poll_and_end"): ["uint64_t"],
+                   ("task-terminate", "poll_and_end"): ["uint64_t", "uint8_t"], ("trace-root", "main"): []},
 }
-PROVIDERS = {"sdt": "kinds", "usdt": "shop", "probe": "stairs"}
+PROVIDERS = {"sdt": "kinds", "usdt": "shop", "probe": "stairs", "tokio-usdt": "tokio"}
 
 
 def probes_of(t, *args):
@@ -40,7 +46,7 @@ def start(t, name, *args):
 
 
 def sites_of(probes):
-    return [(p["note_provider"], p["note_name"], s["va"], s["semaphore"]["va"], s["note_arguments"])
+    return [(p["note_provider"], p["note_name"], s["va"], s["semaphore"]["va"] if s["semaphore"] else 0, s["note_arguments"])
             for p in probes for s in p["sites"]]
 
 
@@ -67,7 +73,7 @@ def as_source(t, name):
     unknown = [a for p in probes for s in p["sites"] for a in s["arguments"] if a["where"] == "unknown"]
     same("operands that are not understood", unknown, [])
     sites = {p["name"]: len(p["sites"]) for p in probes if p["function"].endswith(("main", "twice"))}
-    same("sites in one function", sites, {"sdt": {"twice": 2}, "usdt": {"idle": 2}, "probe": {"end": 2}}[name])
+    same("sites in one function", sites, {"sdt": {"twice": 2}, "usdt": {"idle": 2}, "probe": {"end": 2}, "tokio-usdt": {"trace-root": 2}}[name])
 
 
 @test()
@@ -96,6 +102,9 @@ def of_process(t, name):
         same("provider", (x["provider"], x["pid"]), (f"{PROVIDERS[name]}{p.pid}", p.pid))
         for site in x["sites"]:
             same("address", site["addr"], base + site["va"])
+            if name == "tokio-usdt" and x["name"] != "task-details":
+                same("semaphore", site["semaphore"], None)
+                continue
             same("semaphore", site["semaphore"]["addr"], base + site["semaphore"]["va"])
             same("value", site["semaphore"]["value"], 0)
     rows = t.run(t.futrace, "list", str(p.pid), f"{PROVIDERS[name]}*:::").ok().out.split("\n")
@@ -125,7 +134,7 @@ def as_bpftrace(t, name):
     same("probes", sorted(set(got)), sorted(want))
 
 
-@test(cases=[("sdt", "twice", 3), ("usdt", "order-done", 1)], only_root=True)
+@test(cases=[("sdt", "twice", 3), ("usdt", "order-done", 1), ("tokio-usdt", "task-details", 1)], only_root=True)
 def semaphores(t, name, probe, nr_sites):
     """While bpftrace is attached the semaphore counts the sites, and it sees each event that the program fired."""
     p = start(t, name)
@@ -142,11 +151,23 @@ def semaphores(t, name, probe, nr_sites):
     check(f", now {nr_sites}\n" in said, f"no value in {said}")
     p.tell("\n")
     fired = truth(p.wait_line("fired"))[0][probe]
-    tracer.popen.send_signal(2)
-    counted = re.search(r"@: (\d+)", tracer.finish().ok().out)
+    counted = re.search(r"@: (\d+)", interrupted(tracer).ok().out)
     same("events", int(counted[1]) if counted else None, fired)
     check(fired > 100, f"fired {fired}")
     same("after", value(), {0})
+
+
+@test(only_root=True)
+def without_semaphores(t):
+    """A probe that has none is listed so, and bpftrace sees all of its events at all of its sites."""
+    p, path = start(t, "tokio-usdt"), t.program("tokio-usdt", "probes")
+    tracer = t.start(["bpftrace", "-e", f'BEGIN {{ printf("attached\\n"); }} usdt:{path}:tokio:task-poll-start {{ @[arg0] = count(); }}'])
+    tracer.wait_line("attached")
+    p.tell("\n")
+    fired = truth(p.wait_line("fired"))[0]
+    counted = {int(k): int(n) for k, n in re.findall(r"@\[(\d+)\]: (\d+)", interrupted(tracer).ok().out)}
+    nr_tasks = fired["task-start"]
+    same("polls by task", counted, {i: fired["task-poll-start"] // nr_tasks for i in range(1, nr_tasks + 1)})
 
 
 @test()
@@ -163,6 +184,8 @@ def patterns(t):
     same("by list", names("shop:::idle, shop:::order-done"), ["idle", "order-done"])
     ids = {p["name"]: p["id"] for p in probes_of(t, path)}
     same("id", probes_of(t, path, "order-start")[0]["id"], ids["order-start"])
+    agent = t.run(t.futrace, "list", "task-s*", "--", path).ok().out
+    same("the first operand", [line.split()[4] for line in agent.split("\n")[1:-1]], ["task-spawn"])
     check("fits 'no-such'" in t.run(t.futrace, "list", path, "no-such").failed().err, "no word of it")
     t.run(t.futrace, "list", path, "a:b:c:d:e").failed(2)
 
@@ -195,6 +218,14 @@ def defined():
     return {AGENT: agent, PROBES: for_perf}
 
 
+def check_perf_finds(t, path, probes):
+    """perf does not look at program headers: it takes all to be as far from its address as .stapsdt.base is."""
+    base = re.search(r" \.stapsdt\.base +PROGBITS +(\w+) (\w+) ", t.run("readelf", "-SW", path).ok().out)
+    shift = int(base[2], 16) - int(base[1], 16)
+    sites = [s for p in probes for s in p["sites"]]
+    same("places by perf", [s["va"] + shift for s in sites], [s["off"] for s in sites])
+
+
 @test(cases=[("tokio:::task-spawn", AGENT), ("async_std:::task_spawn", PROBES)])
 def of_agent(t, pattern, name):
     """A command has the agent's probes, too: those that futrace defines, as readelf sees them in its files."""
@@ -204,18 +235,19 @@ def of_agent(t, pattern, name):
     same("probes", {(p["provider"], p["name"]): p["types"] for p in probes}, defined()[name])
     same("of the command", sorted(sites_of(probes_of(t, f":{name}::", "--", "true"))), sorted(sites_of(probes)))
     same("as readelf sees them", sorted(sites_of(probes)), sorted(notes_by_readelf(t, path)))
+    check_perf_finds(t, path, probes)
 
 
 @test()
 def of_crate(t):
-    """A program with the hook crate has the probes that tokio-dtrace documents, in itself."""
+    """A program with the hook crate has the probes that tokio-dtrace documents, in itself, with the agent's arguments."""
     path = t.program("hooked", "hooks-unstable")
     probes = probes_of(t, path, "tokio:::")
-    task = ["uint64_t", "uint64_t", "uint32_t", "uint32_t"]
-    want = {f"task-{name}": task for name in ("spawn", "poll-start", "poll-end", "terminate")}
-    want.update({f"worker-thread-{name}": [] for name in ("start", "stop", "park", "unpark")})
-    same("probes", {p["name"]: p["types"][:len(task)] for p in probes}, want)
+    names = [f"task-{name}" for name in ("spawn", "poll-start", "poll-end", "terminate")]
+    names += [f"worker-thread-{name}" for name in ("start", "stop", "park", "unpark")]
+    same("probes", {p["name"]: p["types"] for p in probes}, {name: defined()[AGENT]["tokio", name] for name in names})
     same("as readelf sees them", sorted(sites_of(probes_of(t, path))), sorted(notes_by_readelf(t, path)))
+    check_perf_finds(t, path, probes)
 
 
 @test()
@@ -237,6 +269,9 @@ def bad_input(t):
     """What is no file with probes is refused in one line, or said to have none."""
     with open(t.path("text"), "w", encoding="utf-8") as f:
         f.write("#!/bin/sh\n")
+    with open(t.futrace, "rb") as f, open(t.path("cut"), "wb") as to:
+        to.write(f.read(63))
+    check("is cut" in t.run(t.futrace, "list", t.path("cut")).failed().err, "what is cut is said to be something else")
     for what in (t.path("text"), t.path("missing"), t.dir, "/dev/null"):
         t.run(t.futrace, "list", what).failed()
     t.run(t.futrace, "list", "4194305").failed()
@@ -279,6 +314,8 @@ def broken_notes(t):
     r = listed(cut).ok()
     check("1 note of probes could not be read" in r.err, r.err)
     check(0 < r.out.count("\tfile ") < whole, r.out)
+    for length in (len(data) - 1, len(data) // 2, 1000):
+        check("is cut" in listed(data[:length]).failed().err, "a file that is cut has no probes")
     for _ in range(30):
         changed = bytearray(data)
         for _ in range(t.random.randrange(1, 20)):

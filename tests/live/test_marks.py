@@ -4,12 +4,12 @@ import collections
 import json
 import os
 import re
-import signal
 import time
 
 from live import TIMEOUT_S, check, nr_lost, same, test, truth
-from tracers import need, notes, semaphores
+from tracers import NOTE, interrupted, need, notes, semaphores
 
+CRATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../rust/futrace")
 BUILDS = ("hooks", "hooks-lto")
 FOREVER = ("forgotten",)  # spans that have no end
 MANY = "burst"  # a mark that is only counted
@@ -137,8 +137,7 @@ class Tracer:
         now, nr = time.monotonic_ns(), 0
         while nr < 2:
             nr += int(self.p.wait_line("tick ").split()[1]) > now
-        os.kill(self.p.pid, signal.SIGINT)
-        found = [x.split(" ", 1) for x in self.p.finish().out.splitlines() if x[:1].isdigit()]
+        found = [x.split(" ", 1) for x in interrupted(self.p).out.splitlines() if x[:1].isdigit()]
         return [x[1] for x in sorted(found, key=lambda x: int(x[0]))]
 
 
@@ -244,6 +243,45 @@ def listed(t):
     found = json.loads(t.run(t.futrace, "list", "--json", program).ok().out)["probes"]
     same("futrace list", sorted((x["provider"], x["name"]) for x in found), wanted)
     same("readelf", sorted(notes(program)), wanted)
+
+
+def are_there(t, path):
+    """Probes and semaphores of which notes tell are in the file: sites in code, semaphores each by itself where they can be counted."""
+    out = t.run("readelf", "-SWn", path).ok().out
+    sections = {m[1]: range(int(m[2], 16), int(m[2], 16) + int(m[3], 16))
+                for m in re.finditer(r"\] (\S+) +\w+ +(\w{16}) \w+ (\w+)", out)}
+    found = [(m[1], m[2], int(m[3], 16), int(m[5], 16)) for m in NOTE.finditer(out)]
+    same(f"outside of {path}", [x for x in found if x[2] not in sections[".text"] or x[3] not in sections[".probes"]], [])
+    same("semaphores", len({semaphore for *_, semaphore in found}), len(found))
+    return sorted((provider, name) for provider, name, *_ in found)
+
+
+@test(cases=[("marks", "hooks"), ("storm", "hooks"), ("libmarksplugin.so", "hooks"), ("marks", "hooks-lto"), ("hooked", "hooks-unstable")])
+def kept(t, name, build):
+    """Whether a program registers the hooks or not, the probes of which it tells are in it."""
+    found = are_there(t, t.program(name, build))
+    check(set(found) >= {("futrace", x) for x in PROBES_OF_CRATE["futrace"]}, f"only {found}")
+
+
+UNUSED = """
+extern unsigned futrace_copy_0(void);
+extern short futrace_tokio_0[];
+int nobody_calls_it(void) { return futrace_tokio_0[0]; }
+int main(void) { return futrace_copy_0() == 0x7777; }
+"""
+
+
+@test(cases=[("bfd",), ("gold",)])
+def kept_by(t, linker):
+    """The same with other linkers than Rust's: none throws code away of which it keeps the notes."""
+    need("cc", f"ld.{linker}")
+    with open(t.path("main.c"), "w", encoding="utf-8") as f:
+        f.write(UNUSED)
+    sources = [os.path.join(CRATE, "c", f"{name}.c") for name in ("marks", "tokio")]
+    t.run("cc", "-std=gnu11", "-O2", "-fPIC", "-ffunction-sections", "-DSUFFIX=_0", f"-fuse-ld={linker}", "-Wl,--gc-sections",
+          t.path("main.c"), *sources, "-o", t.path("unused")).ok()
+    t.run(t.path("unused")).ok()
+    same("probes", are_there(t, t.path("unused")), sorted((p, name) for p, names in PROBES_OF_CRATE.items() for name in names))
 
 
 @test(only_root=True)

@@ -8,13 +8,14 @@ from collections import Counter
 
 import test_async_task
 import test_exact
+import test_roots
 import test_wakes
-from builds import OLD, OLD_SLOW, PROFILES_SLOW, RUSTS_SLOW, TOKIO_OF_OLD_RUST, VARIANTS_SLOW
+from builds import OLD, OLD_SLOW, PROFILES_MATRIX, RUSTS_SLOW, TOKIO_OF_OLD_RUST, VARIANTS_SLOW
 from live import Failed, check, nr_lost, same, test, total, truth, user_tasks
 
 BOTH = ("ct", "mt 2")
 BUILDS = ("dev", "release", "lto", "stripped", "relr-v0", "unstable", "jemalloc")
-BUILDS_SLOW = (*PROFILES_SLOW, *VARIANTS_SLOW, RUSTS_SLOW[1])
+BUILDS_SLOW = (*PROFILES_MATRIX, *VARIANTS_SLOW, RUSTS_SLOW[1])
 NO_SYMBOLS = ("stripped",)
 NR_RACES = 300
 FIRST_WITH_IDS = 23  # minor version of Tokio
@@ -224,6 +225,14 @@ def wakes(t, name, mode):
 
 test(cases=[(b, m) for b in BUILDS for m in BOTH])(wakes)
 test(cases=[(b, m) for b in BUILDS_SLOW for m in BOTH], slow=True)(wakes)
+
+
+@test(cases=[(m,) for m in test_roots.MODES], slow=True)
+def aborting(t, mode):
+    """With panic = "abort" no end of a worker's stay in its runtime is seen: roots are exact, nothing is at odds."""
+    truth_, rep = test_roots.recorded(t, "abort", mode)
+    test_roots.compare(rep, truth_)
+
 
 FLAVOURS = ("localset ct", "localset mt 2", "localruntime", "joinset ct", "joinset mt 2", "blocking ct", "blocking mt 2",
             "block_in_place mt 2", "two ct", "two mt 2")

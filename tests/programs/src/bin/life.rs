@@ -9,7 +9,7 @@ use std::future::pending;
 use std::io::Write;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use truth::{spawn, yields, Task};
@@ -93,6 +93,43 @@ fn fork(depth: u32) {
 	println!("child: {}", wait_for(pid));
 	alive.0.block_on(some_tasks(5));
 	drop(alive);
+	say("parent");
+}
+
+fn fork_behind_libc() -> i32 {
+	unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as i32 }
+}
+
+/// Forks in a poll, by the C library or behind its back. The child goes on with the tasks that there are,
+/// says how many polls began in it, and waits for the end of stdin.
+fn fork_in_poll(how: &str) {
+	const POLLS_BEFORE: u64 = 3;
+	static PID: AtomicI32 = AtomicI32::new(-1);
+	let is_raw = how == "raw";
+	let mut nr_before = POLLS_BEFORE + 1;
+	truth::runtime(&["ct".into()]).block_on(async {
+		some_tasks(11).await;
+		nr_before += POLLS.load(SeqCst);
+		let mut t = spawn("forks", async move {
+			yields(POLLS_BEFORE).await;
+			let pid = match is_raw {
+				true => fork_behind_libc(),
+				false => unsafe { libc::fork() },
+			};
+			PID.store(pid, SeqCst);
+			yields(4).await;
+		});
+		(&mut t).await.expect("forks");
+		note(&t);
+		some_tasks(5).await;
+	});
+	if PID.load(SeqCst) == 0 {
+		POLLS.fetch_sub(nr_before, SeqCst);
+		say("child");
+		std::io::read_to_string(std::io::stdin()).expect("stdin");
+		unsafe { libc::_exit(3) };
+	}
+	println!("child: {}", wait_for(PID.load(SeqCst)));
 	say("parent");
 }
 
@@ -334,7 +371,7 @@ fn ignore_sigint() {
 
 fn usage() {
 	eprintln!("usage: life small N | fork | exec N | children | leave HOW | close-fds | limits | chdir | threads |");
-	eprintln!("            runtimes | names | signals | env | wait | handle-sigint | ignore-sigint");
+	eprintln!("            fork-in-poll fork|raw | runtimes | names | signals | env | wait | handle-sigint | ignore-sigint");
 	std::process::exit(2);
 }
 
@@ -348,6 +385,7 @@ fn main() {
 			say("small");
 		}
 		"fork" => fork(1),
+		"fork-in-poll" => fork_in_poll(arg(1)),
 		"exec" => exec(number(1)),
 		"children" => children(),
 		"leave" => leave(arg(1)),

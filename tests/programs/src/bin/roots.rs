@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Root futures of block_on, each with the number of times that it was polled. `roots mt | ct | local | mixed | guards | builders | deep | panics-mt | panics-ct | blocks`
+//! Root futures of block_on, each with the number of times that it was polled. `roots mt | ct | local | mixed | guards | builders | deep | deeper | many | panics-mt | panics-ct | blocks`
 //!
 //! One JSON object a root, when it is over; `root` counts them in the order in which they begin.
 
@@ -318,6 +318,39 @@ fn deep() {
 	mt().block_on(root("outermost", nest(7)));
 }
 
+/// More of them than are told.
+fn deeper() {
+	mt().block_on(root("outermost", nest(12)));
+}
+
+/// As many threads wait at once, and are woken by this one.
+fn many() {
+	const NR: usize = 601;
+	let rt = Arc::new(mt());
+	let permits = Arc::new(tokio::sync::Semaphore::new(0));
+	let nr_waiting = Arc::new(AtomicU64::new(0));
+	let threads: Vec<_> = (0..NR)
+		.map(|_| {
+			let (rt, permits, nr_waiting) =
+				(rt.clone(), permits.clone(), nr_waiting.clone());
+			std::thread::spawn(move || {
+				rt.block_on(root("waits", async {
+					nr_waiting.fetch_add(1, SeqCst);
+					permits.acquire().await.unwrap().forget();
+				}))
+			})
+		})
+		.collect();
+	while nr_waiting.load(SeqCst) < NR as u64 {
+		std::thread::sleep(Duration::from_millis(1));
+	}
+	std::thread::sleep(Duration::from_millis(300));
+	permits.add_permits(NR);
+	for thread in threads {
+		thread.join().unwrap();
+	}
+}
+
 /// The first leaves block_on by a panic, the second catches one in its poll, the third is as any.
 fn panics(rt: &Runtime) {
 	let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -351,6 +384,8 @@ fn main() {
 		Some("guards") => guards(),
 		Some("builders") => builders(),
 		Some("deep") => deep(),
+		Some("deeper") => deeper(),
+		Some("many") => many(),
 		Some("panics-mt") => panics(&mt()),
 		Some("panics-ct") => panics(&ct()),
 		Some("blocks") => {
@@ -358,7 +393,7 @@ fn main() {
 			blocks(&ct());
 		}
 		_ => {
-			eprintln!("usage: roots mt | ct | local | mixed | guards | builders | deep | panics-mt | panics-ct | blocks");
+			eprintln!("usage: roots mt | ct | local | mixed | guards | builders | deep | deeper | many | panics-mt | panics-ct | blocks");
 			std::process::exit(2);
 		}
 	}

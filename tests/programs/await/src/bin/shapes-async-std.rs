@@ -4,7 +4,7 @@
 use async_std::channel;
 use async_std::io::ReadExt;
 use async_std::net::{TcpListener, TcpStream, UdpSocket};
-use async_std::sync::{Mutex, RwLock};
+use async_std::sync::{Condvar, Mutex, RwLock};
 use async_std::task;
 use std::future::Future;
 use std::os::fd::AsRawFd;
@@ -107,6 +107,12 @@ async fn locks() {
 	start("rwlock, write", 1, |at| async move {
 		let _w = here!(at, 1).object("rwlock", lock, r#""direction":"write""#);
 		*lock.write().await += 1;
+	});
+	let (lock, cond): (&Mutex<u64>, &Condvar) = (keep(Mutex::new(0)), keep(Condvar::new()));
+	start("condvar", 1, |at| async move {
+		let guard = lock.lock().await;
+		let _w = here!(at, 1).object("condvar", cond, r#""waiters":1"#);
+		*cond.wait(guard).await += 1;
 	});
 }
 

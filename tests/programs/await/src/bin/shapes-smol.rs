@@ -139,10 +139,17 @@ fn facts(fd: &impl AsRawFd, peer: Option<std::net::SocketAddr>) -> String {
 
 async fn sockets() {
 	let l = TcpListener::bind("127.0.0.1:0").await.expect("socket");
-	let mut s = TcpStream::connect(l.local_addr().expect("bound"))
-		.await
-		.expect("connected");
+	let addr = l.local_addr().expect("bound");
+	let mut s = TcpStream::connect(addr).await.expect("connected");
 	keep(l.accept().await.expect("accepted"));
+	let whole = TcpStream::connect(addr).await.expect("connected");
+	keep(l.accept().await.expect("accepted"));
+	start("tcp read, split", 1, |at| async move {
+		let facts = facts(&whole, whole.peer_addr().ok());
+		let (mut r, _rest) = smol::io::split(whole);
+		let _w = here!(at, 1).waits("socket", facts);
+		let _ = r.read(&mut [0; 4]).await;
+	});
 	start("tcp read", 1, |at| async move {
 		let _w = here!(at, 1).waits("socket", facts(&s, s.peer_addr().ok()));
 		let _ = s.read(&mut [0; 4]).await;
@@ -186,6 +193,15 @@ fn tasks() {
 		std::mem::forget(child.stdin.take());
 		let _w = here!(at, 1).waits("process", format!(r#""pid":{}"#, child.id()));
 		let _ = child.status().await;
+	});
+	start("output of a child", 1, |at| async move {
+		let mut cat = smol::process::Command::new("cat");
+		let cat = cat.stdin(Stdio::piped()).stdout(Stdio::piped());
+		let mut child = cat.spawn().expect("cat");
+		let mut out = child.stdout.take().expect("piped");
+		let _w = here!(at, 1).waits("pipe", facts(&out, None));
+		let _ = out.read(&mut [0; 4]).await;
+		drop(child);
 	});
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A runtime with our hooks, and with hooks of its own around them that count what ours are told: one JSON object for each
-//! task, in the order of their ends, and one for the threads. With --cfg tokio_unstable; without it only the threads.
+//! task, in the order of their ends, one for the threads, and one for the system calls that tasks made. With --cfg
+//! tokio_unstable; without it no tasks.
 //!
 //! usage: hooked TASKS [wait]
 //! wait: says its pid, and goes on when a line comes, so that a tracer can be attached first.
@@ -15,6 +16,7 @@ static STARTS: AtomicU64 = AtomicU64::new(0);
 static STOPS: AtomicU64 = AtomicU64::new(0);
 static PARKS: AtomicU64 = AtomicU64::new(0);
 static UNPARKS: AtomicU64 = AtomicU64::new(0);
+static CALLS: AtomicU64 = AtomicU64::new(0);
 
 #[cfg(tokio_unstable)]
 mod tasks {
@@ -84,6 +86,9 @@ mod tasks {
 
 async fn work(nr: u64) {
 	for _ in 0..nr % 5 {
+		// a system call that nobody else makes
+		unsafe { libc::getppid() };
+		CALLS.fetch_add(1, SeqCst);
 		yield_now().await;
 	}
 }
@@ -135,6 +140,11 @@ fn main() {
 	rt.block_on(root(nr));
 	drop(rt);
 	tasks::print();
+	println!(
+		r#"{{"truth":"calls","number":{},"made":{}}}"#,
+		libc::SYS_getppid,
+		CALLS.load(SeqCst)
+	);
 	println!(
 		r#"{{"truth":"threads","starts":{},"stops":{},"parks":{},"unparks":{}}}"#,
 		STARTS.load(SeqCst),

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a task can wait for outside of the process: sockets, children, signals.
+//! What a task can wait for outside of the process: sockets, pipes, children, signals.
 
-use crate::start;
-use std::os::fd::AsRawFd;
+use crate::{start, turns};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Stdio;
+use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::pipe;
 use tokio::net::{TcpListener, TcpStream, UdpSocket, UnixListener, UnixStream};
 use waits::{here, At};
 
@@ -18,6 +20,28 @@ async fn read_half(at: At, s: TcpStream) {
 	let (mut r, _w) = s.into_split();
 	let _wait = here!(at, 1).waits("socket", facts);
 	let _ = r.read_exact(&mut [0; 10]).await;
+}
+
+async fn read_borrowed_half(at: At, mut s: TcpStream) {
+	let facts = facts(&s, "read", s.peer_addr().ok());
+	let (mut r, _w) = s.split();
+	let _wait = here!(at, 1).waits("socket", facts);
+	let _ = r.read_exact(&mut [0; 10]).await;
+}
+
+async fn read_locked_half(at: At, s: TcpStream) {
+	let facts = facts(&s, "read", s.peer_addr().ok());
+	let (mut r, _w) = tokio::io::split(s);
+	let _wait = here!(at, 1).waits("socket", facts);
+	let _ = r.read_exact(&mut [0; 10]).await;
+}
+
+async fn write_borrowed_half(at: At, mut s: UnixStream) {
+	let facts = facts(&s, "write", None);
+	let (_r, mut w) = s.split();
+	let much = vec![0; 1 << 26];
+	let _wait = here!(at, 1).waits("socket", facts);
+	let _ = w.write_all(&much).await;
 }
 
 async fn read_some(at: At, mut s: TcpStream) {
@@ -58,10 +82,86 @@ async fn lines(at: At, s: UnixStream) {
 	let _ = lines.next_line().await;
 }
 
-async fn duplex(at: At) {
+async fn pipe_read(at: At, mut p: pipe::Receiver) {
+	let _w = here!(at, 1).waits("pipe", facts(&p, "read", None));
+	let _ = p.read(&mut [0; 4]).await;
+}
+
+async fn pipe_readable(at: At, p: pipe::Receiver) {
+	let _w = here!(at, 2).waits("pipe", facts(&p, "read", None));
+	while p.try_read(&mut [0; 1]).is_err() {
+		let _ = p.readable().await;
+	}
+}
+
+async fn pipe_write(at: At, mut p: pipe::Sender) {
+	let much = vec![0; 1 << 22];
+	let _w = here!(at, 1).waits("pipe", facts(&p, "write", None));
+	let _ = p.write_all(&much).await;
+}
+
+async fn child_output(at: At) {
+	let mut cat = tokio::process::Command::new("cat");
+	let cat = cat.stdin(Stdio::piped()).stdout(Stdio::piped());
+	let mut child = cat.spawn().expect("cat");
+	let mut out = child.stdout.take().expect("piped");
+	let _w = here!(at, 1).waits("pipe", facts(&out, "read", None));
+	let _ = out.read(&mut [0; 4]).await;
+	drop(child);
+}
+
+/// Neither a socket nor a pipe.
+async fn event(at: At) {
+	// SAFETY: a new descriptor, that nobody else has.
+	let fd = unsafe { OwnedFd::from_raw_fd(libc::eventfd(0, libc::EFD_NONBLOCK)) };
+	// SAFETY: it stays the same, and open.
+	let fd = unsafe { AsyncFd::register(fd) }.expect("registered");
+	let _w = here!(at, 1).waits("file", facts(&fd, "read", None));
+	let _ = fd.readable().await;
+}
+
+fn pipes() {
+	let (tx, rx) = pipe::pipe().expect("pipe");
+	std::mem::forget(tx);
+	start("pipe read", 1, |at| pipe_read(at, rx));
+	let (tx, rx) = pipe::pipe().expect("pipe");
+	std::mem::forget(tx);
+	start("pipe readable", 1, |at| pipe_readable(at, rx));
+	let (tx, rx) = pipe::pipe().expect("pipe");
+	std::mem::forget(rx);
+	start("pipe write", 1, |at| pipe_write(at, tx));
+	start("output of a child", 1, child_output);
+	start("eventfd", 1, event);
+}
+
+async fn duplex_read(at: At) {
 	let (mut a, _b) = tokio::io::duplex(64);
-	let _w = here!(at, 1).waits("other", r#""type":"tokio::io::util::""#);
+	let facts = r#""bytes":0,"capacity":64,"direction":"read","state":null"#;
+	let _w = here!(at, 1).waits("duplex", facts);
 	let _ = a.read_u8().await;
+}
+
+/// A read that was given up leaves its waker behind.
+async fn duplex_write(at: At) {
+	let (mut a, _b) = tokio::io::duplex(32);
+	tokio::select! {
+		biased;
+		_ = a.read_u8() => {}
+		_ = turns(1) => {}
+	}
+	let _ = a.write_all(&[1; 30]).await;
+	let facts = r#""bytes":32,"capacity":32,"direction":"write""#;
+	let _w = here!(at, 1).waits("duplex", facts);
+	let _ = a.write_all(&[2; 3]).await;
+}
+
+/// Nobody above tells in which direction.
+async fn duplex_lines(at: At) {
+	let (a, _b) = tokio::io::duplex(48);
+	let mut lines = BufReader::new(a).lines();
+	let facts = r#""capacity":48,"direction":"read""#;
+	let _w = here!(at, 1).waits("duplex", facts);
+	let _ = lines.next_line().await;
 }
 
 async fn child(at: At) {
@@ -75,25 +175,35 @@ async fn child(at: At) {
 	let _ = child.wait().await;
 }
 
-async fn hangup(at: At) {
+async fn a_signal(at: At, number: i32, name: &str) {
 	use tokio::signal::unix::{signal, SignalKind};
-	let mut hangups = signal(SignalKind::hangup()).expect("signal");
-	let _w = here!(at, 1).waits("signal", "");
-	hangups.recv().await;
+	let mut signals = signal(SignalKind::from_raw(number)).expect("signal");
+	let facts = format!(r#""signal":{number},"signal_name":{name}"#);
+	let _w = here!(at, 1).waits("signal", facts);
+	signals.recv().await;
+}
+
+async fn interrupt(at: At) {
+	let facts = format!(r#""signal":{},"signal_name":"SIGINT""#, libc::SIGINT);
+	let _w = here!(at, 1).waits("signal", facts);
+	let _ = tokio::signal::ctrl_c().await;
 }
 
 async fn tcp() {
 	let l = TcpListener::bind("127.0.0.1:0").await.expect("socket");
 	let addr = l.local_addr().expect("bound");
 	let mut ends = Vec::new();
-	for _ in 0..4 {
+	for _ in 0..6 {
 		ends.push(TcpStream::connect(addr).await.expect("connected"));
 		// The other end stays open, and silent.
 		std::mem::forget(l.accept().await.expect("accepted"));
 	}
 	let mut next = || ends.pop().expect("one for each");
 	let (a, b, c, d) = (next(), next(), next(), next());
+	let (e, f) = (next(), next());
 	start("tcp read, split", 1, |at| read_half(at, a));
+	start("tcp read, borrowed", 1, |at| read_borrowed_half(at, e));
+	start("tcp read, locked", 1, |at| read_locked_half(at, f));
 	start("tcp read", 1, |at| read_some(at, b));
 	start("tcp write", 1, |at| write_much(at, c));
 	start("tcp readable", 1, |at| readable(at, d));
@@ -106,13 +216,24 @@ pub async fn start_all() {
 	let (a, b) = UnixStream::pair().expect("sockets");
 	std::mem::forget(b);
 	start("unix, lines", 1, |at| lines(at, a));
+	let (a, b) = UnixStream::pair().expect("sockets");
+	std::mem::forget(b);
+	start("unix write, borrowed", 1, |at| write_borrowed_half(at, a));
 	let path = format!("socket-{}", std::process::id());
 	let l = UnixListener::bind(path).expect("socket");
 	start("unix accept", 1, |at| async move {
 		let _w = here!(at, 1).waits("socket", facts(&l, "read", None));
 		let _ = l.accept().await;
 	});
-	start("duplex", 1, duplex);
+	pipes();
+	start("duplex read", 1, duplex_read);
+	start("duplex write", 1, duplex_write);
+	start("duplex, lines", 1, duplex_lines);
 	start("child", 1, child);
-	start("signal", 1, hangup);
+	start("SIGHUP", 1, |at| a_signal(at, libc::SIGHUP, r#""SIGHUP""#));
+	start("SIGUSR2", 1, |at| {
+		a_signal(at, libc::SIGUSR2, r#""SIGUSR2""#)
+	});
+	start("SIGRTMAX", 1, |at| a_signal(at, libc::SIGRTMAX(), "null"));
+	start("ctrl_c", 1, interrupt);
 }

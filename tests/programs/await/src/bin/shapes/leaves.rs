@@ -44,12 +44,15 @@ fn channels() {
 		let _w = here!(at, 1).shared("oneshot", &rx, "");
 		let _ = rx.await;
 	});
-	let (tx, mut rx) = watch::channel(1);
+	let (tx, rx) = watch::channel(1);
 	keep((tx.clone(), tx.clone(), tx));
-	start("watch", 1, |at| async move {
-		let _w = here!(at, 1).shared("watch", &rx, r#""senders":3"#);
-		let _ = rx.changed().await;
-	});
+	for name in ["watch", "watch too", "watch as well"] {
+		let mut rx = rx.clone();
+		start(name, 1, |at| async move {
+			let _w = here!(at, 1).shared("watch", &rx, r#""senders":3"#);
+			let _ = rx.changed().await;
+		});
+	}
 	let (tx, mut rx) = broadcast::channel::<u64>(4);
 	keep((tx.clone(), tx));
 	start("broadcast", 1, |at| async move {
@@ -125,6 +128,19 @@ async fn locks() {
 		let _w = here!(at, 1).object("semaphore", sem, facts);
 		let _ = sem.acquire_many(5).await;
 	});
+	let sem: &Semaphore = keep(Semaphore::new(2));
+	let (tx, rx) = oneshot::channel();
+	let id = start("semaphore, holds", 1, |at| async move {
+		let _permit = sem.acquire_many(2).await;
+		tx.send(()).expect("somebody asks");
+		nap(here!(at), 7000).await;
+	});
+	rx.await.expect("held");
+	start("semaphore, held", 1, |at| async move {
+		let facts = format!(r#""permits_missing":1,"permits_free":0,"holder":{id}"#);
+		let _w = here!(at, 1).object("semaphore", sem, &facts);
+		let _ = sem.acquire().await;
+	});
 	let notify: &Notify = keep(Notify::new());
 	start("notify", 1, |at| async move {
 		let _w = here!(at, 1).object("notify", notify, "");
@@ -132,7 +148,7 @@ async fn locks() {
 	});
 	let barrier: &Barrier = keep(Barrier::new(2));
 	start("barrier", 1, |at| async move {
-		let _w = here!(at, 1).waits("barrier", "");
+		let _w = here!(at, 1).object("barrier", barrier, "");
 		barrier.wait().await;
 	});
 }

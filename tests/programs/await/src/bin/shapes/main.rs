@@ -6,6 +6,7 @@ mod blocks;
 mod compose;
 mod io;
 mod leaves;
+mod libraries;
 mod local;
 mod many;
 mod streams;
@@ -51,6 +52,7 @@ async fn main() {
 	streams::start_all();
 	many::start_all();
 	leaves::start_all().await;
+	libraries::start_all().await;
 	io::start_all().await;
 	local::start_all();
 	waits::expect(1);

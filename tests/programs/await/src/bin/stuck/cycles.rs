@@ -69,11 +69,12 @@ async fn take_one_at_a_time(
 	a: &'static Mutex<u64>,
 	b: &'static Mutex<u64>,
 	all: &'static Barrier,
-	lets_go: bool,
+	lets_go: Option<&'static Barrier>,
 ) {
 	let mut held = Some((7, a.lock().await));
-	if lets_go {
+	if let Some(is_free) = lets_go {
 		held.take();
+		is_free.wait().await;
 	}
 	all.wait().await;
 	let _w = here!(at, 1).object("mutex", b, "");
@@ -87,17 +88,41 @@ pub fn locks_inside() {
 	let both: &Barrier = keep(Barrier::new(2));
 	start("stuck", 1, |at| take_both_inside(at, a, b, both));
 	start("stuck too", 1, |at| {
-		take_one_at_a_time(at, b, a, both, false)
+		take_one_at_a_time(at, b, a, both, None)
 	});
+}
+
+async fn take_both_boxed(
+	at: At,
+	a: &'static Mutex<u64>,
+	b: &'static Mutex<u64>,
+	both: &'static Barrier,
+) {
+	let held = Box::new(Some(a.lock().await));
+	both.wait().await;
+	let _w = here!(at, 1).object("mutex", b, "");
+	let mut wanted = b.lock().await;
+	*wanted += held.map_or(0, |held| *held);
+}
+
+/// The guards are in boxes.
+pub fn locks_boxed() {
+	let (a, b): (&Mutex<u64>, &Mutex<u64>) = (keep(Mutex::new(1)), keep(Mutex::new(2)));
+	let both: &Barrier = keep(Barrier::new(2));
+	start("stuck", 1, |at| take_both_boxed(at, a, b, both));
+	start("stuck too", 1, |at| take_both_boxed(at, b, a, both));
 }
 
 /// The first has let go of what the second wants, and a third one has it.
 pub fn lock_let_go() {
 	let (a, b): (&Mutex<u64>, &Mutex<u64>) = (keep(Mutex::new(1)), keep(Mutex::new(2)));
-	let all: &Barrier = keep(Barrier::new(3));
-	start("first", 1, |at| take_one_at_a_time(at, a, b, all, true));
+	let (is_free, all): (&Barrier, &Barrier) = (keep(Barrier::new(2)), keep(Barrier::new(3)));
+	start("first", 1, |at| {
+		take_one_at_a_time(at, a, b, all, Some(is_free))
+	});
 	start("second", 1, |at| take_both(at, b, a, all));
 	start("third", 1, |at| async move {
+		is_free.wait().await;
 		let mut held = a.lock().await;
 		all.wait().await;
 		nap(here!(at), 100_000).await;
@@ -145,18 +170,12 @@ pub fn lock_dropped() {
 	start("busy", 1, |at| take_and_nap(at, a, is_free, all));
 }
 
-/// The same, but who has the lock now holds up its thread, so nobody can read what it has.
-pub fn lock_dropped_runs() {
-	let a: &Mutex<u64> = keep(Mutex::new(1));
-	let (is_free, all): (&Barrier, &Barrier) = (keep(Barrier::new(2)), keep(Barrier::new(2)));
-	start("again", 1, |at| take_after_drop(at, a, a, is_free, all));
+/// A cycle, beside a task that holds up its thread, so that nobody can read what it has.
+pub fn locks_beside_one_that_runs() {
+	locks(true);
 	tokio::spawn(async move {
-		is_free.wait().await;
-		let mut held = a.lock().await;
-		all.wait().await;
 		tokio::task::yield_now().await; // whom it woke may be next on this thread
 		std::thread::sleep(Duration::from_secs(100_000));
-		*held += 1;
 	});
 }
 
@@ -181,6 +200,70 @@ pub fn locks_dropped() {
 	start("busy", 1, |at| take_and_nap(at, a, is_free, all));
 }
 
+/// The same, but who has the first one's lock now has it in a box.
+pub fn lock_boxed_elsewhere() {
+	let (a, b): (&Mutex<u64>, &Mutex<u64>) = (keep(Mutex::new(1)), keep(Mutex::new(2)));
+	let (is_free, all): (&Barrier, &Barrier) = (keep(Barrier::new(2)), keep(Barrier::new(3)));
+	start("first", 1, |at| take_after_drop(at, a, b, is_free, all));
+	start("second", 1, |at| take_both(at, b, a, all));
+	start("busy", 1, |at| async move {
+		is_free.wait().await;
+		let mut held = Box::new(a.lock().await);
+		all.wait().await;
+		nap(here!(at), 100_000).await;
+		**held += 1;
+	});
+}
+
+/// Its guard is with a thread, where nobody can see it, if it has given it away.
+async fn give_away(
+	at: At,
+	a: &'static Mutex<u64>,
+	b: &'static Mutex<u64>,
+	all: &'static Barrier,
+	gives: bool,
+) {
+	let mut held = a.lock().await;
+	*held += 1;
+	if gives {
+		std::thread::spawn(move || {
+			std::thread::sleep(Duration::from_secs(100_000));
+			*held += 1;
+		});
+	}
+	all.wait().await;
+	let _w = here!(at, 1).object("mutex", b, "");
+	let mut wanted = b.lock().await;
+	*wanted += 1;
+}
+
+/// The first waits for the second's lock; a thread has the one that the second waits for.
+pub fn lock_given_away(gives: bool) {
+	let (a, b): (&Mutex<u64>, &Mutex<u64>) = (keep(Mutex::new(1)), keep(Mutex::new(2)));
+	let all: &Barrier = keep(Barrier::new(2));
+	start("stuck", 1, |at| give_away(at, a, b, all, gives));
+	start("stuck too", 1, |at| take_both(at, b, a, all));
+}
+
+async fn read_and_nap(at: At, a: &'static RwLock<u64>, all: &'static Barrier) {
+	let held = a.read().await;
+	all.wait().await;
+	nap(here!(at), 100_000).await;
+	drop(held);
+}
+
+/// Two have the lock that a third one wants for itself.
+pub fn two_readers() {
+	let (a, all): (&RwLock<u64>, &Barrier) = (keep(RwLock::new(1)), keep(Barrier::new(3)));
+	start("reads", 1, |at| read_and_nap(at, a, all));
+	start("reads too", 1, |at| read_and_nap(at, a, all));
+	start("writes", 1, |at| async move {
+		all.wait().await;
+		let _w = here!(at, 1).object("rwlock", a, "");
+		*a.write().await += 1;
+	});
+}
+
 async fn read_then_write(
 	at: At,
 	a: &'static RwLock<u64>,
@@ -199,6 +282,28 @@ pub fn rwlocks() {
 	let both: &Barrier = keep(Barrier::new(2));
 	start("stuck", 1, |at| read_then_write(at, a, b, both));
 	start("stuck too", 1, |at| read_then_write(at, b, a, both));
+}
+
+async fn take_both_of_futures(
+	at: At,
+	a: &'static futures::lock::Mutex<u64>,
+	b: &'static futures::lock::Mutex<u64>,
+	both: &'static Barrier,
+) {
+	let held = a.lock().await;
+	both.wait().await;
+	let _w = here!(at, 1).object("mutex", b, r#""waiters":1"#);
+	let mut wanted = b.lock().await;
+	*wanted += *held;
+}
+
+/// The locks of futures-rs.
+pub fn locks_of_futures() {
+	use futures::lock::Mutex;
+	let (a, b): (&Mutex<u64>, &Mutex<u64>) = (keep(Mutex::new(1)), keep(Mutex::new(2)));
+	let both: &Barrier = keep(Barrier::new(2));
+	start("stuck", 1, |at| take_both_of_futures(at, a, b, both));
+	start("stuck too", 1, |at| take_both_of_futures(at, b, a, both));
 }
 
 /// One waits for the second, the second for the third, and that one for time.
