@@ -42,7 +42,7 @@ static struct wire_thread *mine;
 __thread struct wire_thread *hook_slot;
 uint64_t stack_through;
 /* those of the agent stand for perf's: nobody is attached to either */
-const uint64_t *probes_perf_semaphores = probes_semaphores;
+const uint64_t *probes_watched = probes_semaphores;
 
 static void claimed(struct wire_thread *t)
 {
