@@ -5,13 +5,22 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool has_directory(const char *path)
+#include "base/io.h"
+
+static char *directory_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *dir = slash ? xstrndup(path, slash - path + 1) : xstrdup(".");
+
+	return slash ? xstrndup(path, slash - path + 1) : xstrdup(".");
+}
+
+static bool has_directory(const char *path)
+{
+	char *dir = directory_of(path);
 	bool found = access(dir, F_OK) == 0;
 
 	free(dir);
@@ -90,16 +99,58 @@ static int put_back(struct output *o, const char *path)
 	return rc;
 }
 
-int output_open(struct output *o, const char *path, struct err *e)
+/* A trace with nothing but meta in it, as bytes; none if there is no memory for a file. */
+static void pack_trace(const struct trace_meta *meta, struct strbuf *out)
+{
+	int fd = memfd_create("futrace-first", MFD_CLOEXEC), rc;
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	/* The writer closes its descriptor. */
+	rc = trace_writer_close(trace_writer_new(fcntl(fd, F_DUPFD_CLOEXEC, 3), meta), NULL, NULL);
+	if (rc == 0 && fstat(fd, &st) == 0) {
+		strbuf_grow(out, st.st_size);
+		if (io_pread_all(fd, out->s, st.st_size, 0) == 0)
+			out->len = st.st_size;
+	}
+	close(fd);
+}
+
+/*
+ * A new file has its first bytes before it has its name. -1: the name is taken, or the file system
+ * has no files without one; open(2) says what else is wrong.
+ */
+static int create(const struct output *o, const char *path)
+{
+	char *dir = directory_of(path), self[32];
+	int fd = o->first.len ? open(dir, O_TMPFILE | O_CLOEXEC | O_WRONLY, 0600) : -1;
+
+	free(dir);
+	if (fd < 0)
+		return -1;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (io_write_all(fd, o->first.s, o->first.len) == 0 && lseek(fd, 0, SEEK_SET) == 0 &&
+	    linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int output_open(struct output *o, const char *path, const struct trace_meta *first, struct err *e)
 {
 	struct stat st;
 
 	*o = (struct output)OUTPUT_INIT;
+	if (first)
+		pack_trace(first, &o->first);
 	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && rotate(o, path, &st)) {
 		explain(path, e);
 		goto fail;
 	}
-	o->fd = open(path, O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_WRONLY, 0600);
+	o->fd = create(o, path);
+	if (o->fd < 0)
+		o->fd = open(path, O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_WRONLY, 0600);
 	if (o->fd < 0 || fstat(o->fd, &st)) {
 		explain(path, e);
 		goto fail;
@@ -115,7 +166,10 @@ fail:
 
 int output_rewind(struct output *o)
 {
-	if (!o->is_regular || ftruncate(o->fd, 0) || lseek(o->fd, 0, SEEK_SET))
+	ssize_t len = o->first.len;
+
+	if (!o->is_regular || pwrite(o->fd, o->first.s, len, 0) != len || ftruncate(o->fd, len) ||
+	    lseek(o->fd, 0, SEEK_SET))
 		return -1;
 	return 0;
 }
@@ -145,5 +199,6 @@ void output_release(struct output *o)
 		close(o->fd);
 	free(o->path);
 	free(o->old_path);
+	strbuf_release(&o->first);
 	*o = (struct output)OUTPUT_INIT;
 }

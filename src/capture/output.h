@@ -5,28 +5,35 @@
  *
  * A NAME.old from before waits under another name until it is settled that the new file stays, so
  * that everything can be put back as it was.
+ *
+ * Whoever kills us before there is something to write shall find a recording that was cut, not an
+ * empty file: a regular file has first bytes from its beginning. What is written overwrites them.
  */
 #ifndef CAPTURE_OUTPUT_H
 #define CAPTURE_OUTPUT_H
 
 #include "base/err.h"
+#include "base/strbuf.h"
+#include "trace/writer.h"
 
 struct output {
 	char *path;
 	char *old_path;	  /* what stood there before, or NULL */
 	char *older_path; /* what stood at old_path before that, or NULL */
-	int fd;		  /* -1: not open */
+	struct strbuf first;
+	int fd; /* -1: not open */
 	bool is_regular;
 };
 
-#define OUTPUT_INIT      \
-	{                \
-		.fd = -1 \
+#define OUTPUT_INIT                            \
+	{                                      \
+		.first = STRBUF_INIT, .fd = -1 \
 	}
 
-/* Waits for the reader of a FIFO, as a shell's redirection does. */
-int output_open(struct output *o, const char *path, struct err *e);
-/* Forgets what was written. -1 when that is impossible. */
+/* Waits for the reader of a FIFO, as a shell's redirection does. first: what a cut recording tells;
+ * must be shorter than what is written later. NULL: the file is empty until then. */
+int output_open(struct output *o, const char *path, const struct trace_meta *first, struct err *e);
+/* Forgets what was written, but for the first bytes. -1 when that is impossible. */
 int output_rewind(struct output *o);
 /* The file stays, so the one before the last is not needed again. May be called often. */
 void output_settle(struct output *o);

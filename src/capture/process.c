@@ -241,9 +241,12 @@ int process_begin_file(struct process *p)
 	if (p->error.tag != ERR_NONE || p->is_ended)
 		return -1;
 	if (p->out.fd < 0) {
+		struct trace_meta first = { .tool = "futrace",
+					    .exe = p->exe,
+					    .clock = p->lobby->clock };
 		struct err e = ERR_INIT;
 
-		if (output_open(&p->out, p->out_path, &e)) {
+		if (output_open(&p->out, p->out_path, &first, &e)) {
 			fail(p, &e);
 			return -1;
 		}

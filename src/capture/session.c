@@ -295,23 +295,6 @@ static void loop(struct session *s)
 
 /* ---- the session ---- */
 
-/*
- * Until the program has said hello there is nothing to write; but whoever kills us before that
- * shall find a recording that was cut, not an empty file. What follows is longer and overwrites it.
- */
-static void write_placeholder(struct session *s)
-{
-	struct trace_meta meta = { .tool = "futrace",
-				   .exe = s->look.path,
-				   .clock = s->lobby.clock };
-	int fd = s->out.is_regular ? fcntl(s->out.fd, F_DUPFD_CLOEXEC, 3) : -1;
-
-	if (fd < 0)
-		return;
-	trace_writer_close(trace_writer_new(fd, &meta), NULL, NULL);
-	lseek(s->out.fd, 0, SEEK_SET);
-}
-
 static int start(struct session *s, int *status, struct err *e)
 {
 	const struct session_opts *o = s->o;
@@ -326,16 +309,18 @@ static int start(struct session *s, int *status, struct err *e)
 				   .argv = o->argv,
 				   .envp = o->envp,
 				   .may_be_script = s->look.is_script };
+	struct trace_meta first = { .tool = "futrace", .exe = s->look.path };
 
 	*status = 1;
-	if (output_open(&s->out, o->output, e))
+	if (lobby_open(&s->lobby, &lobby_opts, e))
+		return -1;
+	first.clock = s->lobby.clock;
+	if (output_open(&s->out, o->output, &first, e))
 		return -1;
 	s->out_is_regular = s->out.is_regular;
+	lobby_heartbeat(&s->lobby); /* a FIFO may have been waited for */
 	signals_catch();
-	if (lobby_open(&s->lobby, &lobby_opts, e))
-		goto fail;
 	signals_ring(&s->lobby.page->doorbell);
-	write_placeholder(s);
 	if (s->look.note.tag != ERR_NONE)
 		session_note(s, s->look.note.tag, "%s", s->look.note.msg);
 	ts.agent = s->look.agent_works ? o->agent : NULL;
@@ -343,7 +328,6 @@ static int start(struct session *s, int *status, struct err *e)
 	s->pid = target_spawn(&ts, &s->lobby, status, e);
 	if (s->pid > 0)
 		return 0;
-fail:
 	signals_restore();
 	output_undo(&s->out);
 	return -1;

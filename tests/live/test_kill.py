@@ -58,8 +58,6 @@ def one_program(t):
     same("lost", nr_lost(rep), 0)
     check(sum_polls(rep) >= polls, f"the program had said {polls} polls, {sum_polls(rep)} are in the file")
     check("signal 9" in info, f"info does not say how the program ended:\n{info}")
-
-
     return True
 
 
@@ -125,6 +123,27 @@ def at_random_moments(t, who):
     """Whoever is killed, the file reads, says that it was cut, and the program is not harmed."""
     one = {"program": one_program, "futrace": one_futrace, "both": one_both}[who]
     repeat(t, one, max(7, t.runs))
+
+
+@test()
+def at_birth(t):
+    """Killed while the file comes into being: there is none, or one that reads, and nothing beside it."""
+    files = 0
+    for i in range(60):
+        p = t.start(t.record_argv("sleep", "30"))
+        time.sleep(t.random.uniform(0, 0.015))
+        victims = [p.pid, *children_of(p.pid)]
+        for v in victims:
+            kill(v)
+        p.popen.wait(10)
+        left = [name for name in os.listdir(os.path.dirname(t.path("t.data"))) if name.startswith("t.data")]
+        check(left in ([], ["t.data"]), f"run {i + 1} left {left}")
+        if left:
+            files += 1
+            t.info()
+            os.unlink(t.path("t.data"))
+        t.close()
+    check(0 < files, "no moment fell behind the birth of the file")
 
 
 @test(slow=True, cases=[("program",), ("futrace",), ("both",)])

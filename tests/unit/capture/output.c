@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,7 +75,7 @@ static void test_old(void **state)
 
 	write_file(old, "oldest");
 	write_file(path, "older");
-	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_int_equal(output_open(&o, path, NULL, &e), 0);
 	assert_content(old, "older");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
@@ -94,16 +95,16 @@ static void test_undo(void **state)
 	struct output o;
 	struct err e = ERR_INIT;
 
-	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_int_equal(output_open(&o, path, NULL, &e), 0);
 	assert_int_equal(output_undo(&o), 0);
 	assert_absent("f");
 	write_file(path, "older");
-	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_int_equal(output_open(&o, path, NULL, &e), 0);
 	assert_int_equal(output_undo(&o), 0);
 	assert_content(path, "older");
 	assert_absent("f.old");
 	write_file(old, "oldest");
-	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_int_equal(output_open(&o, path, NULL, &e), 0);
 	assert_int_equal(write(o.fd, "new", 3), 3);
 	assert_int_equal(output_undo(&o), 0);
 	assert_content(path, "older");
@@ -122,12 +123,12 @@ static void test_settle(void **state)
 
 	write_file(old, "oldest");
 	write_file(path, "");
-	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_int_equal(output_open(&o, path, NULL, &e), 0);
 	assert_null(o.old_path);
 	assert_int_equal(write(o.fd, "older", 5), 5);
 	output_release(&o);
 	assert_content(old, "oldest");
-	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_int_equal(output_open(&o, path, NULL, &e), 0);
 	output_settle(&o);
 	assert_absent("f.old.tmp");
 	assert_content(old, "older");
@@ -143,12 +144,56 @@ static void test_rewind(void **state)
 	struct output o;
 	struct err e = ERR_INIT;
 
-	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_int_equal(output_open(&o, path, NULL, &e), 0);
 	assert_int_equal(write(o.fd, "first", 5), 5);
 	assert_int_equal(output_rewind(&o), 0);
 	assert_int_equal(write(o.fd, "2nd", 3), 3);
 	output_release(&o);
 	assert_content(path, "2nd");
+	free(path);
+}
+
+/* What happened to the name f, as bits of inotify(7). */
+static uint32_t seen_of_f(int watch)
+{
+	_Alignas(struct inotify_event) char buf[4096];
+	ssize_t len = read(watch, buf, sizeof(buf));
+	uint32_t seen = 0;
+
+	for (ssize_t at = 0; at < len;) {
+		const struct inotify_event *event = (const void *)(buf + at);
+
+		if (event->len && strcmp(event->name, "f") == 0)
+			seen |= event->mask;
+		at += sizeof(*event) + event->len;
+	}
+	return seen;
+}
+
+/* At no moment there is an empty file under the name: who is killed leaves a recording. */
+static void test_never_empty(void **state)
+{
+	const struct trace_meta first = { .tool = "futrace", .exe = "/bin/true" };
+	int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	struct strbuf born = STRBUF_INIT, now = STRBUF_INIT;
+	char *path = in_dir("f"), much[1000] = "";
+	struct output o;
+	struct err e = ERR_INIT;
+
+	assert_true(inotify_add_watch(watch, dir, IN_CREATE | IN_MODIFY) >= 0);
+	assert_int_equal(output_open(&o, path, &first, &e), 0);
+	assert_int_equal(seen_of_f(watch), IN_CREATE);
+	assert_int_equal(io_read_file(path, &born, sizeof(much), &e), 0);
+	assert_true(born.len > 0);
+	assert_int_equal(write(o.fd, much, sizeof(much)), sizeof(much));
+	assert_int_equal(output_rewind(&o), 0);
+	assert_int_equal(io_read_file(path, &now, sizeof(much), &e), 0);
+	assert_int_equal(now.len, born.len);
+	assert_memory_equal(now.s, born.s, born.len);
+	output_release(&o);
+	strbuf_release(&born);
+	strbuf_release(&now);
+	close(watch);
 	free(path);
 }
 
@@ -164,14 +209,14 @@ static void test_special(void **state)
 	assert_int_equal(mkfifo(path, 0600), 0);
 	reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	assert_true(reader >= 0);
-	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_int_equal(output_open(&o, path, NULL, &e), 0);
 	assert_false(o.is_regular);
 	assert_int_not_equal(output_rewind(&o), 0);
 	output_undo(&o);
 	close(reader);
 	assert_int_equal(stat(path, &st), 0);
 	assert_true(S_ISFIFO(st.st_mode));
-	assert_int_equal(output_open(&o, "/dev/null", &e), 0);
+	assert_int_equal(output_open(&o, "/dev/null", NULL, &e), 0);
 	assert_false(o.is_regular);
 	output_release(&o);
 	free(path);
@@ -198,7 +243,7 @@ static void test_late_reader(void **state)
 		_exit(read(fd, got, sizeof(got)) == 4 && memcmp(got, "data", 4) == 0 ? 0 : 1);
 	}
 	assert_true(pid > 0);
-	assert_int_equal(output_open(&o, path, &e), 0);
+	assert_int_equal(output_open(&o, path, NULL, &e), 0);
 	assert_int_equal(write(o.fd, "data", 4), 4);
 	output_release(&o);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -211,7 +256,7 @@ static bool says(const char *path, const char *text)
 	struct err e = ERR_INIT;
 	struct output o;
 
-	assert_int_not_equal(output_open(&o, path, &e), 0);
+	assert_int_not_equal(output_open(&o, path, NULL, &e), 0);
 	assert_non_null(strstr(e.msg, "cannot create"));
 	return strstr(e.msg, text);
 }
@@ -230,7 +275,7 @@ static void test_errors(void **state)
 		struct err e = ERR_INIT;
 		struct output o;
 
-		assert_int_not_equal(output_open(&o, paths[i], &e), 0);
+		assert_int_not_equal(output_open(&o, paths[i], NULL, &e), 0);
 		assert_int_not_equal(e.tag, ERR_NONE);
 		assert_non_null(strstr(e.msg, paths[i]));
 		assert_non_null(strstr(e.msg, "-o FILE"));
@@ -243,8 +288,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(test_old),	    TEST(test_undo),	    TEST(test_settle), TEST(test_rewind),
-		TEST(test_special), TEST(test_late_reader), TEST(test_errors),
+		TEST(test_old),		TEST(test_undo),	TEST(test_settle),
+		TEST(test_rewind),	TEST(test_never_empty), TEST(test_special),
+		TEST(test_late_reader), TEST(test_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
