@@ -130,7 +130,7 @@ class Process:
         while True:
             line = self.read_line(timeout)
             if line is None:
-                raise Failed(f"{' '.join(self.argv)} ended before it said {text!r}; {self.seen[-3:]}")
+                raise Failed(f"ended before it said {text!r}: {self.finish()}")
             if text in line:
                 return line
 
