@@ -188,6 +188,44 @@ static void tell_lost(struct core_page *p, struct wire_thread *t, unsigned nr)
 	__atomic_store_n(&t->head, t->head + (at - start), __ATOMIC_RELEASE);
 }
 
+/* A large ring, if there is one left: its number + 1. */
+static uint32_t take_big_ring(const struct wire_lobby *l, struct wire_region *r)
+{
+	uint64_t used = __atomic_load_n(&r->big_used, __ATOMIC_RELAXED);
+
+	for (;;) {
+		unsigned nr = ~used ? __builtin_ctzll(~used) : WIRE_MAX_BIG;
+
+		if (nr >= l->nr_big)
+			return 0;
+		if (__atomic_compare_exchange_n(&r->big_used, &used, used | UINT64_C(1) << nr,
+						false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return nr + 1;
+	}
+}
+
+/* What comes behind the present segment goes there. */
+static void use_ring(const struct core_page *p, struct wire_thread *t, uint32_t big)
+{
+	uint64_t words = wire_ring_words(p->lobby, big);
+
+	t->segment_words = wire_segment_words(words);
+	t->free_segments = ~UINT64_C(0) >> (WIRE_MAX_SEGMENTS - words / t->segment_words);
+	t->nr_read = 0;
+	t->ring_from = t->segment_end;
+	__atomic_store_n(&t->big, big, __ATOMIC_RELEASE);
+}
+
+/* Large rings are few and threads may be many: whoever needs one takes it, not whoever is first. */
+static bool grow(const struct core_page *p, struct wire_thread *t)
+{
+	uint32_t big = t->big ? 0 : take_big_ring(p->lobby, p->region);
+
+	if (big)
+		use_ring(p, t, big);
+	return big;
+}
+
 /*
  * A ring is large to survive a hiccup of the tool, but a ring that is walked from end to end falls
  * out of the processor's caches, and every store then waits for memory. So it is cut into segments,
@@ -197,17 +235,20 @@ static void tell_lost(struct core_page *p, struct wire_thread *t, unsigned nr)
 static bool next_segment(struct core_page *p, struct wire_thread *t)
 {
 	uint64_t tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE), size = t->segment_words;
-	uint64_t head = t->segment_end, segment;
+	uint64_t head = t->segment_end, from = t->ring_from, segment;
+	const uint8_t *order = t->order[t->big != 0];
 
-	for (; (t->nr_read + 1) * size <= tail && t->nr_read * size < head; t->nr_read++)
-		t->free_segments |= UINT64_C(1) << t->order[t->nr_read % WIRE_MAX_SEGMENTS];
-	if (!t->free_segments)
+	for (; from + (t->nr_read + 1) * size <= tail && from + t->nr_read * size < head;
+	     t->nr_read++)
+		t->free_segments |= UINT64_C(1) << order[t->nr_read % WIRE_MAX_SEGMENTS];
+	if (!t->free_segments && !grow(p, t))
 		return false;
+	size = t->segment_words;
 	segment = __builtin_ctzll(t->free_segments);
 	t->free_segments &= t->free_segments - 1;
 	if (t->head < head)
 		*word_at(t, t->head) = 0;
-	t->order[head / size % WIRE_MAX_SEGMENTS] = segment;
+	t->order[t->big != 0][(head - t->ring_from) / size % WIRE_MAX_SEGMENTS] = segment;
 	t->bias = (uint64_t)(ring_of(p, t) + segment * size) - head * 8;
 	t->segment_end = head + size;
 	t->instance = ~UINT64_C(0); /* told again now and then, for whoever missed it */
@@ -228,6 +269,12 @@ static uint64_t words_for_ends(const struct core_page *p, const struct wire_thre
 }
 _Static_assert(EVENT_WORDS_RUN_END == EVENT_WORDS_FUTURE_END, "one count for both");
 
+/* Deeply nested runs need long segments. */
+static bool is_segment_for(const struct core_page *p, struct wire_thread *t, uint64_t words)
+{
+	return words <= t->segment_words || (grow(p, t) && words <= t->segment_words);
+}
+
 /*
  * Looks for a place for `words`, and tells what was lost before. Returns the limit to go by, which
  * is head when there is none: whatever comes next must look first, so that LOST stands where the
@@ -241,7 +288,7 @@ static NOINLINE uint64_t make_room(struct core_page *p, struct wire_thread *t, u
 
 	if (t->head + need > t->segment_end) {
 		obey(p);
-		if (!p->threads || need > t->segment_words)
+		if (!p->threads || !is_segment_for(p, t, need))
 			return t->head;
 		if (!next_segment(p, t)) {
 			look_for_tool(p);
@@ -388,22 +435,6 @@ static inline void end_run(struct core_page *p, struct wire_thread *t, const str
 
 /* ---- threads ---- */
 
-/* A large ring, if there is one left: its number + 1. */
-static uint32_t take_big_ring(const struct wire_lobby *l, struct wire_region *r)
-{
-	uint64_t used = __atomic_load_n(&r->big_used, __ATOMIC_RELAXED);
-
-	for (;;) {
-		unsigned nr = ~used ? __builtin_ctzll(~used) : WIRE_MAX_BIG;
-
-		if (nr >= l->nr_big)
-			return 0;
-		if (__atomic_compare_exchange_n(&r->big_used, &used, used | UINT64_C(1) << nr,
-						false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return nr + 1;
-	}
-}
-
 /* Whoever looks for readers of a path looks at this slot, too. */
 static void set_live(struct core_page *p, const struct wire_thread *t, bool is_live)
 {
@@ -417,15 +448,9 @@ static void set_live(struct core_page *p, const struct wire_thread *t, bool is_l
 
 static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp)
 {
-	uint64_t words, nr_segments;
-
-	t->big = take_big_ring(p->lobby, p->region);
-	words = wire_ring_words(p->lobby, t->big);
-	t->segment_words = wire_segment_words(words);
-	nr_segments = words / t->segment_words;
 	t->tid = *(uint32_t *)(tp + p->tid_off);
-	t->head = t->run = t->nr_lost = t->nr_panics = t->segment_end = t->nr_read = 0;
-	t->free_segments = ~UINT64_C(0) >> (WIRE_MAX_SEGMENTS - nr_segments);
+	t->head = t->run = t->nr_lost = t->nr_panics = t->segment_end = 0;
+	use_ring(p, t, 0);
 	__atomic_store_n(&t->tail, 0, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < EV_MAX; i++)
 		t->pending_lost[i] = t->lost[i] = 0;

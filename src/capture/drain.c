@@ -33,8 +33,9 @@ static inline uint64_t word(const uint64_t *at)
 /* Where the segment of that count lies in the ring. What the target says of it is made to fit. */
 static uint64_t segment_at(const struct drain *d, uint64_t count)
 {
-	uint64_t n = count / d->segment_words;
-	uint8_t segment = __atomic_load_n(&d->slot->order[n % WIRE_MAX_SEGMENTS], __ATOMIC_RELAXED);
+	uint64_t n = (count - d->ring_from) / d->segment_words;
+	const uint8_t *order = d->slot->order[d->ring.big != 0];
+	uint8_t segment = __atomic_load_n(&order[n % WIRE_MAX_SEGMENTS], __ATOMIC_RELAXED);
 
 	return segment % (d->ring.words / d->segment_words) * d->segment_words;
 }
@@ -55,7 +56,7 @@ static void publish(struct drain *d, uint64_t pos)
 {
 	/* Before the producer knows that a segment is read nobody but us may touch it: the moment
 	 * to give memory back. */
-	if (unlikely(d->lobby->is_tight) && pos % d->segment_words == 0) {
+	if (unlikely(d->lobby->is_tight) && (pos - d->ring_from) % d->segment_words == 0) {
 		uint64_t at = segment_at(d, pos - 1);
 
 		lobby_punch_ring(d->lobby, &d->ring, at, at + d->segment_words);
@@ -96,7 +97,7 @@ static void number(struct drain *d, struct event *ev)
 static int64_t drain_piece(struct drain *d, uint64_t head)
 {
 	uint64_t pos = d->pos, last = d->last_ticks,
-		 start = pos / d->segment_words * d->segment_words;
+		 start = pos - (pos - d->ring_from) % d->segment_words;
 	uint64_t end = MIN(head, start + d->segment_words);
 	const uint64_t *words = d->words + segment_at(d, pos);
 	int64_t nr_words = 0; /* without the unused rest of a segment */
@@ -145,18 +146,47 @@ static int64_t drain_piece(struct drain *d, uint64_t head)
 	return nr_words;
 }
 
+/* Has the producer, that far, a large ring which we do not read yet? */
+static bool has_grown(const struct drain *d, uint64_t pos)
+{
+	return !d->ring.big && __atomic_load_n(&d->slot->big, __ATOMIC_ACQUIRE) &&
+	       pos >= __atomic_load_n(&d->slot->ring_from, __ATOMIC_RELAXED);
+}
+
+/* Goes on in the large ring; the small one is read, and not written again by this thread. */
+static int follow(struct drain *d)
+{
+	uint32_t big = __atomic_load_n(&d->slot->big, __ATOMIC_RELAXED);
+	struct lobby_ring ring;
+	const uint64_t *words;
+
+	if (lobby_find_ring(d->lobby, d->ring.door, 0, big, &ring))
+		return -1;
+	words = lobby_map_ring(d->lobby, &ring);
+	if (!words)
+		return -1;
+	lobby_punch_ring(d->lobby, &d->ring, 0, d->ring.words);
+	lobby_unmap_ring(&d->ring, d->words);
+	d->words = words;
+	d->ring = ring;
+	d->segment_words = wire_segment_words(ring.words);
+	d->ring_from = MIN(d->pos, __atomic_load_n(&d->slot->ring_from, __ATOMIC_RELAXED));
+	return 0;
+}
+
 uint64_t drain_ring(struct drain *d, uint64_t max_bytes)
 {
 	uint64_t head = __atomic_load_n(&d->slot->head, __ATOMIC_ACQUIRE), nr_words = 0;
+	uint64_t room = d->ring.words + (has_grown(d, head) ? d->lobby->sizes.ring_words : 0);
 
 	if (head == d->pos)
 		return 0;
-	if (head < d->pos || head - d->pos > d->ring.words) {
+	if (head < d->pos || head - d->pos > room) {
 		skip_broken(d, head);
 		return 0;
 	}
 	while (d->pos < head && !(max_bytes && trace_writer_bytes(d->writer) >= max_bytes)) {
-		int64_t nr = drain_piece(d, head);
+		int64_t nr = has_grown(d, d->pos) && follow(d) ? -1 : drain_piece(d, head);
 
 		if (nr < 0) {
 			skip_broken(d, head);

@@ -22,6 +22,7 @@ struct drain {
 	struct trace_stream *stream;
 	struct instances *instances; /* of the process */
 	struct texts *texts;	     /* the same */
+	uint64_t ring_from;	     /* the count that the ring begins with */
 	uint64_t segment_words;
 	uint64_t pos;		    /* read up to here */
 	uint64_t tail;		    /* what the producer knows of pos */

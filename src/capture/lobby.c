@@ -17,7 +17,7 @@
 #define MAX_TSC_PER_NS 6
 
 #define SMALL_BYTES    65536
-#define MIN_BIG	       8
+#define MIN_BIG	       16
 
 uint64_t lobby_ring_bytes(uint64_t wish)
 {
@@ -29,9 +29,8 @@ uint64_t lobby_ring_bytes(uint64_t wish)
 }
 
 /*
- * A large ring for each thread that may really run at the same time, and some more; whoever comes
- * later has a small one. The program's address space is not ours to fill: all is well under a
- * gigabyte on small machines.
+ * A large ring for each thread that may really run at the same time, and some more. The program's
+ * address space is not ours to fill: all is little more than a gigabyte on small machines.
  */
 static void choose_rings(struct wire_lobby *p, uint64_t bytes)
 {

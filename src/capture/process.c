@@ -16,6 +16,7 @@
 #include "capture/whois.h"
 
 #define MAX_CMDLINE (1 << 20)
+#define HURRY	    8 /* how much sooner than others a small ring must be read */
 
 static char *read_link(const char *fmt, uint32_t pid)
 {
@@ -275,12 +276,11 @@ uint16_t process_define_type(struct process *p, const struct trace_type *type)
 static void add_ring(struct process *p, uint32_t slot)
 {
 	struct wire_thread *t = &p->region->threads[slot];
-	uint32_t big = __atomic_load_n(&t->big, __ATOMIC_RELAXED);
 	struct lobby_ring ring;
 	struct drain *d;
 	const uint64_t *words;
 
-	if (lobby_find_ring(p->lobby, p->door, slot, big, &ring) || process_begin_file(p))
+	if (lobby_find_ring(p->lobby, p->door, slot, 0, &ring) || process_begin_file(p))
 		return;
 	words = lobby_map_ring(p->lobby, &ring);
 	if (!words) {
@@ -319,10 +319,12 @@ static void recycle_slot(struct process *p, uint32_t slot, const struct lobby_ri
 {
 	struct wire_thread *t = &p->region->threads[slot];
 	uint64_t life = t->life;
+	uint32_t big = __atomic_load_n(&t->big, __ATOMIC_RELAXED);
 
 	lobby_punch_ring(p->lobby, ring, 0, ring->words);
-	if (ring->big)
-		__atomic_fetch_and(&p->region->big_used, ~(UINT64_C(1) << (ring->big - 1)),
+	/* not ring->big: it may have taken one and left before it wrote there */
+	if (big && big <= WIRE_MAX_BIG)
+		__atomic_fetch_and(&p->region->big_used, ~(UINT64_C(1) << (big - 1)),
 				   __ATOMIC_RELEASE);
 	__atomic_store_n(&t->state, WIRE_THREAD_FREE, __ATOMIC_RELAXED);
 	t->tid = 0;
@@ -354,9 +356,17 @@ static void name_thread(struct process *p, struct drain *d)
 	free(path);
 }
 
+/* No large ring is left: whoever needs one loses events unless we come in time. */
+static bool is_crowded(const struct process *p)
+{
+	uint64_t used = __atomic_load_n(&p->region->big_used, __ATOMIC_RELAXED);
+
+	return __builtin_popcountll(used) >= (int)p->lobby->sizes.nr_big;
+}
+
 uint64_t process_drain(struct process *p, bool scan_slots)
 {
-	uint64_t fullest = 0;
+	uint64_t fullest = 0, hurry = is_crowded(p) ? HURRY : 1;
 	size_t kept = 0;
 
 	if (p->is_ended)
@@ -372,7 +382,7 @@ uint64_t process_drain(struct process *p, bool scan_slots)
 			    __atomic_load_n(&d->slot->state, __ATOMIC_ACQUIRE) == WIRE_THREAD_DEAD;
 		uint64_t full = drain_ring(d, p->max_bytes);
 
-		fullest = MAX(fullest, full);
+		fullest = MAX(fullest, d->ring.big ? full : full * hurry);
 		if (unlikely(!d->is_named))
 			name_thread(p, d);
 		if (dead && drain_is_empty(d)) {

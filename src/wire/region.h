@@ -92,7 +92,7 @@ struct wire_lobby {
 	uint32_t nr_turned_away;  /* processes that found no free door */
 	uint64_t ring_words;	  /* of a large ring, a power of two */
 	uint64_t small_words;	  /* of the small ring that every slot has, a power of two */
-	uint32_t nr_big;	  /* large rings of a process: the first threads get them */
+	uint32_t nr_big;	  /* large rings of a process, for threads that need one */
 	uint32_t nr_no_room;	  /* processes whose limit on address space is too small */
 	uint64_t heartbeat_ticks; /* when the tool made its latest round */
 	uint64_t stale_ticks; /* a heartbeat older than this means that the tool is gone; signed, so
@@ -362,11 +362,14 @@ enum wire_thread_state {
  * A thread and its ring. The first line belongs to the producer alone; the consumer writes only
  * tail. head and tail count words since the slot was claimed and never wrap.
  *
- * A ring consists of segments of wire_segment_words words. The words [n * size, (n + 1) * size) of
- * the count lie in segment order[n % WIRE_MAX_SEGMENTS] of the ring, which the producer takes from
- * those that the consumer has read to their end, the lowest first: while the consumer keeps up,
- * only the first few are used, and stay in the caches. No event crosses the end of a segment: a
- * zero word says that the rest of it is unused.
+ * A thread begins with the small ring of its slot. When that is full it goes over to a large one
+ * if there is one left, for good: the words of the count from ring_from on lie there.
+ *
+ * A ring consists of segments of wire_segment_words words. The words [n * size, (n + 1) * size)
+ * behind ring_from (0 in the small ring) lie in segment order[is large][n % WIRE_MAX_SEGMENTS],
+ * which the producer takes from those that the consumer has read to their end, the lowest first:
+ * while the consumer keeps up, only the first few are used, and stay in the caches. No event
+ * crosses the end of a segment: a zero word says that the rest of it is unused.
  */
 struct wire_thread {
 	uint64_t key;	/* thread pointer of the owner, 0 when free */
@@ -376,7 +379,8 @@ struct wire_thread {
 	uint64_t limit; /* producer: head may grow up to here; 0 while an event is being written */
 	uint64_t run;	/* producer: its innermost run, on its own stack, 0 when none */
 	uint32_t nr_lost;  /* producer: kinds with something in pending_lost */
-	uint32_t big;	   /* producer: number of its large ring + 1, 0: it has the small one */
+	uint32_t big;	   /* producer: number of its large ring + 1, 0: it has the small one;
+			    * published with release behind ring_from */
 	uint64_t bias;	   /* producer: the word of count c lies at address bias + 8 * c */
 	uint64_t instance; /* producer: whose tasks it runs, as was told last */
 
@@ -393,13 +397,14 @@ struct wire_thread {
 	uint64_t segment_words; /* producer: of its ring */
 	uint32_t has_hole;	/* a run ended elsewhere: the producer shall tell */
 	uint32_t nr_futures;	/* producer: polls of inner futures whose ends will need room */
-	uint64_t reading; /* producer: the task whose path it is looking at, or the last one */
-	uint64_t segment_pad[2];
-	uint8_t order[WIRE_MAX_SEGMENTS];
+	uint64_t reading;   /* producer: the task whose path it is looking at, or the last one */
+	uint64_t ring_from; /* producer: count where the ring begins that it has now */
+	uint64_t segment_pad;
+	uint8_t order[2][WIRE_MAX_SEGMENTS];
 
 	uint32_t pending_lost[EV_MAX]; /* not yet told by a LOST event in the ring */
 	uint64_t lost[EV_MAX];	       /* all that were ever lost, told or not */
-	uint64_t slot_pad[40];	       /* a kilobyte: the slot of a thread is found by a shift */
+	uint64_t slot_pad[32];	       /* a kilobyte: the slot of a thread is found by a shift */
 };
 
 /*

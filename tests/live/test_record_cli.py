@@ -173,6 +173,15 @@ def duration_ends_in_a_storm(t):
 
 
 @test()
+def many_workers(t):
+    """However many threads a program has, those that need a large ring have one: nothing is lost in a storm."""
+    r = t.record(t.program("storm"), "14", "101", "20011", "2", opts=["-q"]).ok()
+    rep = t.report()
+    same("lost", nr_lost(rep), 0)
+    same("polls", sum_polls(rep), total(r.out)["polls"])
+
+
+@test()
 def max_size(t):
     """--max-size bounds the file; the program goes on to its end and the file reads."""
     r = t.record(t.program("storm"), "2", "101", "20011", "3", opts=["--max-size", "256K"]).ok()

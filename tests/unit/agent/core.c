@@ -51,11 +51,10 @@ static bool leave(struct core_run *run)
 	return core_leave(run, entry, mine);
 }
 
-static int set_up(void **state)
+static int hook_fake_table(void)
 {
 	struct core_table *table;
 
-	world_init();
 	memset(core_page.cell_sizes, 0xff, sizeof(core_page.cell_sizes));
 	assert_int_equal(madvise(&core_page, sizeof(core_page), MADV_WIPEONFORK), 0);
 	table = core_table_find((uint64_t)fake_table, true);
@@ -69,6 +68,18 @@ static int set_up(void **state)
 				      .addr = (uint64_t)fake_table };
 	nr_deallocs = 0;
 	return 0;
+}
+
+static int set_up(void **state)
+{
+	world_init();
+	return hook_fake_table();
+}
+
+static int set_up_large(void **state)
+{
+	world_init_rings(1, 64 * RING_WORDS);
+	return hook_fake_table();
 }
 
 static struct wire_thread *my_slot(void)
@@ -212,6 +223,86 @@ static void test_full_ring(void **state)
 	assert_int_equal(nr[EV_WAKE] + t->lost[EV_WAKE], total);
 	for (kind = 1; kind < EV_MAX; kind++)
 		assert_int_equal(told[kind] + t->pending_lost[kind], t->lost[kind]);
+}
+
+static unsigned nr_starts(struct wire_thread *t, unsigned first)
+{
+	unsigned nr = 0, kind;
+	uint64_t w[5];
+
+	while ((kind = take_event(t, w)))
+		if (kind == EV_RUN_START)
+			assert_int_equal(w[1] & EVENT_ID_MASK, first + nr++);
+	return nr;
+}
+
+static void run_all(unsigned first, unsigned nr)
+{
+	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table };
+
+	for (unsigned i = 0; i < nr; i++) {
+		struct core_run run;
+
+		task.id = first + i;
+		enter(&run, &task);
+		leave(&run);
+	}
+}
+
+static void *finds_none_left(void *arg)
+{
+	struct wire_thread *t = my_slot();
+
+	run_all(1, 1000);
+	assert_int_equal(t->big, 0);
+	assert_true(t->lost[EV_RUN_START] > 0);
+	return NULL;
+}
+
+/* Only a thread whose ring is full takes a large one, and all that it did is in the one or the
+ * other, in order. */
+static void test_growing(void **state)
+{
+	struct wire_thread *t = my_slot();
+	pthread_t thread;
+
+	run_all(1, 20);
+	assert_int_equal(region->big_used, 0);
+	assert_int_equal(nr_starts(t, 1), 20);
+	run_all(21, 5000);
+	assert_int_equal(region->big_used, 1);
+	assert_int_equal(t->lost[EV_RUN_START], 0);
+	pthread_create(&thread, NULL, finds_none_left, NULL);
+	pthread_join(thread, NULL);
+	mine = t;
+	assert_int_equal(nr_starts(t, 21), 5000);
+	/* and round the large one more than once */
+	for (unsigned i = 0; i < 30; i++) {
+		run_all(1 + i * 1000, 1000);
+		assert_int_equal(nr_starts(t, 1 + i * 1000), 1000);
+	}
+	assert_int_equal(t->lost[EV_RUN_START], 0);
+}
+
+static void nest(unsigned depth)
+{
+	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = depth };
+	struct core_run run;
+	struct core_entry outer = core_enter(&run, (uint64_t)&task, CORE_POLL, mine);
+
+	if (depth > 1)
+		nest(depth - 1);
+	core_leave(&run, outer, mine);
+}
+
+/* Ends of so many runs have no room in a segment of the small ring. */
+static void test_deep(void **state)
+{
+	struct wire_thread *t = my_slot();
+
+	nest(2 * SEGMENT_WORDS);
+	assert_int_equal(t->lost[EV_RUN_START], 0);
+	assert_int_equal(t->big, 1);
 }
 
 /* A signal handler that records while the thread is writing an event spoils nothing: it is counted.
@@ -454,6 +545,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_panic, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_panic_wanted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full_ring, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_growing, set_up_large, tear_down),
+		cmocka_unit_test_setup_teardown(test_deep, set_up_large, tear_down),
 		cmocka_unit_test_setup_teardown(test_nested_event, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_fork_in_poll, set_up, tear_down),

@@ -40,10 +40,11 @@ static inline void claimed(struct wire_thread *t)
 }
 
 /* No table is hooked yet. */
-static inline void world_init(void)
+static inline void world_init_rings(uint32_t nr_big, uint64_t big_words)
 {
-	lobby = (struct wire_lobby){ .ring_words = RING_WORDS,
+	lobby = (struct wire_lobby){ .ring_words = big_words,
 				     .small_words = RING_WORDS,
+				     .nr_big = nr_big,
 				     .stale_ticks = INT64_MAX };
 	region = mmap(NULL, wire_region_size(&lobby), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -55,6 +56,11 @@ static inline void world_init(void)
 					.region = region,
 					.lobby = &lobby };
 	memset(core_tables, 0, sizeof(core_tables));
+}
+
+static inline void world_init(void)
+{
+	world_init_rings(0, RING_WORDS);
 }
 
 static inline int tear_down(void **state)
@@ -75,24 +81,29 @@ static inline unsigned take_event(struct wire_thread *t, uint64_t words[5])
 #undef EVENT
 #undef FLAG
 	};
-	uint64_t *at;
+	uint64_t *at, size, n, rest;
 	unsigned kind;
 
 	for (;;) {
+		uint32_t big = t->tail >= t->ring_from ? t->big : 0;
+		uint64_t from = big ? t->ring_from : 0;
+
 		if (t->tail == t->head)
 			return 0;
+		size = wire_segment_words(wire_ring_words(&lobby, big));
+		n = (t->tail - from) / size;
+		rest = size - (t->tail - from) % size;
 		at = (uint64_t *)((char *)region +
-				  wire_ring_off(&lobby, t - region->threads, t->big)) +
-		     t->order[t->tail / SEGMENT_WORDS % WIRE_MAX_SEGMENTS] * SEGMENT_WORDS +
-		     t->tail % SEGMENT_WORDS;
+				  wire_ring_off(&lobby, t - region->threads, big)) +
+		     (t->order[big != 0][n % WIRE_MAX_SEGMENTS] + 1) * size - rest;
 		if (*at)
 			break;
-		t->tail = (t->tail / SEGMENT_WORDS + 1) * SEGMENT_WORDS;
+		t->tail += rest;
 		assert_true(t->tail <= t->head);
 	}
 	kind = *at & 31;
 	assert_true(lengths[kind] > 0);
-	assert_true(t->tail % SEGMENT_WORDS + lengths[kind] <= SEGMENT_WORDS);
+	assert_true(lengths[kind] <= rest);
 	for (unsigned i = 0; i < lengths[kind]; i++)
 		words[i] = at[i];
 	t->tail += lengths[kind];

@@ -17,6 +17,22 @@ struct setup {
 	struct texts texts;
 };
 
+/* Slots of threads that have no large ring, and of those that take one when they need it. */
+enum { SMALL_ONLY = 6, GROWING = 7 };
+
+static void read_slot(struct setup *s, struct lobby *lobby, struct fake_agent *agent, uint32_t slot)
+{
+	s->t = fake_thread(agent, slot, 100);
+	s->d = (struct drain){ .slot = s->t,
+			       .lobby = lobby,
+			       .instances = &s->instances,
+			       .texts = &s->texts,
+			       .stream = s->d.stream };
+	assert_int_equal(lobby_find_ring(lobby, agent->door, slot, 0, &s->d.ring), 0);
+	s->d.segment_words = wire_segment_words(s->d.ring.words);
+	s->d.words = lobby_map_ring(lobby, &s->d.ring);
+}
+
 static int begin(void **state)
 {
 	struct setup *s = xcalloc(1, sizeof(*s));
@@ -27,15 +43,8 @@ static int begin(void **state)
 	assert_int_equal(lobby_open(&s->lobby, &o, &e), 0);
 	fake_agent_init(&s->agent, &s->lobby, 4711);
 	s->texts.region = s->agent.region;
-	s->t = fake_thread(&s->agent, 7, 100);
-	s->d = (struct drain){ .slot = s->t,
-			       .lobby = &s->lobby,
-			       .segment_words = wire_segment_words(s->lobby.ring_words),
-			       .instances = &s->instances,
-			       .texts = &s->texts,
-			       .stream = trace_writer_thread(NULL, 100) };
-	assert_int_equal(lobby_find_ring(&s->lobby, s->agent.door, 7, s->t->big, &s->d.ring), 0);
-	s->d.words = lobby_map_ring(&s->lobby, &s->d.ring);
+	s->d.stream = trace_writer_thread(NULL, 100);
+	read_slot(s, &s->lobby, &s->agent, SMALL_ONLY);
 	*state = s;
 	return 0;
 }
@@ -321,6 +330,68 @@ static void test_instances(void **state)
 	assert_int_equal(fake_file.instances.nr, TRACE_MAX_INSTANCES - 1);
 }
 
+static void put_burst(struct setup *s, struct fake_agent *agent, unsigned *nr, unsigned count)
+{
+	while (count--) {
+		struct event ev = make((*nr)++);
+
+		assert_true(fake_put(agent, s->t, &ev));
+	}
+	drain_ring(&s->d, 0);
+}
+
+/* A thread that takes a large ring is followed there, wherever the reader is by then. */
+static void test_growing(void **state)
+{
+	struct setup *s = *state;
+	static const unsigned unread[] = { 10, 3000, 4000, 5003, 15000 };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(unread); i++) {
+		struct lobby lobby;
+		struct lobby_opts o = { .ring_bytes = 1 << 18 };
+		struct fake_agent agent;
+		struct err e = ERR_INIT;
+		unsigned nr = 0;
+
+		fake_file_reset();
+		assert_int_equal(lobby_open(&lobby, &o, &e), 0);
+		fake_agent_init(&agent, &lobby, 1);
+		lobby_unmap_ring(&s->d.ring, s->d.words);
+		read_slot(s, &lobby, &agent, GROWING);
+		put_burst(s, &agent, &nr, unread[i]);
+		for (unsigned k = 0; k < 100; k++)
+			put_burst(s, &agent, &nr, k == 50 ? 5000 : 701);
+		assert_true(s->t->big);
+		assert_int_equal(s->d.ring.big, s->t->big);
+		assert_all_made(nr);
+		lobby_unmap_ring(&s->d.ring, s->d.words);
+		s->d.words = NULL;
+		fake_agent_release(&agent);
+		lobby_close(&lobby);
+	}
+}
+
+/* Whatever the target says of its large ring, nothing is read beyond it, and the reader goes on. */
+static void test_wild_growth(void **state)
+{
+	struct setup *s = *state;
+	static const struct {
+		uint32_t big;
+		uint64_t from;
+	} wild[] = { { 65, 0 }, { UINT32_MAX, 64 }, { 1, UINT64_MAX }, { 1, 1 } };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(wild); i++) {
+		struct event ev = make(i);
+
+		assert_true(fake_put(&s->agent, s->t, &ev));
+		s->t->ring_from = wild[i].from;
+		s->t->big = wild[i].big;
+		drain_ring(&s->d, 0);
+		assert_int_equal(s->d.pos, s->t->head);
+		s->t->ring_from = s->t->big = 0;
+	}
+}
+
 /* When memory is tight, pages that were read are given back, and no event is lost by it. */
 static void test_tight_memory(void **state)
 {
@@ -328,30 +399,22 @@ static void test_tight_memory(void **state)
 	struct lobby big;
 	struct lobby_opts o = { .ring_bytes = 1 << 20 };
 	struct fake_agent agent;
-	struct wire_thread *t;
 	struct err e = ERR_INIT;
 	unsigned nr = 0;
 
 	assert_int_equal(lobby_open(&big, &o, &e), 0);
 	fake_agent_init(&agent, &big, 1);
-	t = fake_thread(&agent, 1, 1);
-	s->d = (struct drain){ .slot = t,
-			       .lobby = &big,
-			       .segment_words = wire_segment_words(big.ring_words),
-			       .instances = &s->instances,
-			       .texts = &s->texts,
-			       .stream = s->d.stream };
-	assert_int_equal(lobby_find_ring(&big, agent.door, 1, t->big, &s->d.ring), 0);
+	lobby_unmap_ring(&s->d.ring, s->d.words);
+	read_slot(s, &big, &agent, GROWING);
 	assert_int_equal(lobby_find_ring(&big, agent.door, 1, 65, &(struct lobby_ring){ 0 }), -1);
-	s->d.words = lobby_map_ring(&big, &s->d.ring);
 	lobby_check_memory(&big, 0);
 	assert_true(big.is_tight);
 	while (nr < 300007) {
 		struct event ev = make(nr);
 
-		if (fake_put(&agent, t, &ev))
+		if (fake_put(&agent, s->t, &ev))
 			nr++;
-		if (nr % 1000 == 0)
+		if (nr % 20000 == 0)
 			drain_ring(&s->d, 0);
 	}
 	drain_ring(&s->d, 0);
@@ -420,11 +483,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(test_every_kind),	  TEST(test_tells_how_much), TEST(test_unused_rest),
-		TEST(test_wild_order),	  TEST(test_stamps_wrap),    TEST(test_unknown_kind),
-		TEST(test_cut_event),	  TEST(test_wild_head),	     TEST(test_random_words),
-		TEST(test_instances),	  TEST(test_texts),	     TEST(test_tight_memory),
-		TEST(test_stops_at_size), TEST(test_concurrent),
+		TEST(test_every_kind), TEST(test_tells_how_much), TEST(test_unused_rest),
+		TEST(test_wild_order), TEST(test_stamps_wrap),	  TEST(test_unknown_kind),
+		TEST(test_cut_event),  TEST(test_wild_head),	  TEST(test_random_words),
+		TEST(test_instances),  TEST(test_texts),	  TEST(test_tight_memory),
+		TEST(test_growing),    TEST(test_wild_growth),	  TEST(test_stops_at_size),
+		TEST(test_concurrent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,8 +248,8 @@ struct wire_thread *fake_thread(struct fake_agent *a, uint32_t slot, uint32_t ti
 	assert_int_equal(t->key, 0);
 	t->key = 0x7f0000001000 + slot * 0x1000;
 	t->tid = tid;
-	t->big = slot % 2 ? 1 + slot % 8 : 0; /* large rings and small ones */
-	t->head = t->tail = t->segment_end = t->bias = 0;
+	t->big = 0;
+	t->head = t->tail = t->segment_end = t->bias = t->ring_from = 0;
 	memset(t->lost, 0, sizeof(t->lost));
 	t->life++;
 	t->state = WIRE_THREAD_LIVE;
@@ -278,14 +278,32 @@ static uint64_t segment_words(const struct fake_agent *a, const struct wire_thre
 	return ring_words(a, t) < 64 * 64 ? 64 : ring_words(a, t) / 64;
 }
 
-static bool is_in_use(const struct wire_thread *t, uint64_t size, uint64_t nr)
+/* Which segment that word of the count is in. */
+static uint8_t *order_of(struct wire_thread *t, uint64_t size, uint64_t count)
+{
+	return &t->order[t->big != 0][(count - t->ring_from) / size % WIRE_MAX_SEGMENTS];
+}
+
+static bool is_in_use(struct wire_thread *t, uint64_t size, uint64_t nr)
 {
 	uint64_t tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE);
 
-	for (uint64_t n = tail / size; n * size < t->segment_end; n++)
-		if (t->order[n % WIRE_MAX_SEGMENTS] == nr)
+	for (uint64_t at = MAX(tail, t->ring_from); at < t->segment_end; at += size)
+		if (*order_of(t, size, at) == nr)
 			return true;
 	return false;
+}
+
+/* Threads in odd slots take a large ring when the small one is full. */
+static bool grow(struct fake_agent *a, struct wire_thread *t)
+{
+	uint32_t slot = t - a->region->threads;
+
+	if (t->big || slot % 2 == 0)
+		return false;
+	t->ring_from = t->segment_end;
+	__atomic_store_n(&t->big, 1 + slot % 8, __ATOMIC_RELEASE);
+	return true;
 }
 
 /* Begins another segment, taken in no sensible order: the reader must go by what it is told. */
@@ -293,20 +311,20 @@ static bool next_segment(struct fake_agent *a, struct wire_thread *t)
 {
 	uint64_t size = segment_words(a, t), nr_segments = ring_words(a, t) / size;
 
+	if (t->head < t->segment_end)
+		ring_of(a, t)[t->head + t->bias] = 0;
 	for (uint64_t i = 0; i < nr_segments; i++) {
 		uint64_t nr = (t->segment_end / size * 5 + i) % nr_segments;
 
 		if (is_in_use(t, size, nr))
 			continue;
-		if (t->head < t->segment_end)
-			ring_of(a, t)[t->head + t->bias] = 0;
-		t->order[t->segment_end / size % WIRE_MAX_SEGMENTS] = nr;
+		*order_of(t, size, t->segment_end) = nr;
 		t->bias = nr * size - t->segment_end; /* here an index, as nobody else looks */
 		__atomic_store_n(&t->head, t->segment_end, __ATOMIC_RELEASE);
 		t->segment_end += size;
 		return true;
 	}
-	return false;
+	return grow(a, t) && next_segment(a, t);
 }
 
 bool fake_words(struct fake_agent *a, struct wire_thread *t, const uint64_t *words, size_t nr)

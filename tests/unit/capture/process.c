@@ -212,6 +212,29 @@ static void test_taken_back_twice(void **state)
 	assert_int_equal(fake_file.end.nr_unfollowed, 0);
 }
 
+/* A large ring is given back when its thread has ended, also by one that has not written there. */
+static void test_gives_back_rings(void **state)
+{
+	struct setup *s = *state;
+	struct wire_region *r = s->agent.region;
+	struct wire_thread *writes = fake_thread(&s->agent, 1, 1), *idle;
+
+	idle = fake_thread(&s->agent, 2, 2);
+	put_runs(s, idle, 1);
+	while (!writes->big)
+		put_runs(s, writes, 1);
+	idle->ring_from = idle->segment_end;
+	idle->big = 8;
+	r->big_used = UINT64_C(1) << (writes->big - 1) | UINT64_C(1) << 7 | 1;
+	process_drain(s->p, true);
+	fake_thread_ends(writes);
+	fake_thread_ends(idle);
+	process_drain(s->p, true);
+	assert_int_equal(writes->key, 0);
+	assert_int_equal(idle->key, 0);
+	assert_int_equal(r->big_used, 1);
+}
+
 /* What had nothing to tell can be forgotten, and the file given on to the next. */
 static void test_discard(void **state)
 {
@@ -281,11 +304,17 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(test_threads),	      TEST(test_count_is_that_of_the_file),
-		TEST(test_counts_of_threads), TEST(test_recycling),
-		TEST(test_half_dead),	      TEST(test_end),
-		TEST(test_discard),	      TEST(test_no_file),
-		TEST(test_full_disk),	      TEST(test_absent),
+		TEST(test_threads),
+		TEST(test_count_is_that_of_the_file),
+		TEST(test_counts_of_threads),
+		TEST(test_recycling),
+		TEST(test_half_dead),
+		TEST(test_end),
+		TEST(test_gives_back_rings),
+		TEST(test_discard),
+		TEST(test_no_file),
+		TEST(test_full_disk),
+		TEST(test_absent),
 		TEST(test_taken_back_twice),
 	};
 
