@@ -47,6 +47,9 @@ class OnTerminal:
         self.seen = b""
         os.write(self.master, setup.encode() + b"\nprintf 'rea''dy\\n'\n")
         self.read_until(rb"ready\r?\n")
+        # Before its editor has the terminal, Ctrl-D is an end of file and not a key; the editor alone can show its line.
+        os.write(self.master, SHOW)
+        self.read_until(rb"\x01\x02")
 
     def read_until(self, pattern):
         end = time.monotonic() + TIMEOUT_S
