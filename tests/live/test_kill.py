@@ -7,6 +7,7 @@ import time
 from live import Failed, check, children_of, nr_lost, same, sum_polls, test, truth
 
 MAX_DELAY_S = 0.4
+TRIES = 5
 
 
 def wait_random(t, p):
@@ -103,19 +104,21 @@ def one_both(t):
 
 
 def repeat(t, one, runs):
-    """Most moments must fall into a recording that has begun, else this shows nothing."""
+    """Until so many moments fell into a recording that had begun: the others show nothing."""
     begun = 0
-    for i in range(runs):
+    for i in range(TRIES * runs):
         for name in ("t.data", "t.data.old"):
             if os.path.exists(t.path(name)):
                 os.unlink(t.path(name))
         try:
             begun += one(t)
         except Failed as e:
-            raise Failed(f"run {i + 1} of {runs}: {e}") from None
+            raise Failed(f"moment {i + 1}, the {begun + 1}. of {runs} in a recording: {e}") from None
         finally:
             t.close()
-    check(begun * 2 > runs, f"only {begun} of {runs} moments fell into a recording")
+        if begun == runs:
+            return
+    raise Failed(f"only {begun} of {TRIES * runs} moments fell into a recording")
 
 
 @test(cases=[("program",), ("futrace",), ("both",)])
@@ -128,10 +131,10 @@ def at_random_moments(t, who):
 @test()
 def at_birth(t):
     """Killed while the file comes into being: there is none, or one that reads, and nothing beside it."""
-    files = 0
+    files, about = 0, 0.01
     for i in range(60):
         p = t.start(t.record_argv("sleep", "30"))
-        time.sleep(t.random.uniform(0, 0.015))
+        time.sleep(about * t.random.uniform(0.5, 1.5))
         victims = [p.pid, *children_of(p.pid)]
         for v in victims:
             kill(v)
@@ -142,8 +145,9 @@ def at_birth(t):
             files += 1
             t.info()
             os.unlink(t.path("t.data"))
+        about *= 0.9 if left else 1.1  # so that the moments lie around the birth, however fast the machine is
         t.close()
-    check(0 < files, "no moment fell behind the birth of the file")
+    check(0 < files < 60, f"{files} of 60 moments fell behind the birth of the file")
 
 
 @test(slow=True, cases=[("program",), ("futrace",), ("both",)])
