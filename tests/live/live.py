@@ -109,26 +109,26 @@ class Process:
     def __init__(self, argv, popen):
         self.argv, self.popen, self.pid = argv, popen, popen.pid
         self._buf = {popen.stdout: b"", popen.stderr: b""}
-        self.seen = []
+        self.seen, self.seen_err = [], []
 
-    def read_line(self, timeout=TIMEOUT_S):
-        """The next line of stdout, or None at its end."""
+    def read_line(self, timeout=TIMEOUT_S, err=False):
+        """The next line of stdout, or of stderr, or None at its end."""
         end = time.monotonic() + timeout
-        f = self.popen.stdout
+        f, seen = (self.popen.stderr, self.seen_err) if err else (self.popen.stdout, self.seen)
         while b"\n" not in self._buf[f]:
             if not select.select([f], [], [], max(0, end - time.monotonic()))[0]:
-                raise Failed(f"{' '.join(self.argv)} said no line in {timeout} s; before: {self.seen[-3:]}")
+                raise Failed(f"{' '.join(self.argv)} said no line in {timeout} s; before: {seen[-3:]}")
             data = os.read(f.fileno(), 65536)
             if not data:
                 return None
             self._buf[f] += data
         line, self._buf[f] = self._buf[f].split(b"\n", 1)
-        self.seen.append(line.decode(errors="replace"))
-        return self.seen[-1]
+        seen.append(line.decode(errors="replace"))
+        return seen[-1]
 
-    def wait_line(self, text, timeout=TIMEOUT_S):
+    def wait_line(self, text, timeout=TIMEOUT_S, err=False):
         while True:
-            line = self.read_line(timeout)
+            line = self.read_line(timeout, err)
             if line is None:
                 raise Failed(f"ended before it said {text!r}: {self.finish()}")
             if text in line:
@@ -150,9 +150,12 @@ class Process:
         except subprocess.TimeoutExpired:
             self.kill_all()
             raise Failed(f"{' '.join(self.argv)} did not end in {timeout} s") from None
-        out = "".join(s + "\n" for s in self.seen).encode() + self._buf[self.popen.stdout] + (out or b"")
-        return Result(self.argv, self.popen.returncode, out.decode(errors="replace"),
-                      (err or b"").decode(errors="replace"), time.monotonic() - began)
+        return Result(self.argv, self.popen.returncode, self.all_of(self.popen.stdout, self.seen, out),
+                      self.all_of(self.popen.stderr, self.seen_err, err), time.monotonic() - began)
+
+    def all_of(self, f, seen, rest):
+        """What was said on a stream: the lines that were read, and what came after them."""
+        return "".join(s + "\n" for s in seen) + (self._buf[f] + (rest or b"")).decode(errors="replace")
 
     def wait(self, timeout=TIMEOUT_S):
         """Only waits for the process itself: others may still hold its streams."""

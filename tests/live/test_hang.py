@@ -29,9 +29,9 @@ def line_of(text):
 
 
 def interrupt(p):
-    """The second that is no part of the first makes futrace leave; the program takes no notice."""
+    """The second that is no part of the first makes futrace leave, as it says itself; the program takes no notice."""
     os.kill(p.pid, signal.SIGINT)
-    time.sleep(0.4)
+    p.wait_line("once more (Ctrl-C)", err=True)
     os.kill(p.pid, signal.SIGINT)
     same("status", p.wait(), 128 + signal.SIGINT)
 
