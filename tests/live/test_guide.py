@@ -11,7 +11,7 @@ import re
 import time
 
 from live import check, same, test, total, truth
-from tracers import interrupted
+from tracers import interrupted, with_tracefs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -73,7 +73,7 @@ def trace(t, name, app, *command, is_late=False, env=None):
     program = t.start([*command, "wait"]) if is_late else None
     if program:
         program.wait_line("ready")
-    tracer = t.start(["bpftrace", t.path(name)], env={"BPFTRACE_STRLEN": "150"})
+    tracer = t.start(with_tracefs("bpftrace", t.path(name)), env={"BPFTRACE_STRLEN": "150"})  # tracepoints are there
     tracer.wait_line("ready")
     if program:
         program.tell("\n")
