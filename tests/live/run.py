@@ -11,6 +11,7 @@ import importlib
 import multiprocessing
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -136,6 +137,13 @@ def run_all(tests, stage, args):
     return count
 
 
+def heed_signals():
+    """What a script runs in its background ignores these, and so would all that is started here; tests send them."""
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--futrace", default=os.path.join(HERE, "../../build/futrace"), help="the tool to test")
@@ -152,6 +160,7 @@ def main():
     p.add_argument("--list", action="store_true", help="list the tests and what they prove")
     args = p.parse_args()
     os.umask(0o022)
+    heed_signals()
     tests = load_tests()
     if args.list:
         for t in tests:
