@@ -226,8 +226,9 @@ def waits_for_io(t, build, program):
         return sum("sleep" in words and "flags=epoll" in words for words in events)
 
     check(nr_waits() > 0, "no wait was seen")
-    for w in t.report()["workers"]:
-        check(w["busy_ns"] + w["asleep_ns"] <= t.report()["duration_ns"] * 1.001, f"busier than time goes by: {w}")
+    rep = t.report()
+    for w in rep["workers"]:
+        check(w["busy_ns"] + w["asleep_ns"] <= rep["duration_ns"] * 1.001, f"busier than time goes by: {w}")
     same("waits that are seen without a redirected function", nr_waits("--no-roots"), 0)
 
 
