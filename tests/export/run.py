@@ -11,6 +11,7 @@ import glob
 import importlib
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -101,6 +102,7 @@ def main():
     parser.add_argument('--no-build', action='store_true', help='they are built already')
     parser.add_argument('-k', dest='pattern', help='only tests with this in their name')
     args = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, where this was started in the background
     build = os.path.dirname(os.path.abspath(args.futrace))
     venv = os.path.join(build, 'export-venv')
     if os.path.realpath(sys.prefix) != os.path.realpath(venv):

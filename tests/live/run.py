@@ -139,9 +139,9 @@ def run_all(tests, stage, args):
 
 def heed_signals():
     """What a script runs in its background ignores these, and so would all that is started here; tests send them."""
-    for number in (signal.SIGINT, signal.SIGQUIT):
-        if signal.getsignal(number) == signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def main():
