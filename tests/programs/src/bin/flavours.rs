@@ -9,9 +9,9 @@ use std::future::{pending, Future};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{mpsc, Arc};
+use std::sync::{mpsc, Arc, Barrier};
 use std::task::{Context, Poll};
-use tokio::runtime::{Builder, LocalOptions, Runtime, RuntimeFlavor};
+use tokio::runtime::{Builder, Handle, LocalOptions, Runtime, RuntimeFlavor};
 use tokio::task::{AbortHandle, JoinSet, LocalSet};
 use truth::{spawn, spawn_blocking, spawn_local, yields, Rec, Task};
 
@@ -217,10 +217,26 @@ async fn blocking() {
 	}
 }
 
-/// The worker's loop moves to another thread meanwhile, and tasks there go on.
+/// The worker's loop moves to another thread meanwhile, and tasks there go on. The first time all other workers are kept busy:
+/// so it is the loop that moved which runs the task. Where there are no names, that tells it from a closure.
 async fn block_in_place() {
 	for n in 0..7 {
+		let others = match n {
+			0 => Handle::current().metrics().num_workers() - 1,
+			_ => 0,
+		};
+		let all = Arc::new(Barrier::new(others + 1));
+		let busy: Vec<_> = (0..others)
+			.map(|_| {
+				let all = all.clone();
+				spawn("keeps_busy", async move {
+					all.wait();
+					all.wait();
+				})
+			})
+			.collect();
 		let t = spawn("blocks_in_place", async move {
+			all.wait();
 			let got = tokio::task::block_in_place(|| {
 				let beside = spawn("beside", yields(n));
 				while !beside.is_finished() {
@@ -229,8 +245,12 @@ async fn block_in_place() {
 				n
 			});
 			assert_eq!(got, n);
+			all.wait();
 		});
 		t.await.expect("blocks_in_place");
+		for b in busy {
+			b.await.expect("keeps_busy");
+		}
 	}
 }
 
