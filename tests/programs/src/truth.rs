@@ -310,6 +310,13 @@ pub async fn yields(n: u64) {
 	}
 }
 
+/// A turn of who waits for another thread to have done something. That one may want the CPU, and so may who records us: each turn
+/// is an event or three, and there is only room for so many until they are taken.
+pub async fn turn() {
+	std::thread::yield_now();
+	yields(1).await
+}
+
 /// The runtime that `ct` or `mt N` on the command line asks for.
 pub fn runtime(args: &[String]) -> Runtime {
 	let mut b = match args.first().map(String::as_str) {

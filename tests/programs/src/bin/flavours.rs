@@ -50,7 +50,7 @@ async fn holds_rc(n: u64) {
 /// For the root, whose own polls show that its thread has left the task.
 async fn wait_idle(rec: &Rec) {
 	while !rec.is_idle_after(1) {
-		yields(1).await;
+		truth::turn().await;
 		truth::note_step();
 	}
 }
@@ -183,7 +183,7 @@ async fn joinset() {
 	drop(set);
 	for (rec, handle) in last {
 		while !handle.is_finished() {
-			yields(1).await;
+			truth::turn().await;
 		}
 		assert_eq!(rec.end(), "cancelled");
 	}

@@ -20,7 +20,7 @@ async fn begin() {
 		.collect();
 	for t in &v {
 		while t.rec.polls.load(std::sync::atomic::Ordering::SeqCst) == 0 {
-			yields(1).await;
+			truth::turn().await;
 		}
 	}
 	for _ in 0..3 {

@@ -84,7 +84,7 @@ fn wake(slot: &Slot, times: u64) {
 
 async fn wait_idle(rec: &Rec, n: u64) {
 	while !rec.is_idle_after(n) {
-		yields(1).await;
+		truth::turn().await;
 	}
 }
 
@@ -160,7 +160,7 @@ async fn by_join() {
 			let me = p.clone();
 			let child = spawn("joined", async move {
 				while me.get().is_none_or(|r| !r.is_idle_after(1)) {
-					yields(1).await;
+					truth::turn().await;
 				}
 				me.get().unwrap()
 					.wakes
