@@ -199,6 +199,32 @@ def children_of(pid):
     return found
 
 
+def look_at_threads(pid):
+    """Of each thread of a process its state, as a letter, and how often it has left its CPU."""
+    found = {}
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8", errors="replace") as f:
+                fields = dict(line.split(":", 1) for line in f if ":" in line)
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it ended just now
+        found[tid] = fields["State"].split()[0], fields["voluntary_ctxt_switches"], fields["nonvoluntary_ctxt_switches"]
+    return found
+
+
+def settle(process, pid=None):
+    """Until all threads of it, or of that child of its, wait in the kernel. One of them may wake another between the looks at
+    both, and go to sleep itself: so all are looked at twice, and none may have run meanwhile."""
+    end = time.monotonic() + TIMEOUT_S
+    while True:
+        threads = look_at_threads(pid or process.pid)
+        if all(state == "S" for state, *_ in threads.values()) and look_at_threads(pid or process.pid) == threads:
+            return
+        if time.monotonic() > end:
+            raise Failed(f"{process.argv} is busy though it should wait: {threads}")
+        time.sleep(0.005)
+
+
 class Settings:
     """Where the staged things are, and as whom to run."""
 

@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 
 import live
 import suites
@@ -49,17 +48,6 @@ def load_of(name):
     return load.Redis if name in MINI_REDIS else load.Http
 
 
-def is_asleep(pid):
-    states = []
-    for tid in os.listdir(f"/proc/{pid}/task"):
-        try:
-            with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii", errors="replace") as f:
-                states.append(f.read().rsplit(")", 1)[1].split()[0])
-        except OSError:
-            return False  # it ended just now
-    return set(states) == {"S"}
-
-
 class Server:
     """A running server, alone or recorded; on a core of its own, if one is given."""
 
@@ -84,15 +72,8 @@ class Server:
             self.pid = live.children_of(self.process.pid)[0]
         return connections
 
-    def settle(self):
-        """Until all its threads sleep: what is still in a run has no end in the recording, rightly."""
-        end = time.monotonic() + live.TIMEOUT_S
-        while not is_asleep(self.pid):
-            if time.monotonic() > end:
-                raise live.Failed(f"{self.process.argv} is busy though nobody asks it")
-            time.sleep(0.005)
-
     def end(self, signal):
-        self.settle()
+        """When all its threads sleep: what is still in a run has no end in the recording, rightly."""
+        live.settle(self.process, self.pid)
         os.kill(self.pid, signal)
         return self.process.finish()

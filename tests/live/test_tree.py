@@ -10,7 +10,7 @@ import time
 
 import builds
 import trees
-from live import check, same, short, test
+from live import check, look_at_threads, same, settle, short, test
 
 BUILDS = ("await", "await-lto", "await-v0", "await-small")
 PROGRAMS = ("shapes", "shapes-async-std", "shapes-smol")
@@ -189,7 +189,6 @@ def check_fault(found, mode, truth):
 def fault(t, build, mode):
     """Tasks that can never go on are named with their lines, live and in a core, in text and in JSON."""
     p, truth = trees.start(t, "stuck", build, mode)
-    time.sleep(0.2)  # until the lock was given to who does not ask
     check_fault(trees.look(t, "tree", str(p.pid)), mode, truth)
     text = t.run(t.futrace, "tree", str(p.pid)).ok().out
     check(text.startswith(FAULTS[mode][0] + "  "), f"{mode}: not told first:\n{short(text)}")
@@ -201,7 +200,6 @@ def fault(t, build, mode):
 def healthy(t, build, mode):
     """What looks much like a fault and is none is not named."""
     p, truth = trees.start(t, "stuck", build, mode)
-    time.sleep(0.2)
     found = trees.look(t, "tree", str(p.pid))
     same(f"{mode}: findings", found["findings"], [])
     trees.compare(truth, found["tasks"])
@@ -287,7 +285,6 @@ def nobody_is_stuck(t, program):
 def filtered_findings(t):
     """A filter chooses findings by their tasks, and says that others were left out."""
     p, truth = trees.start(t, "stuck", "await", "lock-cycle")
-    time.sleep(0.2)
     rules = lambda *opts: [f["rule"] for f in trees.look(t, "tree", str(p.pid), *opts)["findings"]]
     same("of all", rules(), ["lock-cycle"])
     place = truth[0]["waits"][0]["path"][-1]["file"]
@@ -351,7 +348,7 @@ class Watch(threading.Thread):
 
     def run(self):
         while not self.is_over:
-            self.seen |= trees.states(self.pid)
+            self.seen |= {state for state, *_ in look_at_threads(self.pid).values()}
             with open(f"/proc/{self.pid}/status", encoding="ascii", errors="replace") as f:
                 self.seen |= set() if re.search(r"TracerPid:\s*0\b", f.read()) else {"traced"}
             self.nr_looks += 1
@@ -504,7 +501,7 @@ def another_build(t, what):
         shutil.copy(ours, exe)
     p = t.start([exe, "await-chain"])
     p.wait_line("ready")
-    trees.settle(p)
+    settle(p)
     if what == "other debug info":
         found = trees.look(t, "tree", str(p.pid))
         check(len(found["tasks"]) >= 4 and all(not x["tree"] for x in found["tasks"]), f"{short(found)}")

@@ -6,7 +6,6 @@ is known of the leaf. The program's list of them and the tool's must be the same
 """
 import json
 import os
-import time
 
 import live
 
@@ -15,36 +14,11 @@ SOURCES = "tests/programs/await/src/"
 PREFIXES = ("type", "task_type")
 
 
-def states(pid):
-    """The states of its threads, as letters."""
-    found = set()
-    for tid in os.listdir(f"/proc/{pid}/task"):
-        try:
-            with open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8", errors="replace") as f:
-                found.add(f.read().rsplit(")", 1)[1].split()[0])
-        except (FileNotFoundError, ProcessLookupError):
-            pass  # it ended just now
-    return found
-
-
-def is_asleep(pid):
-    """All threads of it wait in the kernel: nothing changes any more."""
-    return states(pid) == {"S"}
-
-
-def settle(process):
-    end = time.monotonic() + live.TIMEOUT_S
-    while not is_asleep(process.pid):
-        if time.monotonic() > end:
-            raise live.Failed(f"{process.argv} is busy though it should wait")
-        time.sleep(0.005)
-
-
 def start(t, name, build, *args):
     """A program that waits, and its truth."""
     p = t.start([t.program(name, build), *args])
     p.wait_line("ready")
-    settle(p)
+    live.settle(p)
     return p, live.truth("\n".join(p.seen), "task")
 
 

@@ -55,16 +55,14 @@ async fn given_to_loser(at: At, lock: Lock, queued: oneshot::Sender<()>) {
 	loser.await;
 }
 
-pub fn queued() {
+/// When it was given to it, the fault is there.
+pub async fn queued() {
 	let lock: Lock = keep(Mutex::new(0));
 	let guard = lock.try_lock().expect("it is new");
 	let (tx, rx) = oneshot::channel();
 	start("stuck", 1, |at| given_to_loser(at, lock, tx));
-	tokio::spawn(async move {
-		rx.await.expect("queued");
-		tokio::time::sleep(Duration::from_millis(20)).await;
-		drop(guard);
-	});
+	rx.await.expect("queued");
+	drop(guard);
 }
 
 /// The future that holds the lock is polled by the same task: it will let go.

@@ -56,7 +56,7 @@ async fn main() {
 		"await-cycle" => cycles::handles(true).await,
 		"await-chain" => cycles::handles(false).await,
 		"futurelock-held" => futurelock::held(),
-		"futurelock-queued" => futurelock::queued(),
+		"futurelock-queued" => futurelock::queued().await,
 		"lock-polled" => futurelock::polled(),
 		"lock-elsewhere" => futurelock::elsewhere(),
 		"lost-waker" => wakers::lost(),
