@@ -7,6 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+int io_open(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 int io_write_all(int fd, const void *data, size_t len)
 {
 	const char *p = data;

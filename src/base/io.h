@@ -6,6 +6,8 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
+/* Opens for reading, at once: the other end of a pipe may have nobody. -1 with errno set. */
+int io_open(const char *path);
 /* All of len bytes, or -1 with errno set. */
 int io_write_all(int fd, const void *data, size_t len);
 int io_pread_all(int fd, void *data, size_t len,

@@ -93,20 +93,24 @@ static void start_browser(const char *url)
 static int serve(int fd, const char *name, const struct open_opts *o, struct err *e)
 {
 	struct serve_file *s = serve_file_open(fd, name, UI_PORT, UI_ORIGIN, e);
-	bool is_read;
+	bool is_said, is_read;
 	char *url;
 
 	if (!s)
 		return -1;
 	url = xasprintf(UI_ORIGIN "/#!/?url=%s&referrer=futrace", serve_file_get_url(s));
-	printf("%s\n", url);
-	fflush(stdout);
+	is_said = printf("%s\n", url) >= 0 && fflush(stdout) == 0;
+	if (!is_said)
+		err_sys(e, "cannot write the address");
 	if (!o->no_browser)
 		start_browser(url);
-	is_read = serve_file_wait(s, o->timeout_ns);
+	/* who has not seen the address will not come, unless by the browser */
+	is_read = (is_said || !o->no_browser) && serve_file_wait(s, o->timeout_ns);
 	serve_file_close(s);
 	free(url);
-	return is_read ? 0 : err_set(e, ERR_SYS, "nobody has read the trace in time");
+	if (!is_read && is_said)
+		err_set(e, ERR_SYS, "nobody has read the trace in time");
+	return is_read ? 0 : -1;
 }
 
 /* Into a file that has no name, so it goes when we do. */
@@ -132,7 +136,7 @@ static int export_and_serve(const char *from, const struct open_opts *o, struct 
 static int serve_as_it_is(const char *path, const struct open_opts *o, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
-	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
+	int fd = io_open(path), rc;
 
 	if (fd < 0)
 		return err_sys(e, "cannot read %s", path);
@@ -141,24 +145,29 @@ static int serve_as_it_is(const char *path, const struct open_opts *o, struct er
 	return rc;
 }
 
-static bool is_recording(const char *path)
+/* What is no recording is served as it is, but not one that cannot be read. */
+static int open_any(const char *path, const struct open_opts *o, struct err *e)
 {
-	struct trace *t = trace_open(path, NULL);
+	struct err why = ERR_INIT;
+	struct trace *t = trace_open(path, &why);
 
 	trace_close(t);
-	return t != NULL;
+	if (t)
+		return export_and_serve(path, o, e);
+	if (why.tag == ERR_NOT_TRACE)
+		return serve_as_it_is(path, o, e);
+	*e = why;
+	return -1;
 }
 
 static int run_open(const void *opts, int nr, char **argv)
 {
 	const char *path = nr ? argv[0] : CMD_DEFAULT_FILE;
 	struct err e = ERR_INIT;
-	int rc;
 
 	if (nr > 1)
 		return cmd_usage("one file at a time: what about '%s'?", argv[1]);
-	rc = is_recording(path) ? export_and_serve(path, opts, &e) : serve_as_it_is(path, opts, &e);
-	return rc ? cmd_fail(&e) : EXIT_OK;
+	return open_any(path, opts, &e) ? cmd_fail(&e) : EXIT_OK;
 }
 
 const struct command cmd_open = {

@@ -6,7 +6,6 @@
  */
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/procfs.h>
 #include <sys/stat.h>
@@ -301,7 +300,7 @@ struct memory *memory_open_core(const char *path, struct err *e)
 
 	c->m.ops = &core_ops;
 	c->m.is_core = true;
-	c->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
+	c->fd = io_open(path);
 	if (c->fd < 0 || fstat(c->fd, &st) < 0) {
 		if (errno == EACCES)
 			err_set(e, ERR_PERMISSION, "may not read %s", path);

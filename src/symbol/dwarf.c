@@ -7,12 +7,12 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <string.h>
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/io.h"
 #include "symbol/demangle.h"
 #include "symbol/dwarf_index.h"
 
@@ -115,7 +115,7 @@ struct dwarf *dwarf_open(const char *path, const char **why)
 
 	*why = "";
 	elf_version(EV_CURRENT);
-	d->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	d->fd = io_open(path);
 	d->elf = d->fd < 0 ? NULL : elf_begin(d->fd, ELF_C_READ_MMAP, NULL);
 	if (!d->elf || elf_kind(d->elf) != ELF_K_ELF || !load_sections(d, why)) {
 		dwarf_close(d);

@@ -4,12 +4,13 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/io.h"
 
 #define MAX_SECTIONS 65536
 
@@ -272,7 +273,7 @@ static int parse(struct image *img, const char *shown, struct err *e)
 
 static int map_file(struct image *img, const char *path, const char *shown, struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc = -1;
+	int fd = io_open(path), rc = -1;
 	struct stat st;
 
 	if (fd < 0) {

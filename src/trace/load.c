@@ -6,7 +6,6 @@
 #include "trace/load.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -129,10 +128,7 @@ int load_open(struct load *l, const char *path, struct err *e)
 	struct stat st;
 	uint64_t first = FILE_HEADER_LEN;
 
-	/* O_NONBLOCK: a pipe has nobody at its other end */
-	*l = (struct load){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
-			    .stored = STRBUF_INIT,
-			    .raw = STRBUF_INIT };
+	*l = (struct load){ .fd = io_open(path), .stored = STRBUF_INIT, .raw = STRBUF_INIT };
 	if (l->fd < 0)
 		return errno == ENOENT
 			       ? err_sys(e, "cannot open %s (make it by 'futrace record')", path)

@@ -128,7 +128,9 @@ static int take_file(struct serve_file *s, int fd, const char *name, struct err 
 	if (fstat(fd, &st))
 		return err_sys(e, "cannot read %s", name);
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, ERR_SYS, "cannot serve %s: it is no file", name);
+		return err_set(e, ERR_SYS, "cannot serve %s: it is no regular file", name);
+	if (!st.st_size)
+		return err_set(e, ERR_SYS, "cannot serve %s: it is empty", name);
 	s->fd = fd;
 	s->size = st.st_size;
 	return 0;
