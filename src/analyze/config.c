@@ -92,8 +92,10 @@ static int parse_number(const char *s, const char *suffix, uint64_t *value)
 	char *end;
 
 	errno = 0;
+	if (*s < '0' || *s > '9')
+		return -1;
 	*value = strtoull(s, &end, 10);
-	if (errno || end == s || *s == '-')
+	if (errno)
 		return -1;
 	return *end == '\0' || strcmp(end, suffix) == 0 ? 0 : -1;
 }

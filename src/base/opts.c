@@ -16,7 +16,8 @@ static int parse_scaled(const char *s, const struct unit *units, uint64_t *value
 	char *end;
 	double x;
 
-	if (*s < '0' || *s > '9')
+	/* no sign, no "nan", and no "0x1b", which strtod takes for 27 */
+	if (*s < '0' || *s > '9' || s[1] == 'x' || s[1] == 'X')
 		return -1;
 	errno = 0;
 	x = strtod(s, &end);
@@ -53,6 +54,27 @@ int parse_time(const char *s, uint64_t *ns)
 	return parse_scaled(s, units, ns);
 }
 
+int parse_uint(const char *s, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	if (*s < '0' || *s > '9')
+		return -1;
+	*value = strtoull(s, &end, 10);
+	return errno || *end ? -1 : 0;
+}
+
+int parse_pid(const char *s, uint32_t *pid)
+{
+	uint64_t value;
+
+	if (parse_uint(s, &value) || !value || value > INT32_MAX)
+		return -1;
+	*pid = value;
+	return 0;
+}
+
 static void add_to_list(struct opt_list *list, const char *arg)
 {
 	list->v = xreallocarray(list->v, list->nr + 1, sizeof(*list->v));
@@ -84,7 +106,6 @@ static int check_choice(const struct opt *o, const char *arg, struct err *e)
 static int store(const struct opt *o, void *into, const char *arg, struct err *e)
 {
 	void *at = (char *)into + o->offset;
-	char *end;
 
 	switch (o->kind) {
 	case OPT_FLAG:
@@ -98,11 +119,10 @@ static int store(const struct opt *o, void *into, const char *arg, struct err *e
 		add_to_list(at, arg);
 		return check_choice(o, arg, e);
 	case OPT_UINT:
-		errno = 0;
-		*(uint64_t *)at = strtoull(arg, &end, 10);
-		if (*arg >= '0' && *arg <= '9' && !*end && !errno)
+		if (parse_uint(arg, at) == 0)
 			return 0;
-		return err_set(e, ERR_USAGE, "--%s takes a number, not '%s'", o->name, arg);
+		return err_set(e, ERR_USAGE, "--%s takes a whole number, not '%s'%s", o->name, arg,
+			       errno == ERANGE ? ", which is too large" : "");
 	case OPT_SIZE:
 		if (parse_size(arg, at) == 0)
 			return 0;

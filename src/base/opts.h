@@ -68,5 +68,9 @@ void opts_help(const struct opt *table, struct strbuf *out); /* two columns, one
 /* "10M" -> bytes, "1.5s" -> ns. Return 0 or -1. */
 int parse_size(const char *s, uint64_t *bytes);
 int parse_time(const char *s, uint64_t *ns);
+/* Digits and nothing else. -1 with errno ERANGE: there are too many. */
+int parse_uint(const char *s, uint64_t *value);
+/* The same of a number that a process can have. */
+int parse_pid(const char *s, uint32_t *pid);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/opts.h"
 #include "cmd/doctor.h"
 #include "memory/memory.h"
 
@@ -30,9 +31,8 @@ int checkup_process(struct checkup *c, const char *pid, struct err *e)
 {
 	struct memory *m;
 
-	if (strlen(pid) > 10)
+	if (parse_pid(pid, &c->pid))
 		return err_set(e, ERR_NO_PROCESS, "there is no process %s", pid);
-	c->pid = strtoul(pid, NULL, 10);
 	m = memory_open_map(c->pid, e);
 	if (!m)
 		return -1;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cmd/fail_on.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/format.h"
@@ -131,13 +130,7 @@ static int no_name(const char *text, size_t len, struct err *e)
 
 static int parse_limit(struct condition *c, const char *s)
 {
-	char *end;
-
-	if (c->is_time)
-		return parse_time(s, &c->limit);
-	errno = 0;
-	c->limit = strtoull(s, &end, 10);
-	return *s < '0' || *s > '9' || errno || *end ? -1 : 0;
+	return c->is_time ? parse_time(s, &c->limit) : parse_uint(s, &c->limit);
 }
 
 static int add_condition(struct fail_on *f, const char *text, size_t len, struct err *e)

@@ -67,9 +67,9 @@ static int sort_operands(struct wanted *w, int nr, char **argv, struct err *e)
 
 static int add_pid(struct list *l, const char *text, bool values, struct err *e)
 {
-	unsigned long pid = strlen(text) <= 10 ? strtoul(text, NULL, 10) : 0;
+	uint32_t pid;
 
-	if (!pid || pid > INT32_MAX)
+	if (parse_pid(text, &pid))
 		return err_set(e, ERR_NO_PROCESS, "there is no process %s", text);
 	return probes_add_process(&l->probes, pid, values, e);
 }

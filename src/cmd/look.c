@@ -13,15 +13,10 @@
 
 static int take_pid(int nr, char **argv, uint32_t *pid)
 {
-	unsigned long value;
-
 	if (nr != 1)
 		return cmd_usage("give one process id, or --core=FILE");
-	value = strlen(argv[0]) <= 10 ? strtoul(argv[0], NULL, 10) : 0;
-	if (!*argv[0] || strspn(argv[0], "0123456789") != strlen(argv[0]) || !value ||
-	    value > INT32_MAX)
+	if (parse_pid(argv[0], pid))
 		return cmd_usage("'%s' is no process id", argv[0]);
-	*pid = value;
 	return EXIT_OK;
 }
 

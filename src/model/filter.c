@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "model/filter.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/opts.h"
@@ -166,15 +165,6 @@ static int no_field(const char *name, size_t len, struct err *e)
 	return rc;
 }
 
-static int parse_count(const char *s, uint64_t *value)
-{
-	char *tail;
-
-	errno = 0;
-	*value = strtoull(s, &tail, 10);
-	return *s < '0' || *s > '9' || errno || *tail ? -1 : 0;
-}
-
 static int parse_word(const struct field *f, const char *s, uint64_t *value)
 {
 	unsigned nr = f->unit == UNIT_KIND ? TRACE_BLOCK_ON + 1 : MODEL_NR_ENDS;
@@ -209,7 +199,7 @@ static int parse_value(struct condition *c, struct err *e)
 			       f->name, f->name, is_word ? "=" : ">");
 	rc = is_word		    ? parse_word(f, c->text, &c->value)
 	     : f->unit == UNIT_TIME ? parse_time(c->text, &c->value)
-				    : parse_count(c->text, &c->value);
+				    : parse_uint(c->text, &c->value);
 	if (rc)
 		return err_set(e, ERR_USAGE, "%s takes %s, not '%s'", f->name, such_as[f->unit],
 			       c->text);

@@ -7,7 +7,7 @@
 
 struct values {
 	bool quiet, all;
-	const char *output, *colour, *only;
+	const char *output, *word, *colour, *only;
 	uint64_t number, size, time;
 	struct opt_list list;
 };
@@ -18,6 +18,7 @@ static const struct opt table[] = {
 	OPT('q', "quiet", OPT_FLAG, struct values, quiet, NULL, "say nothing"),
 	OPT('a', "all", OPT_FLAG, struct values, all, NULL, "everything"),
 	OPT('o', "output", OPT_STR, struct values, output, "FILE", "write to FILE"),
+	OPT('w', "word", OPT_STR, struct values, word, "WORD", "any text"),
 	OPT(0, "number", OPT_UINT, struct values, number, "N", "how many"),
 	OPT('s', "size", OPT_SIZE, struct values, size, "SIZE", "how much"),
 	OPT(0, "time", OPT_TIME, struct values, time, "TIME", "how long"),
@@ -58,8 +59,8 @@ static void test_long(void **state)
 	assert_int_equal(v.number, 17);
 	assert_int_equal(v.size, 3072);
 	assert_int_equal(v.time, 1500000000);
-	assert_int_equal(parse("--output=", false), 0);
-	assert_string_equal(v.output, "");
+	assert_int_equal(parse("--word=", false), 0);
+	assert_string_equal(v.word, "");
 }
 
 /* Where a command asks for it "--" stays, behind what stood before it. */
@@ -166,7 +167,8 @@ static void test_errors(void **state)
 		{ "--number=x", "'x'" },
 		{ "--number=1x", "'1x'" },
 		{ "--number=-1", "'-1'" },
-		{ "--number=99999999999999999999", "9999" },
+		{ "--number=99999999999999999999", "9999', which is too large" },
+		{ "--number=1e9", "whole number, not '1e9'" },
 		{ "--size=K", "'K'" },
 		{ "--time=3parsec", "'3parsec'" },
 		{ "--out=a", "--out" },
@@ -229,9 +231,9 @@ static void test_numbers(void **state)
 /* What is no number, has an unknown unit, or does not fit, is refused and stores nothing. */
 static void test_bad_numbers(void **state)
 {
-	static const char *const bad[] = { "",	    "x",   "-1",  "+1",	 " 1", "1x",
-					   "1 k",   "1kk", "inf", "nan", ".5", "99999999999G",
-					   "1e400", "1e30" };
+	static const char *const bad[] = { "",	    "x",    "-1",  "+1",  " 1",	 "1x",
+					   "1 k",   "1kk",  "inf", "nan", ".5",	 "99999999999G",
+					   "1e400", "1e30", "0x1", "0X1", "0x1b" };
 	uint64_t got = 42;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -243,6 +245,31 @@ static void test_bad_numbers(void **state)
 	assert_int_equal(got, 42);
 }
 
+/* A number that no process can have is refused, and does not become another one. */
+static void test_pids(void **state)
+{
+	static const char *const bad[] = { "",
+					   "0",
+					   "-1",
+					   "+1",
+					   " 1",
+					   "1 ",
+					   "1x",
+					   "1.",
+					   "2147483648",
+					   "4294967297",
+					   "99999999999999999999" };
+	uint32_t pid = 42;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(parse_pid(bad[i], &pid), -1);
+	assert_int_equal(pid, 42);
+	assert_int_equal(parse_pid("2147483647", &pid), 0);
+	assert_int_equal(pid, 2147483647);
+	assert_int_equal(parse_pid("07", &pid), 0);
+	assert_int_equal(pid, 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_errors),	 cmocka_unit_test(test_help),
 		cmocka_unit_test(test_numbers),	 cmocka_unit_test(test_bad_numbers),
 		cmocka_unit_test(test_choices),	 cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_pids),
 	};
 
 	return cmocka_run_group_tests_name("opts", tests, NULL, NULL);
