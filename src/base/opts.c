@@ -103,10 +103,28 @@ static int check_choice(const struct opt *o, const char *arg, struct err *e)
 	return -1;
 }
 
+/*
+ * Of a script whose variable is not set; and a pattern of nothing fits everything. Other words may
+ * well be empty: --features=.
+ */
+static bool lacks_name(const struct opt *o, const char *arg)
+{
+	static const char *const names[] = { "FILE", "DIR", "PID", "PATTERN", "PART" };
+
+	if (!arg || *arg || o->kind == OPT_MAYBE)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(o->arg, names[i]) == 0)
+			return true;
+	return false;
+}
+
 static int store(const struct opt *o, void *into, const char *arg, struct err *e)
 {
 	void *at = (char *)into + o->offset;
 
+	if (lacks_name(o, arg))
+		return err_set(e, ERR_USAGE, "--%s needs an argument, not '': %s", o->name, o->arg);
 	switch (o->kind) {
 	case OPT_FLAG:
 		*(bool *)at = true;

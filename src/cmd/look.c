@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cmd/look.h"
 
-#include <fnmatch.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/io.h"
+#include "base/pattern.h"
 #include "walk/roots.h"
 
 static int take_pid(int nr, char **argv, uint32_t *pid)
@@ -204,21 +204,15 @@ void look_add_type(const struct look *l, const struct census_task *t, struct str
 		strbuf_addf(out, "table 0x%llx", (unsigned long long)table->plan.va);
 }
 
-static bool fits(const char *pattern, const char *text)
-{
-	return strpbrk(pattern, "*?[") ? fnmatch(pattern, text, 0) == 0
-				       : strstr(text, pattern) != NULL;
-}
-
 bool look_fits(const struct look *l, const char *pattern, const struct census_task *t,
 	       const struct tree *tree)
 {
-	if (!pattern || fits(pattern, look_table(l, t)->name))
+	if (!pattern || pattern_fits_part(pattern, look_table(l, t)->name))
 		return true;
 	vec_each (n, &tree->nodes)
-		if (fits(pattern, n->type->name) ||
-		    (tree_is_generated(n) && fits(pattern, n->type->function)) ||
-		    (tree_has_place(n) && fits(pattern, n->variant->file)))
+		if (pattern_fits_part(pattern, n->type->name) ||
+		    (tree_is_generated(n) && pattern_fits_part(pattern, n->type->function)) ||
+		    (tree_has_place(n) && pattern_fits_part(pattern, n->variant->file)))
 			return true;
 	return false;
 }

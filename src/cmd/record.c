@@ -300,6 +300,7 @@ static int run(const void *opts, int nr, char **argv)
 		.ops = &ops,
 		.arg = &talk,
 	};
+	struct err e = ERR_INIT;
 	int status;
 
 	if (o->attach)
@@ -311,6 +312,8 @@ static int run(const void *opts, int nr, char **argv)
 	if (strcmp(so.output, "-") == 0)
 		return cmd_usage("-o -: standard output is the command's own; give a file, or a "
 				 "pipe by its name");
+	if (futures.patterns && futures_check(futures.patterns, &e))
+		return cmd_usage("--futures: %s", e.msg);
 	if (take_limits(o, &so))
 		return EXIT_USAGE;
 	status = launch(&so, o->no_cache);

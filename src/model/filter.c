@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/opts.h"
+#include "base/pattern.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -177,6 +178,21 @@ static int parse_word(const struct field *f, const char *s, uint64_t *value)
 	return -1;
 }
 
+static int check_text(const struct condition *c, struct err *e)
+{
+	bool is_whole = c->op == OP_EQ || c->op == OP_NE;
+
+	if (c->op > OP_HAS_NOT)
+		return err_set(e, ERR_USAGE, "%s is a text: compare it by =, !=, ~ or !~",
+			       c->field->name);
+	/* "place=": of which it is not known */
+	if (is_whole && !*c->text && strcmp(c->field->name, "place") == 0)
+		return 0;
+	if (pattern_item_check(c->text, strlen(c->text), e))
+		return err_prefix(e, "%s", c->field->name);
+	return 0;
+}
+
 static int parse_value(struct condition *c, struct err *e)
 {
 	static const char *const such_as[] = {
@@ -189,11 +205,8 @@ static int parse_value(struct condition *c, struct err *e)
 	bool is_word = f->unit == UNIT_KIND || f->unit == UNIT_END;
 	int rc;
 
-	if (f->unit == UNIT_TEXT) {
-		if (c->op <= OP_HAS_NOT)
-			return 0;
-		return err_set(e, ERR_USAGE, "%s is a text: compare it by =, !=, ~ or !~", f->name);
-	}
+	if (f->unit == UNIT_TEXT)
+		return check_text(c, e);
 	if (c->op == OP_HAS || c->op == OP_HAS_NOT || (is_word && c->op > OP_NE))
 		return err_set(e, ERR_USAGE, "%s cannot be compared that way; say %s%sVALUE",
 			       f->name, f->name, is_word ? "=" : ">");
@@ -261,19 +274,12 @@ static int add_condition(struct filter *f, const char *text, size_t len, struct 
 	return 0;
 }
 
-/* Up to the comma; but the names of types have commas of their own, inside of brackets. */
 static size_t condition_len(const char *text)
 {
-	size_t i = strcspn(text, OP_CHARS ",");
-	unsigned depth = 0;
+	size_t value = strcspn(text, OP_CHARS ",");
 
-	for (i += strspn(text + i, OP_CHARS); text[i] && (text[i] != ',' || depth); i++) {
-		if (strchr("([{<", text[i]))
-			depth++;
-		else if (depth && strchr(")]}>", text[i]) && text[i - 1] != '-')
-			depth--;
-	}
-	return i;
+	value += strspn(text + value, OP_CHARS);
+	return value + pattern_item_len(text + value);
 }
 
 struct filter *filter_new(const struct recording *rec, const char *text, struct err *e)

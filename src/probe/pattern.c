@@ -20,6 +20,33 @@ static char *trimmed(const char *s, size_t len)
 	return xstrndup(s, len);
 }
 
+/* Of what stands behind a '['. NULL: it is no set, or one that nothing is in. */
+static const char *set_end(const char *s)
+{
+	const char *first, *end;
+
+	s += *s == '!' || *s == '^';
+	first = s;
+	end = *s ? strchr(s + 1, ']') : NULL; /* in front it is one of the set */
+	for (; end && s < end; s++)
+		if (s > first && *s == '-' && s + 1 < end && (uint8_t)s[-1] > (uint8_t)s[1])
+			return NULL;
+	return end;
+}
+
+/* What no name can ever fit is a slip. */
+static int check_part(const char *part, struct err *e)
+{
+	for (const char *s = part; *s; s++) {
+		if (*s == '[' && !(s = set_end(s + 1)))
+			return err_set(e, ERR_USAGE,
+				       "'%s' has a [ that begins no set such as [a-z]", part);
+		if (*s == '\\' && !*++s)
+			return err_set(e, ERR_USAGE, "'%s' has nothing behind its last \\", part);
+	}
+	return 0;
+}
+
 /* One description, of len bytes. */
 static int add_one(struct probe_patterns *p, const char *text, size_t len, struct err *e)
 {
@@ -45,6 +72,9 @@ static int add_one(struct probe_patterns *p, const char *text, size_t len, struc
 		at = ends[i] + 1;
 	}
 	vec_push(&p->list, parts);
+	for (size_t i = 0; i < NR_PARTS; i++)
+		if (check_part(parts[i], e))
+			return -1;
 	return 0;
 }
 

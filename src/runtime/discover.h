@@ -143,6 +143,9 @@ struct futures_wanted {
 	bool only_generated;
 };
 
+/* ERR_USAGE: one of the patterns cannot be meant so. */
+int futures_check(const char *patterns, struct err *e);
+
 struct discover_opts {
 	const char *cache_dir;		      /* NULL: no cache */
 	bool allocator;			      /* look for one */

@@ -4,10 +4,10 @@
  * instructions give way to a jump where that is sure to change nothing else. Where it is not, and
  * only tables lead to it, the tables are hooked.
  */
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pattern.h"
 #include "runtime/futures.h"
 #include "runtime/scan.h"
 #include "runtime/source.h"
@@ -20,33 +20,6 @@ static bool is_of_program(const struct candidate *c)
 	       SOURCE_OF_PROGRAM;
 }
 
-/* A comma inside of brackets belongs to a name. */
-static size_t pattern_len(const char *s)
-{
-	int depth = 0;
-	size_t n = 0;
-
-	for (; s[n] && (s[n] != ',' || depth > 0); n++)
-		depth += (s[n] == '<' || s[n] == '(') - (s[n] == '>' || s[n] == ')');
-	return n;
-}
-
-/* Names of types have brackets, which stand for themselves. */
-static bool matches(const char *pattern, size_t len, const char *name)
-{
-	struct strbuf glob = STRBUF_INIT;
-	bool is_match;
-
-	for (size_t i = 0; i < len; i++) {
-		if (pattern[i] == '[')
-			strbuf_addch(&glob, '\\');
-		strbuf_addch(&glob, pattern[i]);
-	}
-	is_match = fnmatch(glob.s, name, 0) == 0;
-	strbuf_release(&glob);
-	return is_match;
-}
-
 /* The last pattern that matches decides. */
 static bool is_chosen(const char *patterns, const char *name, bool is_default)
 {
@@ -57,13 +30,27 @@ static bool is_chosen(const char *patterns, const char *name, bool is_default)
 		size_t len;
 
 		patterns += is_not;
-		len = pattern_len(patterns);
-		if (matches(patterns, len, name))
+		len = pattern_item_len(patterns);
+		if (pattern_fits(patterns, len, name))
 			is_wanted = !is_not;
 		patterns += len;
 		patterns += *patterns == ',';
 	}
 	return is_wanted;
+}
+
+int futures_check(const char *patterns, struct err *e)
+{
+	do {
+		size_t len;
+
+		patterns += *patterns == '!';
+		len = pattern_item_len(patterns);
+		if (pattern_item_check(patterns, len, e))
+			return -1;
+		patterns += len;
+	} while (*patterns++ == ',');
+	return 0;
 }
 
 bool futures_is_wanted(const struct futures_wanted *w, const struct candidate *c)

@@ -164,6 +164,7 @@ static void test_errors(void **state)
 		{ "--quiet=1", "--quiet" },
 		{ "--output", "--output" },
 		{ "-o", "-o" },
+		{ "--output=", "FILE" },
 		{ "--number=x", "'x'" },
 		{ "--number=1x", "'1x'" },
 		{ "--number=-1", "'-1'" },

@@ -98,6 +98,7 @@ static void test_commas(void **state)
 	assert_false(wants("type=app::Map<u8, app::Pair<(i8, i16)>>,kind=task", &map));
 	assert_true(wants("type~Map<u8, app::Pair<(i8, i16)>>", &map));
 	assert_true(wants("kind=local,type~Pair<(i8, i16)>,id<7", &map));
+	assert_true(wants("kind=local,type~Map<", &map));
 }
 
 /* What has no name has the one that reports give it; what has no place has none. */
@@ -175,6 +176,10 @@ static void test_errors(void **state)
 		{ "state~alive", "state=" },
 		{ "state=dead", "'dead'" },
 		{ "type>5", "type is a text" },
+		{ "type~", "type: " },
+		{ "type=,kind=task", "type: " },
+		{ "place!~", "place: " },
+		{ "type~Map<,kind=task", "'Map<,kind=task'" },
 		{ "polls~5", "polls" },
 		{ "id=5 ,polls>1", "'5 '" },
 		{ "id=99999999999999999999", "'99999999999999999999'" },

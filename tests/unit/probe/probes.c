@@ -78,6 +78,28 @@ static void test_too_many(void **state)
 	probe_patterns_release(&p);
 }
 
+/* What no name can fit is refused, and sets that are whole are not. */
+static void test_broken(void **state)
+{
+	static const char
+		*const bad[] = { "[", "task-[a", "tokio:::[]", "[!]", "a\\", ":[z-a]*::" },
+		       *const good[] = { "[]]",	 "[!]a]", "\\[",  "task-[r-t]pawn",
+					 "[a-]", "[-A]",  "[^-A]" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct probe_patterns p = { 0 };
+		struct err e = ERR_INIT;
+
+		if (probe_patterns_add(&p, bad[i], &e) != -1)
+			fail_msg("%s was taken", bad[i]);
+		assert_int_equal(e.tag, ERR_USAGE);
+		probe_patterns_release(&p);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		fits(&alone, good[i]);
+	assert_true(fits(&alone, "task-[r-t]pawn"));
+}
+
 /* Nobody's, and a number that is too large for one. */
 static void test_no_process(void **state)
 {
@@ -97,9 +119,8 @@ static void test_no_process(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_pids),
-		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_shapes),	   cmocka_unit_test(test_pids),
+		cmocka_unit_test(test_too_many),   cmocka_unit_test(test_broken),
 		cmocka_unit_test(test_no_process),
 	};
 
