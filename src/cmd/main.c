@@ -2,6 +2,7 @@
 /* Finds the subcommand, parses its options by its table, runs it, and checks that stdout arrived.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -142,6 +143,8 @@ static int run_help(const void *options, int nr, char **argv)
 {
 	const struct command *c = nr ? find(argv[0]) : NULL;
 
+	if (nr > 1)
+		return cmd_usage("one command at a time: what about '%s'?", argv[1]);
 	if (nr && !c)
 		return no_command(argv[0]);
 	if (c)
@@ -177,6 +180,26 @@ static enum opts_end options_end(const struct command *c)
 				    : OPTS_AT_DASHES;
 }
 
+/* Of a script whose variable is not set. A program to run, and its arguments, are not ours. */
+static bool has_empty_operand(const struct command *c, int nr, char **argv)
+{
+	for (int i = 0; i < nr && !c->stop_at_operand && strcmp(argv[i], "--") != 0; i++)
+		if (!*argv[i])
+			return true;
+	return false;
+}
+
+/* Data that did not reach its reader must not look like success. A closed pipe is its reader's
+ * wish. */
+static int check_stdout(int rc)
+{
+	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE && rc == EXIT_OK) {
+		cmd_note("cannot write the output: %s", strerror(errno));
+		rc = EXIT_FAILED;
+	}
+	return rc;
+}
+
 static int run_command(const struct command *c, int argc, char **argv)
 {
 	static const struct opt no_options[] = { { 0 } };
@@ -194,14 +217,12 @@ static int run_command(const struct command *c, int argc, char **argv)
 		rc = EXIT_OK;
 	} else {
 		nr = opts_parse(table, options, argc, argv, options_end(c), &e);
-		rc = nr < 0 ? cmd_usage("%s", e.msg) : c->run(options, nr, argv + 1);
+		rc = nr < 0 ? cmd_usage("%s", e.msg)
+		     : has_empty_operand(c, nr, argv + 1)
+			     ? cmd_usage("an operand is empty: is a variable not set?")
+			     : c->run(options, nr, argv + 1);
 	}
-	/* Data that did not reach its reader must not look like success. A closed pipe is its
-	 * reader's wish. */
-	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE && rc == EXIT_OK) {
-		cmd_note("cannot write the output: %s", strerror(errno));
-		rc = EXIT_FAILED;
-	}
+	rc = check_stdout(rc);
 	current_name = "futrace";
 	opts_release(table, options);
 	free(options);
@@ -217,10 +238,23 @@ static bool is_cargo_plugin(const char *program)
 	return strcmp(slash ? slash + 1 : program, "cargo-futrace") == 0;
 }
 
+/*
+ * No file of ours takes the number of a stream that is closed: words for people would be written
+ * into it. What stands there instead can be neither read nor written, nor does a program inherit
+ * it.
+ */
+static void hold_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", O_CLOEXEC | (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *c;
 
+	hold_streams();
 	if (argc && is_cargo_plugin(argv[0])) {
 		bool by_cargo = argc > 1 && strcmp(argv[1], "futrace") == 0;
 
@@ -233,11 +267,11 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
 	    strcmp(argv[1], "version") == 0) {
 		puts("futrace " FUTRACE_VERSION);
-		return EXIT_OK;
+		return check_stdout(EXIT_OK);
 	}
 	if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
 		print_overview(stdout);
-		return EXIT_OK;
+		return check_stdout(EXIT_OK);
 	}
 	c = find(argv[1]);
 	if (!c)
