@@ -53,6 +53,8 @@ static int explain(const char *path, struct err *e)
 			"cannot create %s: its directory does not exist; create it or choose "
 			"another place with -o FILE",
 			path);
+	case EMFILE:
+		return err_sys(e, "cannot create %s", path);
 	case EISDIR:
 		return err_set(e, ERR_SYS, "%s is a directory; name a file with -o FILE", path);
 	default:

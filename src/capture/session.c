@@ -23,6 +23,7 @@
 #define DOORS_NS     (20 * MS_NS) /* doors, threads and deaths, when no bell rang */
 #define ANSWER_MS    10000
 #define AGAIN_NS     (250 * MS_NS) /* sent closer together they are one: timeout(1) sends two */
+#define FILES_NEEDED 8		   /* seen: 5 at a time */
 #define MEMORY_SHARE 8 /* rings may take this part of memory before read pages are given back */
 /*
  * Words that the fullest ring should hold when we come. The agent uses the lowest free segments of
@@ -295,6 +296,31 @@ static void loop(struct session *s)
 
 /* ---- the session ---- */
 
+/* A limit of open files is the program's; what we open comes beside it. */
+static void raise_limit(struct session *s)
+{
+	struct rlimit own;
+
+	getrlimit(RLIMIT_NOFILE, &s->files);
+	own = s->files;
+	own.rlim_cur = own.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &own);
+}
+
+/* Can we open as many files as a recording takes? In the middle of it would be too late. */
+static bool has_files(void)
+{
+	int fds[FILES_NEEDED], nr = 0;
+	bool is_enough;
+
+	while (nr < FILES_NEEDED && (fds[nr] = open("/", O_PATH | O_CLOEXEC)) >= 0)
+		nr++;
+	is_enough = nr == FILES_NEEDED || errno != EMFILE;
+	while (nr > 0)
+		close(fds[--nr]);
+	return is_enough;
+}
+
 static int start(struct session *s, int *status, struct err *e)
 {
 	const struct session_opts *o = s->o;
@@ -308,10 +334,21 @@ static int start(struct session *s, int *status, struct err *e)
 	struct target_start ts = { .path = s->look.path,
 				   .argv = o->argv,
 				   .envp = o->envp,
+				   .files = &s->files,
 				   .may_be_script = s->look.is_script };
 	struct trace_meta first = { .tool = "futrace", .exe = s->look.path };
 
 	*status = 1;
+	if (!has_files()) {
+		session_note(
+			s, ERR_SYS,
+			"%s: no more than %llu files may be open at a time, and 'ulimit -n 64' "
+			"would be enough; the command runs alone",
+			o->only_probes ? "no probe can fire" : "nothing is recorded",
+			(unsigned long long)s->files.rlim_max);
+		target_become(&ts, status, e);
+		return -1;
+	}
 	if (lobby_open(&s->lobby, &lobby_opts, e))
 		return -1;
 	first.clock = s->lobby.clock;
@@ -369,6 +406,7 @@ int session_run(const struct session_opts *o, int *status, struct err *e)
 	struct session s = { .o = o, .lobby = { .fd = -1 }, .out = OUTPUT_INIT };
 	int rc = -1;
 
+	raise_limit(&s);
 	catalog_init(&s.catalog, &discover);
 	if (target_look(&s.look, o->argv[0], o->path_env, &s.catalog, status, e) == 0 &&
 	    start(&s, status, e) == 0) {
@@ -379,6 +417,7 @@ int session_run(const struct session_opts *o, int *status, struct err *e)
 		*status = exit_status(&s);
 		rc = 0;
 	}
+	setrlimit(RLIMIT_NOFILE, &s.files);
 	output_release(&s.out);
 	signals_ring(NULL);
 	lobby_close(&s.lobby);

@@ -246,6 +246,8 @@ static void execute(const struct target_start *s, struct env *env)
 	size_t argc = 0;
 	char **argv;
 
+	if (s->files)
+		setrlimit(RLIMIT_NOFILE, s->files);
 	execve(s->path, s->argv, env->v.v);
 	if (errno != ENOEXEC || !s->may_be_script)
 		return;
@@ -302,4 +304,14 @@ pid_t target_spawn(const struct target_start *s, const struct lobby *l, int *sta
 out:
 	close(report[0]);
 	return pid;
+}
+
+void target_become(const struct target_start *s, int *status, struct err *e)
+{
+	struct env env;
+
+	env_init(&env, s, NULL);
+	execute(s, &env);
+	cannot_run(s->path, status, e);
+	env_release(&env);
 }

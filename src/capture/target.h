@@ -6,6 +6,7 @@
 #ifndef CAPTURE_TARGET_H
 #define CAPTURE_TARGET_H
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "capture/catalog.h"
@@ -32,7 +33,8 @@ struct target_start {
 	const char *path;
 	char *const *argv;
 	char *const *envp;
-	const char *agent;  /* NULL: without */
+	const char *agent;	    /* NULL: without */
+	const struct rlimit *files; /* its limit of open files; NULL: ours */
 	bool may_be_script; /* what the kernel cannot execute is given to the shell, as execvp does
 			     */
 };
@@ -42,5 +44,7 @@ struct target_start {
  * called). Returns the pid. -1: it could not be executed, *status is 126 or 127.
  */
 pid_t target_spawn(const struct target_start *s, const struct lobby *l, int *status, struct err *e);
+/* Becomes it, without the agent. Returns only when that failed, with the same. */
+void target_become(const struct target_start *s, int *status, struct err *e);
 
 #endif

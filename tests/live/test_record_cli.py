@@ -114,6 +114,20 @@ def killed_with_older_ones(t):
     check(sum_polls(t.report("futrace.data")) > 0, "nothing of the new recording is left")
 
 
+@test(cases=[("S",), ("",)])
+def few_files(t, kind):
+    """Under `ulimit -n` a program ends as it does alone; it is recorded if futrace may have more, else the limit is named."""
+    for nr in (4, 6, 8, 9, 12):
+        limited = ["sh", "-c", f'ulimit -{kind}n {nr}; exec "$@"', "sh"]
+        for cmd in ([t.program("life"), "small", "5"], ["sh", "-c", "ulimit -n; ulimit -Hn; exit 7"]):
+            alone = t.run(*limited, *cmd)
+            r = t.run(*limited, *t.record_argv(*cmd, out=f"{nr}.data"))
+            same(f"{cmd[0]} with {nr}", (r.status, r.out), (alone.status, alone.out))
+            check(kind or "'ulimit -n 64'" in r.err, f"no word of the limit: {r.err}")
+            if kind and alone.status == 0:
+                same("tasks", len(user_tasks(t.report(f"{nr}.data"))), 5)
+
+
 @test()
 def quiet(t):
     """With -q a recording says nothing; without, it says in a line or two what was recorded and where."""

@@ -42,6 +42,23 @@ static void test_sys(void **state)
 	errno = EPERM;
 	err_sys(&e, "x");
 	assert_int_equal(e.tag, ERR_PERMISSION);
+	errno = EMFILE;
+	err_sys(&e, "x");
+	assert_int_equal(errno, EMFILE);
+	assert_non_null(strstr(e.msg, "'ulimit -n'"));
+}
+
+/* However long a name is, the reason is told. */
+static void test_long(void **state)
+{
+	char big[3000];
+	struct err e = ERR_INIT;
+
+	memset(big, 'x', sizeof(big) - 1);
+	big[sizeof(big) - 1] = '\0';
+	errno = ENAMETOOLONG;
+	err_sys(&e, "cannot open %s", big);
+	assert_non_null(strstr(e.msg, ": File name too long"));
 }
 
 /* A prefix goes in front and keeps the tag, also when nothing more fits. */
@@ -63,17 +80,13 @@ static void test_prefix(void **state)
 	assert_int_equal(strncmp(e.msg, "y: xxx", 6), 0);
 	err_prefix(&e, "%s", big);
 	assert_int_equal(strlen(e.msg), sizeof(e.msg) - 1);
-	errno = ENOENT;
-	err_sys(&e, "%s", big);
-	assert_int_equal(strlen(e.msg), sizeof(e.msg) - 1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_set),
-		cmocka_unit_test(test_null),
-		cmocka_unit_test(test_sys),
+		cmocka_unit_test(test_set),    cmocka_unit_test(test_null),
+		cmocka_unit_test(test_sys),    cmocka_unit_test(test_long),
 		cmocka_unit_test(test_prefix),
 	};
 
