@@ -7,6 +7,7 @@
 #include "base/candidates.h"
 #include "base/vec.h"
 #include "cmd/command.h"
+#include "cmd/damage.h"
 #include "trace/reader.h"
 
 #define ALL UINT64_MAX
@@ -255,16 +256,6 @@ static void note_no_match(const struct dump_opts *o, const char *path)
 	strbuf_release(&what);
 }
 
-static void note_damage(const struct trace_damage *d, const char *path)
-{
-	if (d->cut)
-		cmd_note("%s was cut: its recorder died, or still writes", path);
-	if (d->bad_blocks || d->bad_events || (d->bytes_skipped && !d->cut))
-		cmd_note("%s is damaged: %" PRIu64 " blocks, %" PRIu64 " events and %" PRIu64
-			 " bytes could not be read",
-			 path, d->bad_blocks, d->bad_events, d->bytes_skipped);
-}
-
 static int run(const void *options, int nr, char **argv)
 {
 	const struct dump_opts *opts = options;
@@ -283,7 +274,7 @@ static int run(const void *options, int nr, char **argv)
 	dump_init(&d, opts, t);
 	while (opts->limit && (n = trace_read(t, &evs)) && dump_events(&d, evs, n))
 		;
-	note_damage(trace_get_damage(t), path);
+	damage_note(t, path);
 	if (opts->limit && !d.nr_lines)
 		note_no_match(opts, path);
 	dump_release(&d);

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "cmd/command.h"
+#include "cmd/damage.h"
 #include "cmd/futures.h"
 #include "cmd/replace.h"
 #include "cmd/view.h"
@@ -264,6 +265,7 @@ static int run_export(const void *opts, int nr, char **argv)
 		return cmd_fail(&e);
 	}
 	rc = export_recording(x, o, &job, &e) ? cmd_fail(&e) : EXIT_OK;
+	damage_note(rec.trace, input);
 	recording_close(&rec);
 	free(path);
 	return rc;

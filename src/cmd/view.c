@@ -30,7 +30,8 @@ static int parse_moment(const char *text, size_t len, uint64_t duration_ns, uint
 	if (len && word[len - 1] == '%') {
 		double percent = strtod(word, &end);
 
-		if (end == word || end != word + len - 1 || !(percent >= 0 && percent <= 100))
+		if (*word < '0' || *word > '9' || word[1] == 'x' || word[1] == 'X' ||
+		    end != word + len - 1 || !(percent >= 0 && percent <= 100))
 			rc = -1;
 		else
 			*ns = (double)duration_ns * percent / 100;
