@@ -151,7 +151,7 @@ int probes_add_all(struct probes *p, bool values, struct err *e)
 		if (!pid || probes_add_process(p, pid, values, &why) == 0)
 			continue;
 		/* kernel threads have no memory, and others come and go */
-		if (why.tag == ERR_PERMISSION && !p->nr_denied++)
+		if (why.tag != ERR_NO_PROCESS && !p->nr_denied++)
 			p->denied = why;
 	}
 	closedir(dir);

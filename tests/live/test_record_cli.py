@@ -129,6 +129,20 @@ def few_files(t, kind):
 
 
 @test()
+def closed_streams(t):
+    """A program finds those streams closed that were closed for futrace, and no word of ours gets into its recording."""
+    look = 'for f in 0 1 2; do [ -e /proc/$$/fd/$f ] && s=$s$f; done; echo "open: $s" >seen; exit 0'
+    for closed in ("<&-", ">&-", "2>&-", ">&- 2>&-", "<&- 2>&-", "<&- >&- 2>&-"):
+        without = ["sh", "-c", f'exec "$@" {closed}', "sh"]
+        t.run(*without, *t.record_argv(t.program("life"), "small", "5")).ok()
+        same(f"tasks with {closed}", len(user_tasks(t.report())), 5)
+        t.run(*without, "sh", "-c", look).ok()
+        alone = contents(t, "seen")
+        t.run(*without, *t.record_argv("sh", "-c", look)).ok()
+        same(f"open with {closed}", contents(t, "seen"), alone)
+
+
+@test()
 def quiet(t):
     """With -q a recording says nothing; without, it says in a line or two what was recorded and where."""
     prog = t.program("life")

@@ -6,6 +6,7 @@ are such that the tool takes; that text is ASCII where the locale is; and that a
 Usage: refuse.py FUTRACE SIMULATE
 """
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -64,7 +65,8 @@ with tempfile.TemporaryDirectory() as folder:
     for name, is_said in ((path, False), (cut.name, True)):
         for command in (["export", "-f", "csv"], ["export", "-f", "html", "-o", "-"], ["dump"]):
             check(f"{command} of {name}: cut or not", (b"was cut" in run(*command, name).stderr) == is_said)
-    check("an empty argument of a program is its own", run("list", "--", "true", "").returncode == 0)
+    for args in (["list", "--", "true", ""], ["run", "true", ""], ["cargo", "--manifest-path=missing", "--", ""]):
+        check(f"{args}: an empty argument of a program is its own", b"operand" not in run(*args).stderr)
     check("no process has that id", b"4294967297" in run("doctor", "4294967297").stderr)
     said = run("report", "--fail-on=rain", path).stderr.decode()
     examples = said.rsplit("as in ", 1)[1].strip()
@@ -73,6 +75,9 @@ with tempfile.TemporaryDirectory() as folder:
         text = run(*args, LC_ALL="C").stdout
         check(f"{args}: not ASCII", text.isascii() and len(text) > 100)
         check(f"{args}: the same without its signs", len(run(*args, LC_ALL="C.UTF-8").stdout) > 100)
+    p = subprocess.run([sys.argv[1], "list"], capture_output=True, check=False,
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4)))
+    check(f"too few files for any process: {p.stderr}", b"the limit is 4" in p.stderr)
     wanted = None
     for closed in ([], [1], [2], [0, 1], [1, 2], [0, 2], [0, 1, 2]):
         out = os.path.join(folder, "out")
