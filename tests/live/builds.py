@@ -86,11 +86,14 @@ AWAIT_ONLY = {  # that tests want of a build; all of the others
     "await-dev": ("counts", "losers", "nested-async-std", "nested-current-thread", "nested-large", "nested-smol",
                   "nested-tokio", "shapes", "shapes-async-std", "shapes-smol"),
 }
-# Programs with our crate: profile and RUSTFLAGS of each build, and what is built of them.
+# Programs with our crate: profile and RUSTFLAGS of each build, and what is built of them. Rust's own linker is LLD since 1.90.
+FOR_PERF = [*bins("hooked", "marks"), "--features", "perf"]
 HOOKS = {
     "hooks": ("release", None, ["--workspace"]),
     "hooks-lto": ("lto", None, ["--workspace", "--lib", *bins("marks")]),
     "hooks-unstable": ("release", "--cfg tokio_unstable", bins("hooked")),
+    "hooks-perf": ("release", "--cfg tokio_unstable", FOR_PERF),
+    "hooks-perf-bfd": ("release", "--cfg tokio_unstable -C linker-features=-lld", FOR_PERF),
 }
 OLD = ("1.8.5", "1.22.0", "1.24.2", "1.38.0")
 OLD_SLOW = ("1.0.3", "1.13.1", "1.17.0", "1.20.6", "1.30.0", "1.44.2", "1.47.0")

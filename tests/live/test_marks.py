@@ -7,7 +7,7 @@ import re
 import time
 
 from live import TIMEOUT_S, check, nr_lost, same, test, truth
-from tracers import NOTE, interrupted, need, notes, semaphores
+from tracers import NOTE, in_tracefs, interrupted, need, notes, semaphores
 
 CRATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../rust/futrace")
 BUILDS = ("hooks", "hooks-lto")
@@ -198,6 +198,20 @@ def hooks_of_stable_tokio(t):
     same("threads", dict(found), {k: v for k, v in truth(said, "threads")[0].items() if k != "truth" and v})
 
 
+def fired(said):
+    """Probe, id and name of all that the program itself, without its library, marked by what it says."""
+    here = [x for x in truth(said) if x["truth"] in ("mark", "span") and "plugin" not in x["name"]]
+    for x in here:
+        yield "mark" if x["truth"] == "mark" else "span-start", x["id"], x["name"]
+        if x["truth"] == "span" and x["name"] not in FOREVER:
+            yield "span-end", x["id"], x["name"]
+    for i in range(truth(said, "burst")[0]["count"]):
+        yield "mark", i, MANY
+    # the child that was forked has the probes, too, and is not recorded
+    yield "mark", 1, "in-child"
+    yield "span-end", 1, "forked"
+
+
 @test(only_root=True)
 def marks_fire(t):
     """Marks and spans are probes with name, id and values, also while the program is recorded."""
@@ -206,17 +220,7 @@ def marks_fire(t):
     tracer = Tracer(t, f'{probes} {{ printf("%lu %s %lu %s\\n", nsecs, probe, arg1, str(arg0)); }}')
     r = t.record(program, plugin).ok()
     found = collections.Counter(x.rsplit(":", 1)[1] for x in tracer.lines())
-    said = truth(r.out)
-    here = [x for x in said if x["truth"] in ("mark", "span") and "plugin" not in x["name"]]
-    wanted = collections.Counter(f"{'mark' if x['truth'] == 'mark' else 'span-start'} {x['id']} {x['name']}" for x in here)
-    for x in here:
-        if x["truth"] == "span" and x["name"] not in FOREVER:
-            wanted[f"span-end {x['id']} {x['name']}"] += 1
-    for i in range(truth(r.out, "burst")[0]["count"]):
-        wanted[f"mark {i} burst"] += 1
-    # the child that was forked has the probes, too, and is not recorded
-    wanted["mark 1 in-child"] += 1
-    wanted["span-end 1 forked"] += 1
+    wanted = collections.Counter(f"{probe} {i} {name}" for probe, i, name in fired(r.out))
     check(found == wanted, f"not said: {list(found - wanted)[:5]}; no probe: {list(wanted - found)[:5]}")
     compare("recorded", [x for x in rows_of(t, "mark") if x["name"] != MANY], truth(r.out, "mark"))
 
@@ -230,6 +234,58 @@ def values_of_marks(t):
     said = [x for x in truth(t.run(program).ok().out, "mark") if x["name"] == "step"]
     same("values", sorted(tracer.lines()), sorted("{} {} {} {}".format(x["id"], *(x["fields"][k] for k in ("i", "below", "word")))
                                                   for x in said))
+
+
+# The probes, with a real perf, in programs made by both linkers
+
+LINKERS = {"hooks-perf": "LLD", "hooks-perf-bfd": "GNU"}
+
+
+def by_perf(t, provider, program, *args):
+    """What the program says, and (probe, values of its arguments) of each event that perf recorded meanwhile."""
+    perf = f"perf --buildid-dir {t.path('ids')}"
+    out = in_tracefs(t, f"""
+        {perf} buildid-cache --add {program}
+        trap "perf probe -q -d 'sdt_{provider}:*'" EXIT
+        {perf} probe -q 'sdt_{provider}:*'
+        {perf} record -q -a -m 4M -e 'sdt_{provider}:*' -o p.data -- {program} {' '.join(args)}
+        perf script -i p.data -F event,trace > p.txt
+    """).ok().out
+    with open(t.path("p.txt"), encoding="utf-8") as f:
+        events = re.findall(rf"sdt_{provider}:(\w+): \(\w+\)(.*)", f.read())
+    return out, [(probe, [int(n, 0) for n in re.findall(r"arg\d+=(\S+)", rest)]) for probe, rest in events]
+
+
+def is_linked_by(t, program, linker):
+    said = t.run("readelf", "-p", ".comment", program).ok().out
+    same("linked by", "LLD" if "Linker: LLD" in said else "GNU", linker)
+
+
+@test(cases=[*LINKERS.items()], only_root=True)
+def hooks_by_perf(t, build, linker):
+    """perf records each probe of the hooks as often as Tokio calls them, with id, line and column of the spawn."""
+    program = t.program("hooked", build)
+    is_linked_by(t, program, linker)
+    said, events = by_perf(t, "tokio", program, "101")
+    names = {v.replace("-", "_"): k for k, v in TASK_PROBES.items()}
+    tasks = collections.Counter((names[probe], args[0], *args[2:4]) for probe, args in events if probe in names)
+    threads = collections.Counter(probe for probe, args in events if probe not in names)
+    wanted = truth(said, "task")
+    same("tasks of the program", len([x for x in wanted if x["told"].startswith("s")]), 101)
+    same("events of tasks", tasks, collections.Counter((c, x["id"], x["line"], x["column"]) for x in wanted for c in x["told"]))
+    told = truth(said, "threads")[0]
+    same("threads", dict(threads), {k.replace("-", "_"): told[v] for k, v in THREAD_PROBES.items() if told[v]})
+
+
+@test(cases=[*LINKERS.items()], only_root=True)
+def marks_by_perf(t, build, linker):
+    """perf records each mark and both ends of each span, with its id."""
+    program = t.program("marks", build)
+    is_linked_by(t, program, linker)
+    said, events = by_perf(t, "futrace", program)
+    found = collections.Counter((probe, args[1]) for probe, args in events)
+    wanted = collections.Counter((probe.replace("-", "_"), i) for probe, i, _ in fired(said))
+    check(found == wanted, f"not said: {list(found - wanted)[:5]}; not recorded: {list(wanted - found)[:5]}")
 
 
 PROBES_OF_CRATE = {"futrace": ("mark", "span-start", "span-end"), "tokio": (*TASK_PROBES.values(), *THREAD_PROBES)}
