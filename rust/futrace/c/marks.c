@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* Marks and spans: probes of provider `futrace`, and the slot that a recorder finds by a note. */
+#include <limits.h>
 #include <pthread.h>
 #include <stddef.h>
 
@@ -81,12 +82,20 @@ void OWN(futrace_fire)(const struct wire_mark *m)
 
 /*
  * A small number that no other copy of this crate in the process has, nor had: the C library gives
- * it, for as long as we keep it, and we do. Beyond its bounds: there is none.
+ * it, for as long as we keep it, and we do. A program that loads and unloads a library again and
+ * again must not run out of them: from MAX_KEYS on there is none, and the rest is the program's.
  */
+enum { MAX_KEYS = PTHREAD_KEYS_MAX / 4 * 3 };
+
 uint32_t OWN(futrace_copy)(void);
 uint32_t OWN(futrace_copy)(void)
 {
 	pthread_key_t key;
 
-	return pthread_key_create(&key, 0) ? UINT32_MAX : key;
+	if (pthread_key_create(&key, 0))
+		return UINT32_MAX;
+	if (key < MAX_KEYS)
+		return key;
+	pthread_key_delete(key);
+	return UINT32_MAX;
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-use std::cell::Cell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,16 +19,29 @@ use std::sync::Arc;
 ///
 /// It is lazy: a new one is nothing but a zero, and gets its number when somebody wants to know it, which without a tracer
 /// nobody does, or when it is cloned, for a clone has the same. Numbers are never given twice in a process, whichever
-/// thread asks, also not by another copy of this crate in it (a library that was loaded). The id is not 0.
+/// thread or signal handler asks, also not by another copy of this crate in it (a library that was loaded). The id is not 0.
 pub struct UniqueId(AtomicU64);
 
 impl UniqueId {
-	/// Costs nothing.
+	/// Costs nothing, and may be a `static`.
+	///
+	/// ```
+	/// static STARTUP: futrace::UniqueId = futrace::UniqueId::new();
+	/// futrace::mark!("configuration read", &STARTUP);
+	/// ```
+	#[must_use]
 	pub const fn new() -> Self {
 		UniqueId(AtomicU64::new(0))
 	}
 
 	/// The id, as probes have it: always the same of this one and its clones.
+	///
+	/// ```
+	/// let id = futrace::UniqueId::new();
+	/// assert_eq!(id.as_u64(), id.clone().as_u64());
+	/// assert_ne!(id.as_u64(), futrace::UniqueId::new().as_u64());
+	/// ```
+	#[must_use]
 	pub fn as_u64(&self) -> u64 {
 		match self.0.load(Ordering::Relaxed) {
 			0 => self.number(),
@@ -95,8 +107,8 @@ const COPY_BITS: u32 = 10;
 static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
-    /// The next number of this thread; at the end of a block: none.
-    static MINE: Cell<u64> = const { Cell::new(0) };
+    /// The next number of this thread; at the end of a block: none. Atomic for the sake of its own signal handlers.
+    static MINE: AtomicU64 = const { AtomicU64::new(0) };
 }
 
 /// Which copy of this crate it is: a number that the others in the process do not have. 0: not asked yet.
@@ -104,11 +116,32 @@ static COPY: AtomicU64 = AtomicU64::new(0);
 
 #[cold]
 fn copy() -> u64 {
-	// More copies than the C library has numbers for would share the last one: nobody loads a thousand of them.
+	// More copies than there are numbers for share the last one: nobody loads so many.
 	let number = u64::from(crate::probes::copy()).min((1 << COPY_BITS) - 2) + 1;
 	match COPY.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed) {
 		Ok(_) => number,
 		Err(theirs) => theirs,
+	}
+}
+
+fn new_block() -> u64 {
+	NEXT_BLOCK.fetch_add(1, Ordering::Relaxed) * BLOCK
+}
+
+fn take(mine: &AtomicU64) -> u64 {
+	loop {
+		let next = mine.load(Ordering::Relaxed);
+		let count = if next % BLOCK == 0 { new_block() } else { next };
+		// It fails if a signal handler took some meanwhile.
+		let taken = mine.compare_exchange(
+			next,
+			count + 1,
+			Ordering::Relaxed,
+			Ordering::Relaxed,
+		);
+		if taken.is_ok() {
+			return count;
+		}
 	}
 }
 
@@ -117,16 +150,7 @@ pub(crate) fn next() -> u64 {
 		0 => copy(),
 		number => number,
 	};
-	let count = MINE
-		.try_with(|mine| {
-			let mut count = mine.get();
-			if count % BLOCK == 0 {
-				count = NEXT_BLOCK.fetch_add(1, Ordering::Relaxed) * BLOCK;
-			}
-			mine.set(count + 1);
-			count
-		})
-		.unwrap_or_else(|_| NEXT_BLOCK.fetch_add(1, Ordering::Relaxed) * BLOCK);
+	let count = MINE.try_with(take).unwrap_or_else(|_| new_block());
 	count << COPY_BITS | (copy - 1)
 }
 

@@ -62,6 +62,105 @@ fn threads_that_ask_at_once_get_one() {
 	assert_eq!(seen, HashSet::from([ID.as_u64()]));
 }
 
+/// A library that is loaded a thousand times, with a copy of this crate in it, leaves the program keys for thread-locals.
+#[cfg(futrace_probes)]
+#[test]
+fn take_no_more_than_there_is() {
+	extern "C" {
+		#[link_name = concat!("futrace_copy_", env!("CARGO_PKG_VERSION_MAJOR"), "_", env!("CARGO_PKG_VERSION_MINOR"), "_",
+		                      env!("CARGO_PKG_VERSION_PATCH"))]
+		fn futrace_copy() -> u32;
+		fn pthread_key_create(key: *mut u32, destroy: *const std::ffi::c_void) -> i32;
+		fn pthread_key_delete(key: u32) -> i32;
+	}
+	let numbers: Vec<u32> = (0..2000).map(|_| unsafe { futrace_copy() }).collect();
+	let given: HashSet<&u32> = numbers.iter().filter(|n| **n != u32::MAX).collect();
+	let nr_given = numbers.iter().take_while(|n| **n != u32::MAX).count();
+	assert!(nr_given > 50, "only {nr_given}");
+	assert_eq!(given.len(), nr_given, "each once");
+	let mut key = 0;
+	// SAFETY: as it is declared.
+	unsafe {
+		assert_eq!(
+			pthread_key_create(&mut key, std::ptr::null()),
+			0,
+			"no key is left"
+		);
+		pthread_key_delete(key);
+	}
+	assert_ne!(UniqueId::new(), UniqueId::new());
+}
+
+/// A signal handler may come while its thread takes a number.
+#[cfg(target_os = "linux")]
+#[test]
+fn of_signal_handlers_all_differ() {
+	use std::ffi::c_void;
+	use std::ptr::null_mut;
+	use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
+
+	#[repr(C)]
+	struct Event {
+		value: *mut c_void,
+		signal: i32,
+		notify: i32,
+		tid: i32,
+		pad: [i32; 11],
+	}
+	extern "C" {
+		fn signal(number: i32, handler: extern "C" fn(i32)) -> usize;
+		fn gettid() -> i32;
+		fn timer_create(clock: i32, event: *mut Event, timer: *mut *mut c_void) -> i32;
+		fn timer_settime(
+			timer: *mut c_void,
+			flags: i32,
+			every: *const [i64; 4],
+			was: *mut c_void,
+		) -> i32;
+		fn timer_delete(timer: *mut c_void) -> i32;
+	}
+	const CLOCK_MONOTONIC: i32 = 1;
+	const SIGEV_THREAD_ID: i32 = 4;
+	const SIGUSR1: i32 = 10;
+	const EVERY_NS: i64 = 20011;
+	const SIGNALS: usize = 5003;
+	static TAKEN: [AtomicU64; SIGNALS] = [const { AtomicU64::new(0) }; SIGNALS];
+	static NR_TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+	extern "C" fn take(_: i32) {
+		if let Some(to) = TAKEN.get(NR_TAKEN.fetch_add(1, SeqCst)) {
+			to.store(UniqueId::new().as_u64(), SeqCst);
+		}
+	}
+	let mut timer = null_mut();
+	// SAFETY: all that is pointed to is there, and the handler only counts.
+	unsafe {
+		let mut event = Event {
+			value: null_mut(),
+			signal: SIGUSR1,
+			notify: SIGEV_THREAD_ID,
+			tid: gettid(),
+			pad: [0; 11],
+		};
+		signal(SIGUSR1, take);
+		assert_eq!(timer_create(CLOCK_MONOTONIC, &mut event, &mut timer), 0);
+		assert_eq!(
+			timer_settime(timer, 0, &[0, EVERY_NS, 0, EVERY_NS], null_mut()),
+			0
+		);
+	}
+	let mut ids = Vec::new();
+	while NR_TAKEN.load(SeqCst) < SIGNALS {
+		ids.push(UniqueId::new().as_u64());
+	}
+	assert_eq!(unsafe { timer_delete(timer) }, 0);
+	ids.extend(TAKEN.iter().map(|id| id.load(SeqCst)));
+	let nr = ids.len();
+	ids.sort_unstable();
+	ids.dedup();
+	assert_eq!(ids.len(), nr, "some were given twice");
+}
+
 #[test]
 fn while_a_thread_ends_too() {
 	struct Last(std::sync::mpsc::Sender<u64>);
