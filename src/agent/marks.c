@@ -83,20 +83,25 @@ static unsigned nr_pieces(const struct wire_field *f)
 	return f->kind == WIRE_FIELD_TEXT ? (f->len + PIECE_BYTES - 1) / PIECE_BYTES : 0;
 }
 
-/* The fields as we shall write them: no more of them and of their texts than there may be. */
+/* The fields that we shall write: no more of them and of their texts than there may be. */
 static unsigned take_fields(const struct wire_mark *m, struct wire_field to[WIRE_MARK_FIELDS])
 {
 	const struct wire_field *from = (const struct wire_field *)m->fields;
 	uint32_t left = WIRE_MARK_TEXT_MAX;
 	unsigned nr = 0;
 
-	for (; nr < m->nr_fields && nr < WIRE_MARK_FIELDS; nr++) {
-		to[nr] = from[nr];
-		if (to[nr].kind != WIRE_FIELD_TEXT)
+	for (unsigned i = 0; i < m->nr_fields && i < WIRE_MARK_FIELDS; i++) {
+		struct wire_field *f = &to[nr];
+
+		if (from[i].kind == WIRE_FIELD_NONE)
 			continue;
-		if (to[nr].len > left)
-			to[nr].len = left;
-		left -= to[nr].len;
+		*f = from[i];
+		nr++;
+		if (f->kind != WIRE_FIELD_TEXT)
+			continue;
+		if (f->len > left)
+			f->len = left;
+		left -= f->len;
 	}
 	return nr;
 }

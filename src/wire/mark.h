@@ -35,6 +35,8 @@ enum wire_field_kind {
 	WIRE_FIELD_SIGNED,
 	WIRE_FIELD_FLOAT, /* value: the bits of a double */
 	WIRE_FIELD_TEXT,  /* value: its address */
+	WIRE_FIELD_NONE, /* an Option without a value: keeps the places of those behind it in probes
+			  */
 };
 
 /* Names are addresses of UTF-8 that never changes, and so tell who it is. */

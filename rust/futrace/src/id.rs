@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::num::NonZero;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -27,7 +29,7 @@ impl UniqueId {
 	///
 	/// ```
 	/// static STARTUP: futrace::UniqueId = futrace::UniqueId::new();
-	/// futrace::mark!("configuration read", &STARTUP);
+	/// futrace::mark!("configuration read", STARTUP);
 	/// ```
 	#[must_use]
 	pub const fn new() -> Self {
@@ -154,57 +156,73 @@ pub(crate) fn next() -> u64 {
 	count << COPY_BITS | (copy - 1)
 }
 
-/// What can be the id of a mark or span: a whole number (one below 0 is that of its bits), a [`UniqueId`], or a
-/// `tokio::task::Id`.
+/// What can be the id of a mark or span: a whole number (one below 0 is that of its bits), a [`UniqueId`], a
+/// `tokio::task::Id`, references and smart pointers to one.
+///
+/// Types of your own can have it, too:
+///
+/// ```
+/// struct Request { number: u32 }
+///
+/// impl futrace::Id for Request {
+///     fn id(&self) -> u64 {
+///         self.number.into()
+///     }
+/// }
+/// futrace::mark!("begins", Request { number: 7 });
+/// ```
+#[diagnostic::on_unimplemented(
+	message = "`{Self}` cannot be the id of a mark or span",
+	label = "not a whole number, `UniqueId` or `tokio::task::Id`",
+	note = "without an id, and with fields: `mark!(\"name\", key = value)`"
+)]
 pub trait Id {
 	/// As probes have it.
-	fn id(self) -> u64;
+	fn id(&self) -> u64;
 }
 
 macro_rules! numbers {
     ($($t:ty)*) => {$(
         impl Id for $t {
-            fn id(self) -> u64 {
-                self as u64
+            #[inline]
+            fn id(&self) -> u64 {
+                *self as u64
             }
         }
 
-        impl Id for &$t {
-            fn id(self) -> u64 {
-                *self as u64
+        impl Id for NonZero<$t> {
+            #[inline]
+            fn id(&self) -> u64 {
+                self.get() as u64
             }
         }
     )*};
 }
 numbers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
 
-impl Id for std::num::NonZeroU64 {
-	fn id(self) -> u64 {
-		self.get()
-	}
-}
-
-impl Id for &UniqueId {
-	fn id(self) -> u64 {
-		self.as_u64()
-	}
-}
-
-impl Id for &&UniqueId {
-	fn id(self) -> u64 {
-		self.as_u64()
-	}
-}
-
-impl Id for &Arc<UniqueId> {
-	fn id(self) -> u64 {
+impl Id for UniqueId {
+	#[inline]
+	fn id(&self) -> u64 {
 		self.as_u64()
 	}
 }
 
 #[cfg(feature = "tokio")]
 impl Id for tokio::task::Id {
-	fn id(self) -> u64 {
-		crate::hooks::number_of(self)
+	#[inline]
+	fn id(&self) -> u64 {
+		crate::hooks::number_of(*self)
 	}
 }
+
+macro_rules! pointers {
+    ($($t:ty)*) => {$(
+        impl<T: Id + ?Sized> Id for $t {
+            #[inline]
+            fn id(&self) -> u64 {
+                (**self).id()
+            }
+        }
+    )*};
+}
+pointers!(&T &mut T Box<T> Rc<T> Arc<T>);

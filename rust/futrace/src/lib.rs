@@ -5,6 +5,7 @@
 mod id;
 mod mark;
 mod probes;
+mod value;
 
 #[cfg(feature = "tokio")]
 pub mod hooks;
@@ -12,7 +13,8 @@ pub mod hooks;
 #[cfg(feature = "tokio")]
 pub use hooks::{register_hooks, RegistrationError};
 pub use id::{Id, UniqueId};
-pub use mark::{Span, Value, MAX_FIELDS, MAX_TEXT};
+pub use mark::{Span, MAX_FIELDS, MAX_TEXT};
+pub use value::{ToValue, Value};
 
 /// For the macros alone.
 #[doc(hidden)]

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Marks and spans: what the macros expand to.
-use crate::id::{self, Id};
+use crate::id;
 use crate::probes::{self, Field, Mark};
+use crate::value::Value;
+use std::fmt::{self, Write};
 
 /// Fields of a mark, at most.
 pub const MAX_FIELDS: usize = 4;
@@ -46,70 +48,6 @@ impl Name {
 	}
 }
 
-/// The value of a field: made of numbers, `bool`, text and [`UniqueId`](crate::UniqueId) by `Into`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value<'a> {
-	/// A number, `true` or `false`, an id
-	Unsigned(u64),
-	/// A number that may be below 0
-	Signed(i64),
-	/// A fraction
-	Float(f64),
-	/// Text; what goes beyond [`MAX_TEXT`] is cut
-	Text(&'a str),
-}
-
-macro_rules! values {
-    ($($kind:ident $as:ty: $($t:ty)*;)*) => {$($(
-        impl From<$t> for Value<'_> {
-            fn from(n: $t) -> Self {
-                Value::$kind(n as $as)
-            }
-        }
-
-        impl From<&$t> for Value<'_> {
-            fn from(n: &$t) -> Self {
-                Value::from(*n)
-            }
-        }
-    )*)*};
-}
-values! {
-    Unsigned u64: u8 u16 u32 u64 usize bool;
-    Signed i64: i8 i16 i32 i64 isize;
-    Float f64: f32 f64;
-}
-
-impl<'a> From<&'a str> for Value<'a> {
-	fn from(text: &'a str) -> Self {
-		Value::Text(text)
-	}
-}
-
-impl<'a> From<&&'a str> for Value<'a> {
-	fn from(text: &&'a str) -> Self {
-		Value::Text(text)
-	}
-}
-
-impl<'a> From<&'a std::borrow::Cow<'_, str>> for Value<'a> {
-	fn from(text: &'a std::borrow::Cow<'_, str>) -> Self {
-		Value::Text(text)
-	}
-}
-
-impl<'a> From<&'a String> for Value<'a> {
-	fn from(text: &'a String) -> Self {
-		Value::Text(text)
-	}
-}
-
-impl From<&crate::UniqueId> for Value<'_> {
-	fn from(id: &crate::UniqueId) -> Self {
-		Value::Unsigned(id.as_u64())
-	}
-}
-
 /// Texts with a zero behind each, as probes need them, on the stack.
 struct Texts {
 	bytes: [u8; MAX_TEXT + MAX_FIELDS],
@@ -118,18 +56,70 @@ struct Texts {
 }
 
 impl Texts {
-	/// Its address, and how many bytes of it there was room for: whole characters.
-	fn add(&mut self, text: &str) -> (u64, u32) {
-		let mut len = text.len().min(self.left);
+	/// The address of a text, and how many bytes of it there was room for.
+	fn add(&mut self, text: fmt::Arguments<'_>) -> (u64, u32) {
+		let at = self.used;
+		let mut one = Text {
+			all: self,
+			is_cut: false,
+		};
+		// It fails only where the value itself does: what it has said until then is all there is.
+		let _ = one.write_fmt(text);
+		let len = self.used - at;
+		self.used += 1;
+		(self.bytes[at..].as_ptr() as u64, len as u32)
+	}
+}
+
+/// One of them while it is written, piece by piece.
+struct Text<'a> {
+	all: &'a mut Texts,
+	is_cut: bool,
+}
+
+impl Write for Text<'_> {
+	/// Takes whole characters, and none behind one that it had no room for. That is no error to whom it asks: a program's
+	/// `Display` may not expect any.
+	fn write_str(&mut self, text: &str) -> fmt::Result {
+		let all = &mut *self.all;
+		let mut len = if self.is_cut {
+			0
+		} else {
+			text.len().min(all.left)
+		};
 		while !text.is_char_boundary(len) {
 			len -= 1;
 		}
-		let at = self.used;
-		self.bytes[at..at + len].copy_from_slice(&text.as_bytes()[..len]);
-		self.bytes[at + len] = 0;
-		self.used += len + 1;
-		self.left -= len;
-		(self.bytes[at..].as_ptr() as u64, len as u32)
+		all.bytes[all.used..all.used + len].copy_from_slice(&text.as_bytes()[..len]);
+		all.used += len;
+		all.left -= len;
+		self.is_cut |= len < text.len();
+		Ok(())
+	}
+}
+
+fn field(name: Name, value: &Value<'_>, texts: &mut Texts) -> Field {
+	let mut text = |it: fmt::Arguments<'_>| {
+		let (addr, len) = texts.add(it);
+		(probes::TEXT, addr, len)
+	};
+	let (kind, value, len) = match *value {
+		Value::None => (probes::NONE, 0, 0),
+		Value::Unsigned(n) => (probes::UNSIGNED, n, 0),
+		Value::Signed(n) => (probes::SIGNED, n as u64, 0),
+		Value::Float(n) => (probes::FLOAT, n.to_bits(), 0),
+		Value::Text(it) => text(format_args!("{it}")),
+		Value::Path(it) => text(format_args!("{}", it.display())),
+		Value::Display(it) => text(format_args!("{it}")),
+		Value::Debug(it) => text(format_args!("{it:?}")),
+	};
+	Field {
+		name: name.addr(),
+		value,
+		name_len: name.len(),
+		len,
+		kind,
+		pad: 0,
 	}
 }
 
@@ -140,32 +130,9 @@ fn fire(kind: u16, name: Name, id: u64, fields: &[(Name, Value<'_>)]) {
 		used: 0,
 		left: MAX_TEXT,
 	};
-	let mut list = [Field {
-		name: 0,
-		value: 0,
-		name_len: 0,
-		len: 0,
-		kind: 0,
-		pad: 0,
-	}; MAX_FIELDS];
+	let mut list = [Field::default(); MAX_FIELDS];
 	for (to, (name, value)) in list.iter_mut().zip(fields) {
-		let (kind, value, len) = match *value {
-			Value::Unsigned(n) => (0, n, 0),
-			Value::Signed(n) => (1, n as u64, 0),
-			Value::Float(n) => (2, n.to_bits(), 0),
-			Value::Text(text) => {
-				let (addr, len) = texts.add(text);
-				(3, addr, len)
-			}
-		};
-		*to = Field {
-			name: name.addr(),
-			value,
-			name_len: name.len(),
-			len,
-			kind,
-			pad: 0,
-		};
+		*to = field(*name, value, &mut texts);
 	}
 	probes::fire(&Mark {
 		name: name.addr(),
@@ -179,9 +146,9 @@ fn fire(kind: u16, name: Name, id: u64, fields: &[(Name, Value<'_>)]) {
 
 #[doc(hidden)]
 #[cold]
-pub fn mark<const N: usize>(name: Name, id: impl Id, fields: [(Name, Value<'_>); N]) {
+pub fn mark<const N: usize>(name: Name, id: u64, fields: [(Name, Value<'_>); N]) {
 	const { assert!(N <= MAX_FIELDS, "a mark has at most four fields") };
-	fire(probes::MARK, name, id.id(), &fields);
+	fire(probes::MARK, name, id, &fields);
 }
 
 #[doc(hidden)]
@@ -195,8 +162,17 @@ pub fn start<const N: usize>(name: Name, id: Option<u64>, fields: [(Name, Value<
 
 /// Something that lasts: made by [`span!`](crate::span!), over when it is dropped.
 ///
-/// It may be held across `.await`, go to other threads and tasks, and end on any of them. A span whose beginning nobody
-/// wanted to know of has no end either.
+/// It may be held across `.await`, go to other threads and tasks, and end on any of them: see [`span!`](crate::span!#across-await). A span
+/// whose beginning nobody wanted to know of has no end either.
+///
+/// ```
+/// fn begin() -> futrace::Span {
+///     futrace::span!("transaction")
+/// }
+/// let transaction = begin();
+/// println!("traced as {:?}", transaction.id());
+/// transaction.end();
+/// ```
 #[must_use = "a span ends when it is dropped: give it a name, `let _span = …`"]
 #[derive(Debug)]
 pub struct Span(Option<(Name, u64)>);
@@ -209,6 +185,7 @@ impl Span {
 	}
 
 	/// Its id, if somebody traces it.
+	#[must_use]
 	pub fn id(&self) -> Option<u64> {
 		self.0.map(|(_, id)| id)
 	}
@@ -218,8 +195,8 @@ impl Span {
 	pub fn end(self) {}
 }
 
-impl std::fmt::Debug for Name {
-	fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Name {
+	fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 		self.0.trim_end_matches('\0').fmt(f)
 	}
 }
@@ -235,29 +212,45 @@ impl Drop for Span {
 	}
 }
 
-/// Says that something happened here: `mark!("name")`, `mark!("name", id)`, `mark!("name", id, key = value, …)`.
+/// Says that something happened here: `mark!("name")`, `mark!("name", id)`, `mark!("name", id, key = value, …)`,
+/// `mark!("name", key = value, …)`.
 ///
-/// The name is a literal, without a zero in it. The [id](crate::Id) tells to what it belongs; without one it is 0. Up to four fields have a name and a
-/// number, text or `bool` each (whatever is `Into<`[`Value`](crate::Value)`>`). It is
+/// The name is a literal, without a zero in it. The [id](crate::Id) tells to what it belongs; without one it is 0. Up to four
+/// fields have a name and a value each:
+///
+/// - `key = value`: a number, `bool`, `char`, text, a `Duration`, an id, an `Option` of one, whatever is [`ToValue`](crate::ToValue);
+/// - `key = %value`: the text of its `Display`;
+/// - `key = ?value`: the text of its `Debug`.
+///
+/// As in `println!`, id and values are only looked at, not moved. A mark is
 ///
 /// - the USDT probe `futrace:mark`: arg0 the name, arg1 the id, arg2 to arg5 the values, texts as C strings;
 /// - an event of the recording that `futrace record` makes, on the task that it happened in.
 ///
-/// When neither is wanted it costs a load and a branch, and id and values are not even computed.
+/// When neither is wanted it costs a load and a branch, and id and values are *not even computed*: so they must not do anything
+/// that the program needs. When one is, nothing is allocated.
 ///
 /// ```
-/// # let (request, bytes) = (7u64, 4096usize);
-/// futrace::mark!("cache-miss", request, bytes = bytes, tier = "disk");
+/// # let (request, bytes, peer) = (7u64, 4096usize, std::net::Ipv4Addr::LOCALHOST);
+/// futrace::mark!("cache-miss", request, bytes = bytes, tier = "disk", peer = %peer);
+/// ```
+///
+/// What has no value as it is does not compile, and is told what to write instead:
+///
+/// ```compile_fail,E0277
+/// # let peer = std::net::Ipv4Addr::LOCALHOST;
+/// futrace::mark!("connected", peer = peer);
 /// ```
 #[macro_export]
 macro_rules! mark {
-    ($name:literal $(, $key:ident = $value:expr)* $(,)?) => {
-        $crate::mark!($name, 0u64 $(, $key = $value)*)
+    ($name:literal $(,)?) => {
+        $crate::__mark!($name, 0,)
     };
-    ($name:literal, $id:expr $(, $key:ident = $value:expr)* $(,)?) => {
-        if $crate::__private::is_on() {
-            $crate::__private::mark(const { $crate::__private::Name::new(::core::concat!($name, "\0")) }, $id, $crate::__fields!($($key = $value)*));
-        }
+    ($name:literal, $key:ident = $($fields:tt)+) => {
+        $crate::__mark!($name, 0, $key = $($fields)+)
+    };
+    ($name:literal, $id:expr $(, $($fields:tt)*)?) => {
+        $crate::__mark!($name, $crate::Id::id(&$id), $($($fields)*)?)
     };
 }
 
@@ -274,22 +267,44 @@ macro_rules! mark {
 ///     // … .await …
 /// }
 /// ```
+///
+/// # Across `.await`
+///
+/// A span is a length of time, from `span!` to the drop, and nothing else: unlike those of `tracing` it is not entered and left
+/// when its task is polled, and makes no context for what happens meanwhile. So it may be held across `.await`; the time
+/// in which the task waits, or could run and does not, is in it. It belongs to the task in which it *began*, whichever threads that
+/// task runs on, and wherever the span ends: in another task, on a thread of no runtime, or when the future that holds it is
+/// dropped. One that begins outside of all tasks belongs to the thread it began on. Spans of branches of one `join!` overlap
+/// without one being in the other. What is to be told apart needs an id.
 #[macro_export]
 macro_rules! span {
-    ($name:literal $(, $key:ident = $value:expr)* $(,)?) => {
-        $crate::__span!($name, ::core::option::Option::None $(, $key = $value)*)
+    ($name:literal $(,)?) => {
+        $crate::__span!($name, ::core::option::Option::None,)
     };
-    ($name:literal, $id:expr $(, $key:ident = $value:expr)* $(,)?) => {
-        $crate::__span!($name, ::core::option::Option::Some($crate::Id::id($id)) $(, $key = $value)*)
+    ($name:literal, $key:ident = $($fields:tt)+) => {
+        $crate::__span!($name, ::core::option::Option::None, $key = $($fields)+)
+    };
+    ($name:literal, $id:expr $(, $($fields:tt)*)?) => {
+        $crate::__span!($name, ::core::option::Option::Some($crate::Id::id(&$id)), $($($fields)*)?)
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __mark {
+    ($name:literal, $id:expr, $($fields:tt)*) => {
+        if $crate::__private::is_on() {
+            $crate::__private::mark($crate::__name!(new $name), $id, $crate::__fields!([] $($fields)*));
+        }
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __span {
-    ($name:literal, $id:expr $(, $key:ident = $value:expr)*) => {
+    ($name:literal, $id:expr, $($fields:tt)*) => {
         if $crate::__private::is_on() {
-            $crate::__private::start(const { $crate::__private::Name::new(::core::concat!($name, "\0")) }, $id, $crate::__fields!($($key = $value)*))
+            $crate::__private::start($crate::__name!(new $name), $id, $crate::__fields!([] $($fields)*))
         } else {
             $crate::Span::none()
         }
@@ -298,8 +313,29 @@ macro_rules! __span {
 
 #[doc(hidden)]
 #[macro_export]
+macro_rules! __name {
+	($kind:ident $text:expr) => {
+		const { $crate::__private::Name::$kind(::core::concat!($text, "\0")) }
+	};
+}
+
+/// Takes one field after the other, and puts what it makes of it into the brackets.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! __fields {
-    ($($key:ident = $value:expr)*) => {
-        [$((const { $crate::__private::Name::of_field(::core::concat!(::core::stringify!($key), "\0")) }, $crate::Value::from($value))),*]
+    ([$($made:tt)*]) => {
+        [$($made)*]
+    };
+    ([$($made:tt)*] $key:ident = % $value:expr $(, $($rest:tt)*)?) => {
+        $crate::__fields!([$($made)* ($crate::__name!(of_field ::core::stringify!($key)), $crate::Value::Display(&&$value)),] $($($rest)*)?)
+    };
+    ([$($made:tt)*] $key:ident = ? $value:expr $(, $($rest:tt)*)?) => {
+        $crate::__fields!([$($made)* ($crate::__name!(of_field ::core::stringify!($key)), $crate::Value::Debug(&&$value)),] $($($rest)*)?)
+    };
+    ([$($made:tt)*] $key:ident = $value:expr $(, $($rest:tt)*)?) => {
+        $crate::__fields!([$($made)* ($crate::__name!(of_field ::core::stringify!($key)), $crate::ToValue::to_value(&$value)),] $($($rest)*)?)
+    };
+    ([$($made:tt)*] $($other:tt)*) => {
+        ::core::compile_error!("a field is `key = value`, `key = %value` or `key = ?value`, with a comma behind it if it is not the last")
     };
 }

@@ -2,13 +2,21 @@
 //! The C part, c/*.c, or what stands for it where there are no probes.
 #![cfg_attr(not(futrace_probes), allow(dead_code, missing_docs))]
 
+/// `enum wire_mark_kind` of c/mark.h.
 pub const MARK: u16 = 0;
 pub const SPAN_START: u16 = 1;
 pub const SPAN_END: u16 = 2;
 
+/// `enum wire_field_kind` of c/mark.h.
+pub const UNSIGNED: u32 = 0;
+pub const SIGNED: u32 = 1;
+pub const FLOAT: u32 = 2;
+pub const TEXT: u32 = 3;
+pub const NONE: u32 = 4;
+
 /// `struct wire_field` of c/mark.h.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Field {
 	pub name: u64,
 	pub value: u64,

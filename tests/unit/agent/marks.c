@@ -59,11 +59,12 @@ static void test_mark(void **state)
 {
 	static const char word[] = "seventeen letters";
 	struct wire_field fields[] = { field_of("n", WIRE_FIELD_UNSIGNED, 5),
+				       field_of("nothing", WIRE_FIELD_NONE, 0),
 				       field_of("word", WIRE_FIELD_TEXT, (uint64_t)word) };
-	struct wire_mark m = mark_of("name", 7, fields, 2);
+	struct wire_mark m = mark_of("name", 7, fields, 3);
 	const uint64_t *at;
 
-	fields[1].len = sizeof(word) - 1;
+	fields[2].len = sizeof(word) - 1;
 	core_mark(&m);
 	at = ring_of(mine) + EVENT_WORDS_THREAD_START;
 	assert_int_equal(kind_at(at), EV_FIELD);
