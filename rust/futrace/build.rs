@@ -10,7 +10,7 @@ fn var(name: &str) -> String {
 }
 
 /// What the crate `cc` goes by, too: CC_x86_64_unknown_linux_gnu, TARGET_CC, CC.
-fn tool(name: &str, default: &str) -> String {
+fn set(name: &str) -> Option<String> {
 	let (host, target) = (var("HOST"), var("TARGET"));
 	let mut names = vec![
 		format!("{name}_{target}"),
@@ -25,11 +25,14 @@ fn tool(name: &str, default: &str) -> String {
 	for n in &names {
 		println!("cargo:rerun-if-env-changed={n}");
 	}
-	let set = names.iter().map(|n| var(n)).find(|v| !v.is_empty());
+	names.iter().map(|n| var(n)).find(|v| !v.is_empty())
+}
+
+fn tool(name: &str, default: &str) -> String {
 	let arch = var("CARGO_CFG_TARGET_ARCH");
 	let prefix = format!("{arch}-linux-{}-", var("CARGO_CFG_TARGET_ENV"));
-	set.unwrap_or_else(|| {
-		if host.starts_with(&arch) {
+	set(name).unwrap_or_else(|| {
+		if var("HOST").starts_with(&arch) {
 			default.to_string()
 		} else {
 			prefix + default.replace("cc", "gcc").as_str()
@@ -59,16 +62,22 @@ fn suffix() -> String {
 fn compile(out: &Path, name: &str) -> PathBuf {
 	let object = out.join(format!("{name}.o"));
 	let suffix = format!("-DSUFFIX={}", suffix());
-	let mut args = vec![
+	let flags = set("CFLAGS").unwrap_or_default();
+	// ours come last; the probes are in the assembler's part, which -flto does not see
+	let mut args: Vec<&str> = flags.split_whitespace().collect();
+	args.extend([
 		"-std=gnu11",
 		"-O2",
-		"-g",
 		"-Wall",
 		"-Wextra",
 		"-fPIC",
+		"-fno-lto",
 		"-fvisibility=hidden",
 		suffix.as_str(),
-	];
+	]);
+	if var("DEBUG") != "false" {
+		args.push("-g");
+	}
 	if env::var_os("CARGO_FEATURE_PERF").is_some() {
 		args.push("-DFOR_PERF");
 	}

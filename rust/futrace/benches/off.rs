@@ -57,7 +57,8 @@ fn with_span() -> f64 {
 }
 
 fn main() {
-	const CASES: [(&str, fn() -> f64); 4] = [
+	type Case = (&'static str, fn() -> f64);
+	const CASES: [Case; 4] = [
 		("a loop without any", nothing),
 		("an if on a global", with_if),
 		("mark! off", with_mark),

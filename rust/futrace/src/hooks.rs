@@ -9,7 +9,14 @@
 //!     futrace::hooks::on_thread_park();
 //!     // … what you want to do there
 //! });
+//! #[cfg(tokio_unstable)]
+//! builder.on_task_spawn(|task| {
+//!     futrace::hooks::on_task_spawn(task);
+//!     // … what you want to do there
+//! });
 //! ```
+//!
+//! Without `--cfg tokio_unstable` there are those of threads only.
 use std::fmt::Write;
 
 /// The id of a task, which Tokio only shows as text.
@@ -213,6 +220,19 @@ impl std::error::Error for RegistrationError {}
 /// set before are replaced.
 ///
 /// Built with `--cfg tokio_unstable` it has all eight probes; without, those of threads: Tokio offers no more.
+///
+/// # Errors
+///
+/// None yet.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut builder = tokio::runtime::Builder::new_multi_thread();
+/// let runtime = futrace::register_hooks(builder.worker_threads(1))?.build()?;
+/// runtime.block_on(async { /* … */ });
+/// # Ok(())
+/// # }
+/// ```
 pub fn register_hooks(
 	builder: &mut tokio::runtime::Builder,
 ) -> Result<&mut tokio::runtime::Builder, RegistrationError> {
