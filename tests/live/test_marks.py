@@ -288,6 +288,16 @@ def marks_by_perf(t, build, linker):
     check(found == wanted, f"not said: {list(found - wanted)[:5]}; not recorded: {list(wanted - found)[:5]}")
 
 
+@test(only_root=True)
+def places_of_values(t):
+    """A field that has no value keeps its place among the arguments of a probe."""
+    program = t.program("marks", "hooks")
+    tracer = Tracer(t, f'usdt:{program}:futrace:mark /arg1 == 9 && arg4 > 0/ '
+                    '{ printf("%lu %s %s %lu %lu %s\\n", nsecs, str(arg0), str(arg2), arg3, arg4, str(arg5)); }')
+    t.run(program).ok()
+    same("values", tracer.lines(), ["kinds ü 0 1500 127.0.0.1"])
+
+
 PROBES_OF_CRATE = {"futrace": ("mark", "span-start", "span-end"), "tokio": (*TASK_PROBES.values(), *THREAD_PROBES)}
 
 

@@ -10,6 +10,7 @@ use std::ffi::CString;
 use std::future::Future;
 use std::sync::Mutex;
 use std::task::Poll;
+use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
 
@@ -102,6 +103,18 @@ async fn hand_over() {
 	other.await.expect("ends it");
 }
 
+/// A field without a value is none, and those behind it are where they were.
+async fn kinds() {
+	let (nothing, host) = (None::<u64>, std::net::Ipv4Addr::LOCALHOST);
+	say(
+		"mark",
+		"kinds",
+		9,
+		r#""c":"ü","time":1500,"host":"127.0.0.1""#,
+	);
+	mark!("kinds", 9, c = 'ü', nothing = nothing, time = Duration::from_nanos(1500), host = %host);
+}
+
 async fn falls() {
 	say("span", "falls", 1, "");
 	let _span = span!("falls", 1u64);
@@ -116,6 +129,7 @@ async fn root() {
 	}
 	tokio::spawn(at_once()).await.expect("at_once");
 	tokio::spawn(hand_over()).await.expect("hand_over");
+	tokio::spawn(kinds()).await.expect("kinds");
 	assert!(tokio::spawn(falls()).await.is_err());
 	tokio::task::spawn_blocking(|| {
 		say("mark", "in-blocking", 5, "");
