@@ -102,13 +102,12 @@ static uint32_t choose(struct walk *w, uint32_t edge)
 static uint32_t find_case(struct walk *w, const struct wire_node *n, uint64_t addr)
 {
 	uint64_t value = number_at(w, addr + n->off, n->bytes);
-	uint32_t last = n->first + n->nr - 1;
+	uint32_t edge = n->first, last = n->first + n->nr - 1;
 
-	for (uint32_t i = n->first; i <= last - (n->other ? 1 : 0); i++)
-		if (w->s->edges.v[i].value == value)
-			return choose(w, i);
-	w->is_broken |= !n->other;
-	return choose(w, last);
+	while (edge < last && w->s->edges.v[edge].value != value)
+		edge++;
+	w->is_broken |= !n->other && w->s->edges.v[edge].value != value;
+	return choose(w, edge);
 }
 
 static uint32_t find_state(struct walk *w, const struct wire_node *n, uint64_t addr)
