@@ -78,6 +78,7 @@ struct task {
 		*next; /* model.live in order of sighting, or .ended or .late in order of end */
 	uint64_t max_run_blocked_ns; /* TASK_RUNNING: the longest sleep in the run, if any */
 	uint64_t shutdown_start, shutdown_loss; /* when, and model.loss then */
+	uint64_t finished_start;		/* of a run that found it complete */
 	uint8_t shutdown_flags;
 	struct model_waker waker;
 	uint64_t life_addr; /* its address, where the runtime has no ids; 0: it has */

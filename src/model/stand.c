@@ -14,10 +14,18 @@ static struct task *task_of(const struct model *m, const struct trace_stand *s)
 								       : task_find(m, &key);
 }
 
-static bool is_in_last_wait(const struct model *m, const struct task *t, uint64_t time_ns)
+/* Of whatever run, and be it one that did nothing. */
+static uint64_t last_start(const struct task *t)
+{
+	return MAX(t->run_start, MAX(t->shutdown_start, t->finished_start));
+}
+
+/* A wake after a loss makes the task certain again, but not the time between its last run and that.
+ */
+static bool is_in_last_wait(const struct model *m, struct task *t, uint64_t time_ns)
 {
 	return (t->state == TASK_PENDING || t->state == TASK_SCHEDULED) && t->was_run &&
-	       t->loss == m->loss && t->run_start < time_ns;
+	       t->loss == m->loss && !next_turn(t)->is_unknown && last_start(t) < time_ns;
 }
 
 void stand_settle(struct model *m)

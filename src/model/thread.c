@@ -158,6 +158,8 @@ static void begin_run(struct model *m, struct thread *thr, const struct event *e
 	if (run.depth)
 		top(thr)->has_inner = true;
 	if (ev->flags & EF_RUN_FINISHED) {
+		if (t)
+			t->finished_start = m->now;
 		if (t && t->state == TASK_RUNNING && (ev->flags & EF_RUN_SHUTDOWN))
 			t->saw_finished = true;
 		thr->stack.nr++;

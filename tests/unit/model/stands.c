@@ -14,7 +14,7 @@ static const struct trace_path paths[] = { { NULL, 0 }, { steps, 1 }, { NULL, 0 
 
 static const uint64_t one_lost[EV_MAX] = { [EV_RUN_START] = 1 };
 
-static void play_stands(struct told *told, const struct event *evs, size_t nr,
+static void play_stands(struct told *told, uint64_t start_ns, const struct event *evs, size_t nr,
 			const struct trace_stand *stands, uint32_t nr_stands, const uint64_t *lost)
 {
 	struct model *m = model_new(script_types, NR_TYPES);
@@ -22,6 +22,7 @@ static void play_stands(struct told *told, const struct event *evs, size_t nr,
 	*told = (struct told){ 0 };
 	model_set_paths(m, paths, ARRAY_SIZE(paths));
 	model_set_stands(m, stands, nr_stands);
+	model_set_start(m, start_ns);
 	model_add_sink(m, &told_ops, told);
 	model_feed(m, evs, nr);
 	model_finish(m, END_NS, lost);
@@ -29,7 +30,7 @@ static void play_stands(struct told *told, const struct event *evs, size_t nr,
 }
 
 #define PLAY_STANDS(told, evs, stands, lost) \
-	play_stands(told, evs, ARRAY_SIZE(evs), stands, ARRAY_SIZE(stands), lost)
+	play_stands(told, 0, evs, ARRAY_SIZE(evs), stands, ARRAY_SIZE(stands), lost)
 
 /* Waiting, runnable, run since, running, over, never run, of another type, at no known path. */
 static void test_which(void **state)
@@ -72,6 +73,35 @@ static void test_when(void **state)
 	told_release(&told);
 }
 
+/* A run that found it complete, and a shutdown that found it running, are runs as well. */
+static void test_idle_runs(void **state)
+{
+	static const struct event evs[] = {
+		POLL(10, 0, 1),
+		END(20, 0, 0),
+		POLL(30, 0, 2),
+		END(40, 0, 0),
+		POLL(50, 0, 3),
+		SHUTDOWN(60, 1, 3),
+		END(70, 1, 0),
+		END(80, 0, 0),
+		START(110, 0, 1, ASYNC, EF_RUN_FINISHED),
+		END(120, 0, 0),
+		START(130, 0, 2, ASYNC, EF_RUN_FINISHED),
+		END(140, 0, 0),
+	};
+	static const struct trace_stand stands[] = { { 1, 100, 1, ASYNC },
+						     { 2, 150, 1, ASYNC },
+						     { 3, 55, 1, ASYNC } };
+	struct told told;
+
+	PLAY_STANDS(&told, evs, stands, NULL);
+	assert_int_equal(told_find(&told, 1)->last_path, MODEL_NO_PATH);
+	assert_int_equal(told_find(&told, 2)->last_path, 1);
+	assert_int_equal(told_find(&told, 3)->last_path, MODEL_NO_PATH);
+	told_release(&told);
+}
+
 /* Where runs were lost, it may have been one of this task. */
 static void test_lost(void **state)
 {
@@ -88,8 +118,44 @@ static void test_lost(void **state)
 	PLAY_STANDS(&told, evs, stands, one_lost);
 	assert_int_equal(told_find(&told, 2)->last_path, 1); /* that one was told */
 	told_release(&told);
-	play_stands(&told, evs, 2, stands, 1, one_lost);
+	play_stands(&told, 0, evs, 2, stands, 1, one_lost);
 	assert_int_equal(told_find(&told, 1)->last_path, MODEL_NO_PATH);
+	told_release(&told);
+}
+
+/* Nor does a wake after that tell: it may have run again, and wait elsewhere. */
+static void test_lost_before_wake(void **state)
+{
+	static const struct event evs[] = { POLL(10, 0, 1),
+					    END(20, 0, 0),
+					    POLL(30, 0, 2),
+					    END(40, 0, 0),
+					    LOST(50, 0, RUN_START, 1),
+					    WAKE(60, 0, 1, 0),
+					    WAKE(70, 0, 2, 0),
+					    POLL(80, 0, 2),
+					    END(90, 0, 0),
+					    WAKE(100, 0, 2, 0) };
+	static const struct trace_stand stands[] = { { 1, 45, 1, ASYNC }, { 2, 95, 1, ASYNC } };
+	struct told told;
+
+	PLAY_STANDS(&told, evs, stands, NULL);
+	assert_int_equal(told_find(&told, 1)->last_path, MODEL_NO_PATH);
+	assert_int_equal(told_find(&told, 2)->last_path, 1);
+	told_release(&told);
+}
+
+/* Somebody wants to know of the last part only, which begins after the tasks were looked at. */
+static void test_range(void **state)
+{
+	static const struct event evs[] = { POLL(10, 0, 1), END(20, 0, 0), POLL(30, 0, 2),
+					    END(40, 0, 0), POLL(60, 0, 3) };
+	static const struct trace_stand stands[] = { { 1, 25, 1, ASYNC }, { 2, 25, 1, ASYNC } };
+	struct told told;
+
+	play_stands(&told, 50, evs, ARRAY_SIZE(evs), stands, ARRAY_SIZE(stands), NULL);
+	assert_int_equal(told_find(&told, 1)->last_path, 1);
+	assert_int_equal(told_find(&told, 2)->last_path, MODEL_NO_PATH);
 	told_release(&told);
 }
 
@@ -121,7 +187,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_which),
 		cmocka_unit_test(test_when),
+		cmocka_unit_test(test_idle_runs),
 		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_lost_before_wake),
+		cmocka_unit_test(test_range),
 		cmocka_unit_test(test_by_addr),
 	};
 
