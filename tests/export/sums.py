@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What the report says of a recording, in the shapes in which exports say it."""
 import collections
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../model'))
+import awaits  # noqa: E402
 
 STATES = {'busy': 'busy_ns', 'scheduled': 'sched_ns', 'idle': 'idle_ns'}
 # A part of a recording, as every command takes it.
@@ -48,3 +53,10 @@ def by_task(report, *keys):
 def said(report):
     """What is to be said on stderr about a recording, by formats without a place for it."""
     return f'{report["lost"]:,} events were lost' if report['lost'] else ''
+
+
+def waits_at_places(lines):
+    """How long tasks waited where it is known: at least, and at most, which is the same unless something was lost."""
+    over = sum(awaits.wait(line) for line in lines if line['kind'] in ('poll', 'drop') and 'path' in line)
+    still = [line for line in awaits.open_waits(lines) if 'path' in line]
+    return over + sum(awaits.wait(line) for line in still if line['is_exact']), over + sum(map(awaits.wait, still))

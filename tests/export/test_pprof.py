@@ -3,6 +3,7 @@
 import collections
 import re
 
+import sums
 from exports import check, same, test, test_each
 
 VALUES = ('busy_ns', 'sched_ns', 'idle_ns', 'polls')
@@ -77,7 +78,7 @@ def lineage(env):
 
 @test_each
 def waiting(env, trace):
-    """Stacks of waiting are those of the folded ones, as deep and with the same sums, and hold what runs waited for."""
+    """Stacks of waiting are those of the folded ones, as deep and with the same sums, and hold what tasks waited for."""
     path, _ = env.export(trace, 'pprof', '--weight=waiting', suffix='pb.gz')
     folded, _ = env.export(trace, 'folded', '--weight=waiting')
     got, want = collections.Counter(), collections.Counter()
@@ -85,10 +86,10 @@ def waiting(env, trace):
         for line in f:
             stack, _, ns = line.rstrip('\n').rpartition(' ')
             want[stack.count(';')] += int(ns)  # the program is no frame here
-    runs = [t for t in env.ndjson(trace) if t['kind'] in ('poll', 'drop') and 'path' in t]
     samples = parse_raw(pprof(env, path, '-raw'), WAITING) if want else []
     for (ns, _), stack, _ in samples:
         got[len(stack)] += ns
     same('waiting by depth of stacks', +got, +want)
     known = sum(ns for (ns, _), stack, _ in samples if 'place not known' not in stack)
-    same('waiting', known, sum(t.get('idle_ns', 0) + t.get('sched_ns', 0) for t in runs))
+    least, most = sums.waits_at_places(env.ndjson(trace))
+    same('waiting', known, min(max(known, least), most))

@@ -21,6 +21,10 @@ class Paths:
     def point(self, step):
         return (step["future"], step["file"], step["line"]) if self.waits(step) and step.get("file") else None
 
+    def step_at(self, point):
+        """One that has the names of an await point: the first."""
+        return next(step for _, step in sorted(self.steps.items()) if self.point(step) == point)
+
     def seat(self, leaf):
         """The innermost line of the program's own, or else of all."""
         points = []
@@ -62,3 +66,24 @@ def split_place(location):
     """"src/main.rs:10-12" as file and first line."""
     file, line = re.fullmatch(r"(.*):(\d+)(?:-\d+)?", location).groups()
     return file, int(line)
+
+
+def wait(line):
+    """How long a task waited, by the line of its run or of a wait that is open."""
+    return line.get("idle_ns", 0) + line.get("sched_ns", 0)
+
+
+def open_waits(lines):
+    """What a task that is alive waited in all, and no run of its own ended, as lines of kind "open" (NDJSON has none)."""
+    runs = [line for line in lines if line["kind"] in ("poll", "drop")]
+    for task in (line for line in lines if line["kind"] == "task"):
+        # before its first poll it waits for nothing but a worker, unless somebody saw where
+        if task["end"] != "alive" or "path" not in task and (not task["polls"] or task["task_kind"] == "blocking"):
+            continue
+        mine = [run for run in runs if run["time_ns"] >= task["time_ns"] and
+                (run["task"], run.get("runtime_id"), run["type"]) == (task["task"], task.get("runtime_id"), task["type"])]
+        left = {key: task[key] - sum(run.get(key, 0) for run in mine) for key in ("idle_ns", "sched_ns")}
+        if wait(left):
+            # of a wait that is known in part a run tells nothing: then it is at most so long
+            is_exact = all("sched_ns" in run or run["time_ns"] == task["time_ns"] for run in mine)
+            yield {**task, **left, "kind": "open", "is_exact": is_exact}

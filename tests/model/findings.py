@@ -7,6 +7,7 @@ import collections
 import itertools
 import re
 
+import waits
 from life import Slept, Told, Woken
 from tables import by_type, percentile, thread
 
@@ -489,59 +490,30 @@ def blocking_queue(f):
         }, task=worst.life, time=worst.start - wait_of(worst), span=wait_of(worst), tid=worst.tid)
 
 
-class Open:
-    """A wait that is not over at the end, at a path where somebody saw it."""
-
-    def __init__(self, life, path):
-        self.life, self.path, self.start, self.gap, self.is_known = life, path, life.s.end, life.gap, True
-
-
-def open_waits(f):
-    """Of tasks that were seen to stand somewhere and have not begun to run since, if nothing was lost."""
-    s, seen = f.s, {(stand["task"], stand["type_id"]): stand for stand in f.s.rec.stands}
-    if not seen or s.end < s.rec.duration:
-        return
-    last = {(e.id, e.type): e.time for e in s.rec.events if e.kind == "run-start"}
-    for life in s.tasks:
-        stand = seen.get((life.key[0], life.type))
-        if stand and life.ended is None and not life.owner and "unknown" not in life.gap and sum(life.gap.values()) and \
-                last.get((life.key[0], life.type), stand["time_ns"]) < stand["time_ns"]:
-            yield Open(life, stand["path"])
-
-
 def lock_queue(f):
     """Lines at which on average so many tasks wait for an async lock, from the first of their waits to the end of the
     last. What a line waits for is what it waits longest for."""
-    paths, at = f.s.rec.awaits, collections.defaultdict(lambda: collections.defaultdict(list))
-    for run in itertools.chain(f.runs, open_waits(f)):
-        for seat in paths.seats(run.path):
-            at[seat][run.path].append(run)
-    for seat, by_path in at.items():
-        def sum_of(number):
-            return sum(map(gap_of, by_path[number]))  # noqa: B023: called at once
-        numbers = sorted(by_path)
-        leaf = paths.seats(max(numbers, key=sum_of))[seat]["leaf"]
-        runs = [run for number in numbers for run in by_path[number]]
-        known = [run for run in runs if run.is_known]
+    paths, at = f.s.rec.awaits, collections.defaultdict(list)
+    for wait in sorted(waits.waits(f.s), key=lambda wait: wait.path or 0):  # of equals the first is the worst
+        for seat in paths.seats(wait.path):
+            at[seat].append(wait)
+    for seat, mine in at.items():
+        leaf = paths.seats(waits.longest(mine))[seat]["leaf"]
+        known = [wait for wait in mine if wait.is_known]
         if leaf not in ("mutex", "rwlock", "semaphore") or not known:
             continue
-        waits = list(map(gap_of, known))
-        span = max(run.start for run in known) - min(run.start - gap_of(run) for run in known)
+        times = [wait.ns for wait in known]
+        span = max(wait.end for wait in known) - min(wait.end - wait.ns for wait in known)
         limits = f.limits
-        if not span or span < limits["lock-queue-span"] or len(runs) < limits["lock-queue-count"] or \
-                sum(waits) // span < limits["lock-queue"]:
+        if not span or span < limits["lock-queue-span"] or len(mine) < limits["lock-queue-count"] or \
+                sum(times) // span < limits["lock-queue"]:
             continue
-        worst = max(known, key=gap_of)
-        groups = {f.group(run.life.type) for run in runs}
+        worst = max(known, key=lambda wait: wait.ns)
+        groups = {f.group(wait.life.type) for wait in mine}
         yield Finding("lock-queue", "note" if leaf == "semaphore" else "warning", groups.pop() if len(groups) == 1 else None, span, {
-            "waits": len(runs), "tasks": len({run.life for run in runs}), "waiters": sum(waits) // span, "wait_ns": sum(waits),
-            "p99_ns": percentile(waits, 99), "max_ns": max(waits), "over_ns": span,
-        }, task=worst.life, time=worst.start - gap_of(worst), span=gap_of(worst))
-
-
-def gap_of(run):
-    """How long it waited, for whatever; 0 where that is not known."""
-    return run.gap.get("idle", 0) + run.gap.get("sched", 0) if run.is_known else 0
+            "waits": len(mine), "tasks": len({wait.life for wait in mine}), "waiters": sum(times) // span, "wait_ns": sum(times),
+            "p99_ns": percentile(times, 99), "max_ns": max(times), "over_ns": span,
+        }, task=worst.life, time=worst.end - worst.ns, span=worst.ns)
 
 
 def task_leak(f):

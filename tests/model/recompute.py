@@ -17,11 +17,14 @@ from concurrent.futures import ProcessPoolExecutor
 import findings
 import machines
 import tables
+import waits
 from events import Recording
 from stream import Stream
 
 # What is no number, or is taken over as it is.
 NOT_RECOMPUTED = {"location", "runtime", "spawned_at", "parent_runtime_id", "thread", "name"}
+# What identifies a row, and by what its table is sorted.
+TABLES = {**tables.TABLES, "await": (waits.by_await, ("future", "location", "tasks"), "wait_ns")}
 DETAILS = [f"{name}_{key}" for name in ("poll", "sched", "idle")
            for key in ("p50_ns", "p90_ns", "p99_ns", "max_ns", "histogram")]
 # Conditions of --filter, and the same here.
@@ -78,7 +81,7 @@ def forget_details(want, have, identity):
 
 
 def check_tables(s, options, out):
-    for by, (compute, identity, sort) in tables.TABLES.items():
+    for by, (compute, identity, sort) in TABLES.items():
         table = s.rec.report(f"--by={by}", "--limit=0", *options)["table"]
         want = compute(s)
         if by == "task":

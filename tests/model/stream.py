@@ -65,9 +65,12 @@ class Stream:
         self.wanted = set(self.all_lives)
         self.tasks = [life for life in self.all_lives if not life.is_helper]
 
+    def key_of(self, number, type_):
+        of = self.rec.type_of(type_)
+        return number, of["copy"], of["id"]
+
     def key(self, ev):
-        of = self.rec.type_of(ev.type)
-        return ev.id, of["copy"], of["id"]
+        return self.key_of(ev.id, ev.type)
 
     # Runtimes without ids: a task is named by its address, which comes again.
     def resident(self, addr):

@@ -63,7 +63,7 @@ def check_forms(path, by, rows):
     flat = [{k: cell(v) if k in TEXTS else v for k, v in row.items() if not k.endswith("_histogram")} for row in rows]
     check(f"{path} {by} CSV", list(read_csv(futrace("report", "--by", by, "--csv", "--limit=0", path))), flat)
     text = futrace("report", "--by", by, "--limit=0", "--no-pager", path, COLUMNS="1000", LC_ALL="C")
-    has_note = any(row["open"] for row in rows) if by == "await" else by == "type" and rows
+    has_note = any(row["open"] and not row["location"] for row in rows) if by == "await" else by == "type" and rows
     lines = text.split("\n\n")[-2 if has_note else -1].splitlines()
     if rows:
         key = {"type": "TASKS", "task": "ID", "spawn": "TASKS", "worker": "TID", "thread": "TID", "wake": "COUNT", "await": "WAITS",
@@ -213,27 +213,21 @@ def check_marks(path, rows, lines):
             check(f"{what} lasted_ns", row["lasted_ns"], sum(m["lasted_ns"] for m in over))
 
 
-def wait(run):
-    return run.get("idle_ns", 0) + run.get("sched_ns", 0)
-
-
-def check_open(path, rows, tasks, runs):
-    """What a task that is alive waited in all, and no run of its own ended, is open."""
-    least, most = [], []
-    for task in tasks:
-        if task["end"] != "alive" or not task["polls"] or task["kind"] == "blocking":
-            continue
-        mine = [run for run in runs if run["time_ns"] >= task["spawn_ns"] and
-                (run["task"], run.get("runtime_id"), run["type"]) == (task["id"], task["runtime_id"], task["type"])]
-        left = wait(task) - sum(map(wait, mine))
-        most += [left] if left else []
-        # of a wait that is known in part a run tells nothing
-        least += [left] if left and all("sched_ns" in run or run["time_ns"] == task["spawn_ns"] for run in mine) else []
-    found = [row for row in rows if row["open"]] or [dict.fromkeys(("waits", "open", "tasks", "wait_ns"), 0)]
+def check_open(path, rows, waits):
+    """Those that nobody saw."""
+    least, most = [awaits.wait(w) for w in waits if w["is_exact"]], list(map(awaits.wait, waits))
+    found = [row for row in rows if row["open"] and not row["location"]] or \
+        [dict.fromkeys(("waits", "open", "tasks", "wait_ns"), 0)]
     check(f"{path} rows that are open", len(found), 1)
     for key in "waits", "open", "tasks":
         check(f"{path} open {key}", sorted((len(least), found[0][key], len(most)))[1], found[0][key])
     check(f"{path} open wait_ns", sorted((sum(least), found[0]["wait_ns"], sum(most)))[1], found[0]["wait_ns"])
+
+
+def check_sums(what, row, own, every):
+    check(f"{what} sums", (row["wait_ns"], row["all_ns"]), (sum(map(awaits.wait, own)), sum(map(awaits.wait, every))))
+    check(f"{what} sched_ns", row["sched_ns"], sum(run.get("sched_ns", 0) for run in own))
+    check_values(what, row, "wait", [awaits.wait(run) for run in own if "sched_ns" in run])
 
 
 def check_awaits(path, rows, paths, runs):
@@ -249,10 +243,10 @@ def check_awaits(path, rows, paths, runs):
     for (future, file, line), every in total.items():
         row, mine, what = places[future, file, line], own[future, file, line], f"{path} {future} {file}:{line}"
         check(f"{what} waits", (row["waits"], row["all_waits"]), (len(mine), len(every)))
-        check(f"{what} sums", (row["wait_ns"], row["all_ns"]), (sum(map(wait, mine)), sum(map(wait, every))))
-        check(f"{what} sched_ns", row["sched_ns"], sum(run.get("sched_ns", 0) for run in mine))
-        check_values(what, row, "wait", [wait(run) for run in mine if "sched_ns" in run])
+        if all(run.get("is_exact", True) for run in every):
+            check_sums(what, row, mine, every)
         check(f"{what} dropped", row["dropped"], sum(run["kind"] == "drop" for run in mine))
+        check(f"{what} open", row["open"], sum(run["kind"] == "open" for run in mine))
         for cause in "worker", "task", "thread", "self":
             check(f"{what} {cause}", row[f"by_{cause}"], sum(run["kind"] == "poll" and run.get("cause") == cause for run in mine))
         if row["tasks"] < len(tasks[future, file, line]):  # ids are used again
@@ -323,9 +317,11 @@ def check_file(path):
     check_marks(path, tables["mark"], lines)
     paths, runs = awaits.of_ndjson(lines), [line for line in lines if line["kind"] in ("poll", "drop")]
     if paths.paths:
-        check_awaits(path, tables["await"], paths, runs)
-        check_open(path, tables["await"], report["tasks"], runs)
-        check_futures(path, tables["future"], paths, runs, lines)
+        still = list(awaits.open_waits(lines))
+        seen = [wait for wait in still if "path" in wait]
+        check_awaits(path, tables["await"], paths, runs + seen)
+        check_open(path, tables["await"], [wait for wait in still if "path" not in wait])
+        check_futures(path, tables["future"], paths, runs + seen, lines)
     return tables
 
 

@@ -8,7 +8,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 seed=0
 while [ "$seed" -lt "$nr" ]; do
-	"$simulate" "$seed" 400 "$dir/$seed.trace" stands
+	"$simulate" "$seed" 400 "$dir/$seed.trace"
 	seed=$((seed + 1))
 done
 python3 -B "$recompute" "$futrace" "$dir"/*.trace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Writes a trace of random events: `simulate SEED NR_EVENTS FILE [stands]`. Even seeds give what a
- * runtime might do, odd ones anything at all. For tests/model/recompute.py, which must come to the
- * same numbers as the model. stands: some even ones say where tasks stood at the end.
+ * Writes a trace of random events: `simulate SEED NR_EVENTS FILE`. Even seeds give what a runtime
+ * might do, odd ones anything at all. For tests/model/recompute.py, which must come to the same
+ * numbers as the model.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -42,6 +42,7 @@ struct simulation {
 	uint32_t names[3];		      /* of marks; the last one is none */
 	uint64_t time, next_id, nr_futures;
 	uint64_t contested; /* a shutdown of this task began of late: somebody may poll it now */
+	struct trace_end end;
 };
 
 static struct event anything(void)
@@ -159,6 +160,12 @@ static void start_futures(struct simulation *s, unsigned thread)
 	}
 }
 
+/* Few of them, so that they come again. */
+static uint64_t addr_of(uint64_t task)
+{
+	return 128 * (1 + task % 32);
+}
+
 static void step(struct simulation *s, bool is_absurd)
 {
 	unsigned thread = rnd(NR_THREADS);
@@ -169,19 +176,19 @@ static void step(struct simulation *s, bool is_absurd)
 	bool is_by_addr = !is_absurd && ev.type == BY_ADDR;
 
 	if (is_by_addr && (ev.kind == EV_RUN_START || ev.kind == EV_WAKE))
-		ev.task = 128 * (1 + ev.task % 32);
+		ev.task = addr_of(ev.task);
 	if (ev.kind == EV_RUN_START && s->time % 8) /* one in a few of no definition */
 		ev.path = 1 + ev.task % 3 + s->time % (NR_PATHS - 2);
 	if (ev.kind == EV_RUN_START)
-		ev.addr = is_by_addr ? ev.task : 128 * (1 + ev.task % 32);
+		ev.addr = is_by_addr ? ev.task : addr_of(ev.task);
 	else if (ev.kind == EV_SPAWN)
-		ev.a = 128 * (1 + ++s->next_id % 32);
+		ev.a = addr_of(++s->next_id);
 	else if (ev.kind == EV_LOST)
 		ev.a = rnd(12);
 	if (ev.kind == EV_SPAWN)
 		ev.b = rnd(8) ? 128 : 256;
 	else if (ev.kind == EV_LOST)
-		ev.b = rnd(3);
+		s->end.lost[ev.a] += ev.b = rnd(3);
 	if (ev.kind == EV_RUN_START && ev.flags & EF_RUN_SHUTDOWN && !is_by_addr)
 		s->contested = ev.task;
 	else if (!rnd(8))
@@ -259,20 +266,26 @@ static void define_futures(struct trace_writer *w)
 }
 
 /* Somebody looks at the end where tasks stand, or has looked some time ago. */
-static void define_stands(const struct simulation *s)
+static void define_stands(const struct simulation *s, bool is_absurd)
 {
-	for (uint64_t task = s->next_id - MIN(s->next_id, 20); task <= s->next_id; task++)
+	uint64_t last = is_absurd ? NR_IDS : s->next_id;
+
+	for (uint64_t task = last - MIN(last, is_absurd ? NR_IDS : 20); task <= last; task++) {
+		uint16_t type = is_absurd ? rnd(NR_TYPES) : type_of(task);
+
 		if (rnd(4))
-			trace_writer_stand(s->w,
-					   &(struct trace_stand){
-						   .task = task,
-						   .type = type_of(task),
-						   .path = 1 + rnd(NR_PATHS - 1),
-						   .time = s->time - (rnd(3) ? 0 : rnd(s->time)),
-					   });
+			trace_writer_stand(
+				s->w, &(struct trace_stand){
+					      .task = !is_absurd && type == BY_ADDR ? addr_of(task)
+										    : task,
+					      .type = type,
+					      .path = 1 + rnd(NR_PATHS), /* the last one is none */
+					      .time = s->time - (rnd(3) ? 0 : rnd(s->time)),
+				      });
+	}
 }
 
-static int simulate(int fd, uint64_t seed, uint64_t nr_events, bool has_stands)
+static int simulate(int fd, uint64_t seed, uint64_t nr_events)
 {
 	static const struct trace_meta meta = { .tool = "simulate",
 						.exe = "/bin/simulated",
@@ -281,8 +294,9 @@ static int simulate(int fd, uint64_t seed, uint64_t nr_events, bool has_stands)
 						.cpu = "",
 						.host = "",
 						.clock = CLOCK_KIND_MONOTONIC };
-	struct simulation s = { .w = trace_writer_new(fd, &meta), .next_id = 1 };
-	struct trace_end end = { .kind = TRACE_EXITED };
+	struct simulation s = { .w = trace_writer_new(fd, &meta),
+				.next_id = 1,
+				.end.kind = TRACE_EXITED };
 	struct err e = ERR_INIT;
 
 	random_state = seed * 0x9e3779b97f4a7c15 + 1;
@@ -323,10 +337,10 @@ static int simulate(int fd, uint64_t seed, uint64_t nr_events, bool has_stands)
 		s.streams[i] = trace_writer_thread(s.w, 100 + i);
 	for (uint64_t i = 0; i < nr_events; i++)
 		step(&s, seed % 2);
-	end.ticks = s.time + rnd(100000);
-	if (has_stands && seed % 4 == 2) /* there are paths, and no two tasks of one id */
-		define_stands(&s);
-	if (trace_writer_close(s.w, &end, &e) < 0) {
+	s.end.ticks = s.time + rnd(100000);
+	if (seed % 4)
+		define_stands(&s, seed % 2);
+	if (trace_writer_close(s.w, &s.end, &e) < 0) {
 		fprintf(stderr, "%s\n", e.msg);
 		return 1;
 	}
@@ -337,12 +351,12 @@ int main(int argc, char **argv)
 {
 	int fd;
 
-	if (argc != 4 && (argc != 5 || strcmp(argv[4], "stands") != 0))
+	if (argc != 4)
 		return 2;
 	fd = open(argv[3], O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (fd < 0) {
 		perror(argv[3]);
 		return 1;
 	}
-	return simulate(fd, strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10), argc == 5);
+	return simulate(fd, strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10));
 }
