@@ -4,10 +4,37 @@
 #define EXPORT_CHROME_H
 
 #include "base/strbuf.h"
+#include "export/names.h"
+#include "export/nested.h"
 #include "export/tracks.h"
 
 /* Tracks of tasks, in a process of their own that is none: pids of Linux end below that. */
 #define CHROME_TASKS_PID (UINT64_C(1) << 22)
+
+struct chrome_held {
+	uint32_t thread;
+	uint64_t start_ns;
+	char *text;
+};
+
+/* Polls, and what is inside them. What it has from others is borrowed. */
+struct chrome_polls {
+	const struct recording *rec;
+	struct out *out;
+	const struct names *groups;  /* as JSON strings */
+	const struct trunks *trunks; /* names as JSON strings */
+	struct nested nested;
+	uint64_t from_ns; /* where what is exported begins */
+	uint64_t *sizes;  /* while measuring what they take, else NULL */
+	struct strbuf scratch;
+	uint64_t min_ns; /* shorter ones are left out */
+	uint64_t nr_runs, nr_left_out, nr_flows, nr_torn;
+	VEC(struct chrome_held) held;
+};
+
+extern const struct model_ops chrome_polls_ops;	  /* of a struct chrome_polls */
+void chrome_polls_finish(struct chrome_polls *p); /* after the last pass */
+void chrome_polls_release(struct chrome_polls *p);
 
 struct chrome_tasks {
 	struct tracks tracks;
@@ -43,6 +70,9 @@ static inline void put_time(struct strbuf *b, const char *key, uint64_t ns)
 	strbuf_addch(b, '0' + ns % 10);
 }
 
+/* Where and when an event is. What is of no thread is of the main one. */
+void chrome_put_place(struct strbuf *b, const struct recording *rec, uint32_t thread,
+		      uint64_t time_ns);
 /* ,"cname":…: viewers have colours by name, and no others. One for each task. */
 void chrome_put_colour(struct strbuf *b, uint64_t task_nr);
 /* A string of JSON. */

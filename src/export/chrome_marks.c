@@ -13,13 +13,10 @@ static void put_head(const struct chrome_marks *c, const char *phase, uint32_t n
 {
 	struct strbuf *b = &c->out->buf;
 	const char *text = mark_name(c->rec, name);
-	uint32_t tid = recording_thread_tid(c->rec, thread);
 
 	strbuf_addf(b, ",\n{\"ph\":%s,\"name\":", phase);
 	chrome_quote(b, text ? text : "?");
-	put_number(b, ",\"pid\":", c->rec->meta->pid);
-	put_number(b, ",\"tid\":", tid ? tid : c->rec->meta->pid);
-	put_time(b, ",\"ts\":", time_ns);
+	chrome_put_place(b, c->rec, thread, time_ns);
 }
 
 /* has_id: an id of 0 is one, too. */
