@@ -52,13 +52,9 @@ static void release(void *state)
 static void on_odd_run(void *sink, const struct model_run *run)
 {
 	struct state *s = sink;
-	uint64_t ns = run->end_ns - run->start_ns;
+	uint64_t ns = run_awake_ns(run);
 
-	if (likely(ns < s->limit_ns))
-		return;
-	ns -= MIN(ns, run->blocked_ns); /* blocked-poll tells of the rest */
-	if (ns < s->limit_ns || run->flags || run->task->kind == TRACE_BLOCKING ||
-	    run->is_off_worker || run->is_panicked)
+	if (likely(ns < s->limit_ns) || !run_holds_worker(run) || run->is_panicked)
 		return;
 	over_limit_add(&s->by_group[recording_group_of(s->rec, run->task->key.type)], run, ns,
 		       s->limit_ns, s->critical_ns);

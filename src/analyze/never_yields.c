@@ -4,6 +4,7 @@
  * end. tokio-console's "never yielded". What only sleeps in its poll is blocked-poll's.
  */
 #include "analyze/analyses.h"
+#include "analyze/over_limit.h"
 #include "base/format.h"
 #include "base/vec.h"
 
@@ -51,14 +52,10 @@ static void release(void *state)
 static void on_odd_run(void *sink, const struct model_run *run)
 {
 	struct state *s = sink;
-	uint64_t ns = run->end_ns - run->start_ns;
+	uint64_t ns = run_awake_ns(run);
 	struct first first = { .is_open = run->is_open };
 
-	if (likely(ns < s->limit_ns) || !run->is_first)
-		return;
-	ns -= MIN(ns, run->blocked_ns);
-	if (!ns || ns < s->limit_ns || run->flags || run->task->kind == TRACE_BLOCKING ||
-	    run->is_off_worker)
+	if (likely(ns < s->limit_ns) || !ns || !run->is_first || !run_holds_worker(run))
 		return;
 	while (s->firsts.nr <= run->task->slot)
 		vec_push(&s->firsts, (struct first){ 0 });

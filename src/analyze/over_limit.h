@@ -16,6 +16,21 @@ struct over_limit {
 	struct worst_run worst;
 };
 
+/* Is it a poll, and of one who has a worker? What runs in the blocking pool or in block_in_place
+ * keeps nobody waiting. */
+static inline bool run_holds_worker(const struct model_run *run)
+{
+	return !run->flags && run->task->kind != TRACE_BLOCKING && !run->is_off_worker;
+}
+
+/* blocked-poll tells of the rest. */
+static inline uint64_t run_awake_ns(const struct model_run *run)
+{
+	uint64_t ns = run->end_ns - run->start_ns;
+
+	return ns - MIN(ns, run->blocked_ns);
+}
+
 static inline void over_limit_add(struct over_limit *o, const struct model_run *run, uint64_t ns,
 				  uint64_t limit_ns, uint64_t critical_ns)
 {
