@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Shared by doctor.c (what is said), doctor_seen.c (what will be seen of tasks), doctor_futures.c
- * (and of the futures in them) and doctor_process.c (which files a process has mapped).
+ * Shared by doctor.c (the verdict), doctor_text.c and doctor_json.c (all that is said),
+ * doctor_seen.c (what will be seen of tasks), doctor_futures.c (and of the futures in them) and
+ * doctor_process.c (which files a process has mapped).
  */
 #ifndef CMD_DOCTOR_H
 #define CMD_DOCTOR_H
@@ -40,8 +41,17 @@ void futures_look(struct subject *s, const char *path);
 void futures_field(const struct subject *s, struct strbuf *out);
 void futures_json(const struct subject *s, struct json *j);
 
+/* doctor_text.c, doctor_json.c: all that is known of a file. */
+void subject_text(const struct subject *s, bool verbose, struct strbuf *out);
+void subject_json(const struct subject *s, struct json *j);
+
 bool subject_look(struct subject *s, const char *path, const char *shown, bool use_cache,
 		  struct err *e);
+/* Why the agent cannot get in, NULL when it can; *todo says what to do. */
+const char *subject_obstacle(const struct subject *s, const char **todo);
+bool subject_has_use(const struct subject *s); /* of some runtime, tasks or roots can be recorded */
+/* The first thing that a reader wants to know. Returns whether something can be recorded. */
+bool subject_verdict(const struct subject *s, struct strbuf *out);
 /* Looks at every file that the process has mapped executable. */
 int checkup_process(struct checkup *c, const char *pid, struct err *e);
 void checkup_summary(const struct checkup *c, struct strbuf *out);
