@@ -65,7 +65,8 @@ static uint64_t name_of(uint64_t header, const struct core_table *table)
 static void tell_instance(struct wire_thread *t, uint64_t header, const struct core_table *table,
 			  uint64_t now)
 {
-	uint64_t *at = word_at(t, t->head), key;
+	uint64_t *at = word_at(t, t->head), key, scheduler;
+	unsigned flags = 0;
 
 	if (!table->id_off) /* before Tokio 1.23: who owns the task lies elsewhere */
 		return;
@@ -75,9 +76,12 @@ static void tell_instance(struct wire_thread *t, uint64_t header, const struct c
 	t->instance = key;
 	if (!load(header + TOKIO_OWNER)) /* a closure of the blocking pool: nobody's */
 		return;
-	at[0] = EVENT_WORD0(EV_INSTANCE, 0, now);
+	scheduler = load(header + table->scheduler_off);
+	if (table->local_off && load(scheduler + table->local_off))
+		flags = EF_INSTANCE_LOCAL;
+	at[0] = EVENT_WORD0(EV_INSTANCE, flags, now);
 	at[1] = task_word(header, table);
-	at[2] = load(header + table->scheduler_off);
+	at[2] = scheduler;
 	at[3] = load(header + TOKIO_OWNER);
 	__atomic_store_n(&t->head, t->head + EVENT_WORDS_INSTANCE, __ATOMIC_RELEASE);
 }

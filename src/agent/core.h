@@ -34,8 +34,10 @@ struct core_table {
 	uint32_t trailer_off;
 	uint32_t recipe; /* to follow its future by: a number of path.h, 0: none */
 	union {
-		uint32_t scheduler_off; /* Tokio */
-		uint32_t state_off;	/* async-task: learnt from its first task */
+		struct { /* Tokio: as in wire_table */
+			uint16_t scheduler_off, local_off;
+		};
+		uint32_t state_off; /* async-task: learnt from its first task */
 	};
 };
 _Static_assert(sizeof(struct core_table) == 64, "one line of the cache");
@@ -202,6 +204,10 @@ void core_thread_stop(struct wire_thread *t) HIDDEN;
  */
 void core_root_begin(struct core_run *run, uint64_t key, uint16_t type, uint32_t stack,
 		     uint64_t handle) HIDDEN; /* handle: an address inside of its runtime's */
+/* Whose root it is: EF_INSTANCE_…, what is known of that runtime. Tasks that follow are told of
+ * anew.
+ */
+void core_root_instance(uint64_t key, uint16_t type, uint64_t handle, unsigned flags) HIDDEN;
 void core_root_start(struct core_run *run, uint64_t key, uint16_t type, uint64_t path) HIDDEN;
 void core_root_end(struct core_run *run, unsigned flags) HIDDEN;   /* EF_END_… */
 void core_root_wake(uint64_t key_and_type, unsigned flags) HIDDEN; /* EF_WAKE_… */

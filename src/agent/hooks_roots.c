@@ -30,6 +30,7 @@ struct root {
 static __thread struct {
 	struct root roots[MAX_NESTED];
 	unsigned nr, nr_drives, nr_builds;
+	uint64_t driven; /* seed of the runtime that was last told to be one */
 	uint64_t beyond; /* frame of the outermost root that there was no room for, 0: there is none
 			  */
 } mine __attribute__((tls_model("initial-exec")));
@@ -292,7 +293,19 @@ static struct root *parks_itself(uint64_t parker, const uint64_t *frame, const s
 
 /* ---- current_thread ---- */
 
-static struct root *drives(uint64_t handle, const uint64_t *frame)
+/* Who drives a runtime knows what it is: no other tells, if it runs no task. */
+static void tell_driven(const struct root *r, uint64_t handle, const struct redirect *how)
+{
+	bool is_local = how->local_off && *(volatile uint64_t *)(handle + how->local_off);
+
+	if (mine.driven == r->seed)
+		return;
+	mine.driven = r->seed;
+	core_root_instance(r->frame, r->type, r->seed,
+			   EF_INSTANCE_DRIVEN | (is_local ? EF_INSTANCE_LOCAL : 0));
+}
+
+static struct root *drives(uint64_t handle, const uint64_t *frame, const struct redirect *how)
 {
 	struct root *r = innermost();
 
@@ -309,6 +322,7 @@ static struct root *drives(uint64_t handle, const uint64_t *frame)
 		find_future(r, frame);
 	if (r->is_running)
 		pause_run(r);
+	tell_driven(r, handle, how);
 	return r;
 }
 
@@ -375,7 +389,7 @@ static inline __attribute__((always_inline)) void before(struct call *c, const u
 		break;
 	case WIRE_ROOT_DRIVE:
 		c->handle = args[2];
-		c->root = drives(c->handle, frame);
+		c->root = drives(c->handle, frame, c->how);
 		c->was_woken = c->root && *(volatile uint8_t *)(c->handle + c->how->flag_off);
 		break;
 	case WIRE_RUNTIME_BUILD:
@@ -488,5 +502,5 @@ bool roots_are_seen(void)
 void roots_forget(void)
 {
 	mine.nr = mine.nr_drives = mine.nr_builds = 0;
-	mine.beyond = 0;
+	mine.beyond = mine.driven = 0;
 }

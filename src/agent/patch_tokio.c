@@ -24,7 +24,8 @@ static bool is_sane(const struct wire_table *t)
 		return false;
 	if (is_old(t))
 		return t->slot_abort == WIRE_NO_SLOT || patch_is_slot(t, t->slot_abort);
-	return t->vtable_off == 16 && t->scheduler_off >= 24 && patch_is_slot(t, t->slot_schedule);
+	return t->vtable_off == 16 && t->scheduler_off >= 24 && t->scheduler_off <= UINT16_MAX &&
+	       t->local_off <= UINT16_MAX && patch_is_slot(t, t->slot_schedule);
 }
 
 /* tokio_unstable since 1.46: behind the id lies where the task was spawned. */
@@ -52,6 +53,7 @@ static bool hook(const struct wire_table *t, uint64_t *words, uint64_t base)
 	if (wakes != WIRE_NO_SLOT)
 		entry->schedule = patch_planned(t, wakes, base);
 	entry->scheduler_off = t->scheduler_off;
+	entry->local_off = t->local_off;
 	patch_publish(entry, t, base);
 	patch_write(words + t->slot_poll, run_hook(t));
 	if (wakes != WIRE_NO_SLOT)

@@ -231,8 +231,9 @@ uint32_t redirect_all(const struct patch_object *o, const struct wire_redirect *
 
 		fill_thunk(&page[i], &plan[i], addr,
 			   give_hook(nr_used + i, plan[i].kind, page[i].moved));
-		*to = (struct redirect){ (hook_fn)page[i].moved, plan[i].flag_off, plan[i].type,
-					 plan[i].kind, addr };
+		*to = (struct redirect){ (hook_fn)page[i].moved, plan[i].flag_off,
+					 plan[i].local_off,	 plan[i].type,
+					 plan[i].kind,		 addr };
 	}
 	if (!make_code(page, nr)) {
 		take_hooks_back(plan, nr);

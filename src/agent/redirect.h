@@ -12,7 +12,7 @@
 
 struct redirect {
 	hook_fn moved; /* the function, as if it were not redirected */
-	uint32_t flag_off;
+	uint32_t flag_off, local_off;
 	uint16_t type;
 	uint8_t kind; /* enum wire_redirect_kind */
 	uint64_t addr;

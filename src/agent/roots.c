@@ -27,8 +27,7 @@ void core_root_start(struct core_run *run, uint64_t key, uint16_t type, uint64_t
 	publish(t, t->head + EVENT_WORDS_RUN_START, limit - EVENT_WORDS_RUN_END);
 }
 
-/* Whose root runs next. Tasks that follow are told of anew. */
-static void tell_instance(uint64_t key, uint16_t type, uint64_t handle)
+void core_root_instance(uint64_t key, uint16_t type, uint64_t handle, unsigned flags)
 {
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_INSTANCE);
@@ -37,7 +36,7 @@ static void tell_instance(uint64_t key, uint16_t type, uint64_t handle)
 	at = t ? reserve(p, t, EV_INSTANCE, EVENT_WORDS_INSTANCE, 0, &limit) : 0;
 	if (!at)
 		return;
-	at[0] = EVENT_WORD0(EV_INSTANCE, 0, ticks_now(p));
+	at[0] = EVENT_WORD0(EV_INSTANCE, flags, ticks_now(p));
 	at[1] = EVENT_WORD1(key, type);
 	at[2] = handle;
 	at[3] = 0;
@@ -50,7 +49,7 @@ void core_root_begin(struct core_run *run, uint64_t key, uint16_t type, uint32_t
 {
 	core_spawn(key, 0, stack);
 	if (handle)
-		tell_instance(key, type, handle);
+		core_root_instance(key, type, handle, 0);
 	core_root_start(run, key, type, 0);
 	if (run->outer && !core_page.is_roaming)
 		run->outer->bits |= CORE_HAS_ROOT;

@@ -100,6 +100,8 @@ static uint32_t define_runtimes(struct process *p, struct process_object *o)
 					   .version = o->d->runtimes[i].version };
 		uint32_t nr = trace_writer_runtime(p->writer, &r);
 
+		instances_know(&p->instances, known_runtime(&o->d->runtimes[i]));
+
 		if (i == 0)
 			first = nr;
 	}
@@ -143,12 +145,14 @@ static uint32_t define_root_type(struct process *p, const struct process_object 
 	return process_define_type(p, &type);
 }
 
-static void plan_redirect(struct process *p, const struct wire_redirect *r, uint32_t type)
+static struct wire_redirect *plan_redirect(struct process *p, const struct wire_redirect *r,
+					   uint32_t type)
 {
 	struct wire_redirect *to = &p->region->redirects[p->nr_redirects++];
 
 	*to = *r;
 	to->type = type;
+	return to;
 }
 
 static void plan_roots(struct process *p, const struct process_object *o)
@@ -165,7 +169,8 @@ static void plan_roots(struct process *p, const struct process_object *o)
 
 		if (is_parking && parking_type == EVENT_TYPE_NONE)
 			parking_type = define_root_type(p, o, roots->parking_runtime);
-		plan_redirect(p, &roots->redirects[i], is_parking ? parking_type : type);
+		plan_redirect(p, &roots->redirects[i], is_parking ? parking_type : type)
+			->local_off = o->local_off;
 	}
 }
 

@@ -88,6 +88,23 @@ static uint32_t recipe_of(struct recipe_book *b, struct layouts *l, const struct
 	return recipe_compile(b, &place);
 }
 
+/* The same holds of its scheduler. */
+static uint32_t local_off(struct layouts *l, const struct discovery *d, const struct found_table *t)
+{
+	if (!wire_is_task_table(t->plan.kind) || t->kind != TRACE_TASK || t->nr_candidates != 1 ||
+	    !task_shape(d, t)->local_off)
+		return 0;
+	return task_shape(d, t)->local_off(l, t);
+}
+
+static uint32_t root_local_off(struct layouts *l, const struct discovery *d)
+{
+	const struct task_shape *shape =
+		d->roots.nr_redirects ? task_shape_of(&d->runtimes[d->roots.runtime]) : NULL;
+
+	return shape && shape->local_off ? shape->local_off(l, NULL) : 0;
+}
+
 static uint16_t define_root_type(struct process *p, const struct process_object *o,
 				 const struct root_frame *f, const struct layout *l)
 {
@@ -138,7 +155,7 @@ static void plan_framed(struct process *p, struct recipe_book *b, struct layouts
 	p->region->nr_framed = *nr;
 }
 
-void paths_plan(struct process *p, const struct process_object *o, uint32_t first_table,
+void paths_plan(struct process *p, struct process_object *o, uint32_t first_table,
 		const char *cache_dir)
 {
 	struct paths *paths = &p->paths;
@@ -149,9 +166,11 @@ void paths_plan(struct process *p, const struct process_object *o, uint32_t firs
 		uint32_t recipe = recipe_of(b, l, o->d, &o->d->tables[i]);
 
 		p->region->tables[first_table + i].recipe = recipe;
+		p->region->tables[first_table + i].local_off = local_off(l, o->d, &o->d->tables[i]);
 		o->tables[i].recipe = recipe;
 	}
 	if (b) {
+		o->local_off = root_local_off(l, o->d);
 		if (!p->lobby->no_roots)
 			plan_framed(p, b, l, o);
 		copy_recipes(paths, p->region);

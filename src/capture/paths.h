@@ -26,7 +26,7 @@ struct paths {
 
 void paths_release(struct paths *p);
 /* Fills in the recipes of the object's tables, which begin at first_table. */
-void paths_plan(struct process *p, const struct process_object *o, uint32_t first_table,
+void paths_plan(struct process *p, struct process_object *o, uint32_t first_table,
 		const char *cache_dir);
 /* Writes the paths that were met since the last call to the process's file. */
 void paths_write(struct process *p);

@@ -27,6 +27,7 @@ struct process_object {
 	uint32_t number;	     /* of its definition, if there are tables */
 	uint32_t nr_futures;	     /* answered */
 	uint32_t nr_marks;	     /* answered, behind the tables */
+	uint32_t local_off;	     /* of its root futures: as in wire_redirect */
 	struct stands_table *tables; /* what was answered of each of the discovery's; or NULL */
 	int fd; /* of the file, if it has tables: its path may lead nowhere by the end; else -1 */
 };

@@ -188,7 +188,8 @@ static void put_flavour(struct json_sink *s, uint32_t runtime)
 		if (s->is_type_used[i] && type->runtime == r->copy && type->kind != TRACE_BLOCKING)
 			add_flavour(&text, type->scheduler);
 	}
-	if (!text.len)
+	/* a root's runtime may have lain where one of another flavour was before */
+	if (!text.len || !r->owner)
 		infer_flavour(s, runtime, &text);
 	json_str(&s->json, "flavour", text.len ? text.s : NULL);
 	strbuf_release(&text);

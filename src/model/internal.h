@@ -229,6 +229,7 @@ struct model {
 	uint32_t nr_stands;
 	uint8_t *runtime_places; /* MODEL_IN_WORKER, MODEL_OUTSIDE, of runtimes.nr */
 	bool *is_runtime_local;	 /* the same: a LocalRuntime of Tokio, as far as is known */
+	bool has_local_runtimes; /* the recording tells of one */
 
 	struct map lives; /* address -> task, where runtimes have no ids */
 	struct intern *names;

@@ -91,6 +91,9 @@ void model_set_runtimes(struct model *m, const struct model_runtimes *r)
 	m->runtime_places = xcalloc(r->nr + 1, 1);
 	free(m->is_runtime_local);
 	m->is_runtime_local = xcalloc(r->nr + 1, sizeof(*m->is_runtime_local));
+	m->has_local_runtimes = false;
+	for (uint32_t i = 0; r->is_local && i < r->nr; i++)
+		m->has_local_runtimes |= m->is_runtime_local[i] = r->is_local[i];
 	vec_each (type, &m->types) {
 		bool is_task = type->kind <= TRACE_LOCAL;
 
@@ -396,6 +399,11 @@ unsigned model_type_get_places(const struct model *m, uint16_t type)
 unsigned model_runtime_get_places(const struct model *m, uint32_t runtime)
 {
 	return runtime < m->runtimes.nr ? m->runtime_places[runtime] : 0;
+}
+
+bool model_runtime_is_local(const struct model *m, uint32_t runtime)
+{
+	return runtime < m->runtimes.nr && m->is_runtime_local[runtime];
 }
 
 uint64_t model_get_start(const struct model *m)

@@ -270,6 +270,7 @@ struct model_runtimes {
 	const uint32_t *of_instance; /* by the number that instance events have */
 	const uint32_t *copy_of;     /* whose code it runs: trace_type.runtime */
 	const bool *is_set;	     /* a LocalSet: it has no threads of its own */
+	const bool *is_local;	     /* all its tasks stay on their thread: a LocalRuntime */
 	/* by copy: whose a task is of which nothing else is known, and a closure of the blocking
 	 * pool; MODEL_NO_RUNTIME where there are several */
 	const uint32_t *of_task, *of_blocking;
@@ -318,6 +319,8 @@ bool model_type_is_helper(const struct model *m, uint16_t type);
 unsigned model_type_get_places(const struct model *m, uint16_t type);
 /* The same of tasks of a runtime. */
 unsigned model_runtime_get_places(const struct model *m, uint32_t runtime);
+/* A LocalRuntime, as it is told or as a task showed that was spawned on it. */
+bool model_runtime_is_local(const struct model *m, uint32_t runtime);
 uint64_t model_get_start(const struct model *m);
 uint64_t model_get_end(const struct model *m);	    /* after model_finish */
 uint64_t model_get_duration(const struct model *m); /* after model_finish: from start to end */

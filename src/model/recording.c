@@ -270,6 +270,7 @@ struct model *recording_read(struct recording *rec, const struct recording_view 
 	if (view->filter)
 		model_set_filter(m, is_late ? was_marked : may_want, view->filter);
 	pass(rec, m, &c);
+	recording_learn_runtimes(rec, m);
 	return m;
 }
 

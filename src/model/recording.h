@@ -92,6 +92,8 @@ void recording_make_groups(struct recording *rec);
 void recording_make_runtimes(struct recording *rec, const struct trace_runtime *copies,
 			     uint32_t nr_copies, const struct trace_instance *instances,
 			     uint32_t nr_instances);
+/* What a pass has shown of them. */
+void recording_learn_runtimes(struct recording *rec, const struct model *m);
 void recording_release_runtimes(struct recording *rec);
 
 /* "tokio multi_thread #1": the number is its index. Not cleaned; to be freed. */

@@ -167,7 +167,9 @@ static struct entry *collect(const struct defs *d, const uint32_t *of_root, uint
 			continue;
 		e->r = of_copy(d->copies, copy);
 		e->r.owner = d->instances[i].owner;
-		if (e->r.owner)
+		if (d->instances[i].scheduler && d->instances[i].scheduler[0])
+			e->r.scheduler = d->instances[i].scheduler;
+		else if (e->r.owner)
 			e->r.scheduler = d->types[d->instances[i].type].scheduler;
 		e->number = i;
 		has_instance[copy] = true;
@@ -197,7 +199,8 @@ static void make_model_runtimes(struct recording *rec, const struct entry *all,
 		 *copy_of = xcalloc(nr + 1, sizeof(*copy_of)),
 		 *of_task = xcalloc(d->nr_copies + 1, sizeof(*of_task)),
 		 *of_blocking = xcalloc(d->nr_copies + 1, sizeof(*of_blocking));
-	bool *is_set = xcalloc(nr + 1, sizeof(*is_set));
+	bool *is_set = xcalloc(nr + 1, sizeof(*is_set)),
+	     *is_local = xcalloc(nr + 1, sizeof(*is_local));
 
 	for (uint32_t i = 0; i < d->nr_instances; i++)
 		of_instance[i] = MODEL_NO_RUNTIME;
@@ -206,6 +209,7 @@ static void make_model_runtimes(struct recording *rec, const struct entry *all,
 	for (uint32_t i = 0; i < nr; i++) {
 		copy_of[i] = all[i].r.copy;
 		is_set[i] = !strcmp(all[i].r.scheduler, "local");
+		is_local[i] = !strcmp(all[i].r.scheduler, TRACE_LOCAL_RUNTIME);
 		if (all[i].number)
 			of_instance[all[i].number] = i;
 		choose(of_task, copy_of[i], nr_seen, i);
@@ -219,6 +223,7 @@ static void make_model_runtimes(struct recording *rec, const struct entry *all,
 	rec->model_runtimes = (struct model_runtimes){ .of_instance = of_instance,
 						       .copy_of = copy_of,
 						       .is_set = is_set,
+						       .is_local = is_local,
 						       .of_task = of_task,
 						       .of_blocking = of_blocking,
 						       .nr_instances = d->nr_instances,
@@ -247,6 +252,13 @@ void recording_make_runtimes(struct recording *rec, const struct trace_runtime *
 	free(all);
 }
 
+void recording_learn_runtimes(struct recording *rec, const struct model *m)
+{
+	for (uint32_t i = 0; i < rec->nr_runtimes; i++)
+		if (model_runtime_is_local(m, i))
+			rec->runtimes[i].scheduler = TRACE_LOCAL_RUNTIME;
+}
+
 void recording_release_runtimes(struct recording *rec)
 {
 	const struct model_runtimes *r = &rec->model_runtimes;
@@ -255,6 +267,7 @@ void recording_release_runtimes(struct recording *rec)
 	free((void *)r->of_instance);
 	free((void *)r->copy_of);
 	free((void *)r->is_set);
+	free((void *)r->is_local);
 	free((void *)r->of_task);
 	free((void *)r->of_blocking);
 }

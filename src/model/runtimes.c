@@ -83,7 +83,7 @@ enum trace_task_kind runtime_kind_of(struct model *m, const struct thread *thr,
 	enum trace_task_kind kind = type_kind(m, key->type);
 	bool is_told = thr->instance == key->runtime && key->runtime < m->runtimes.nr, is_local;
 
-	if (likely(!m->has_local_stacks) || kind != TRACE_TASK)
+	if (likely(!m->has_local_stacks && !m->has_local_runtimes) || kind != TRACE_TASK)
 		return kind;
 	is_local = spawn_is_local(m, addr);
 	if (is_told)

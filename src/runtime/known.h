@@ -14,6 +14,9 @@ struct known_runtime {
 	/* Which of them runs the tasks that run in the main loop of a worker, and which those that
 	 * run elsewhere; NULL: that does not tell. */
 	const char *worker_scheduler, *other_scheduler;
+	/* The latter, if all its tasks stay on their thread, which their tables do not tell; NULL:
+	 * there is none. */
+	const char *local_scheduler;
 	const char *unstable; /* what found_runtime.unstable is called: "tokio_unstable" */
 };
 

@@ -67,6 +67,10 @@ struct task_shape {
 	/* Where tasks count their wakers: how many an idle one has, without that by which an
 	 * executor ends it. future: its type, as debug info has it. NULL: they are not counted. */
 	uint64_t (*nr_wakers)(const uint64_t *header, unsigned table_word, const char *future);
+	/* Where its scheduler has a word that is not 0 if all tasks of it stay on their thread.
+	 * t NULL: the same in what the thread of a root drives. 0: debug info does not tell, or
+	 * tables do. NULL: they always do. */
+	uint32_t (*local_off)(struct layouts *l, const struct found_table *t);
 	/* False: debug info does not tell. */
 	bool (*locate)(struct layouts *l, const struct found_table *t, struct task_place *place);
 	const struct root_shape *roots; /* to symbol NULL; NULL: none is known */

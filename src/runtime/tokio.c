@@ -158,6 +158,7 @@ const struct runtime runtime_tokio = {
 		.schedulers = schedulers,
 		.worker_scheduler = "multi_thread",
 		.other_scheduler = "current_thread",
+		.local_scheduler = TRACE_LOCAL_RUNTIME,
 		.unstable = "tokio_unstable",
 	},
 	.crates = crates,

@@ -106,9 +106,11 @@ static struct found_fact kinds(const struct discovery *d, const struct wire_tabl
 	if (d->rung == RUNG_NOTHING)
 		return (struct found_fact){ HOW_SOME, "not which tasks are a LocalSet's",
 					    "build with `strip = false`" };
-	if (newest >= FIRST_LOCAL_RUNTIME_MINOR && !is_old(w))
-		return (struct found_fact){ HOW_EXACT, "of a LocalRuntime's tasks where the stack "
-						       "of a spawn shows spawn_local" };
+	if (newest >= FIRST_LOCAL_RUNTIME_MINOR && !is_old(w) && d->rung < RUNG_FULL)
+		return (struct found_fact){ HOW_EXACT,
+					    "of a LocalRuntime and its tasks where the "
+					    "stack of a spawn shows spawn_local, else with "
+					    "`debug = 2`" };
 	return (struct found_fact){ HOW_EXACT };
 }
 

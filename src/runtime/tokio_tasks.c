@@ -81,6 +81,35 @@ static bool locate(struct layouts *l, const struct found_table *t, struct task_p
 	       task_member(l, "core.stage", &place->type, &place->off);
 }
 
+/*
+ * A LocalRuntime is a current_thread runtime whose handle knows its thread (local_tid, an
+ * Option<ThreadId>: one word). Tasks have an Arc of it.
+ */
+static uint32_t local_off(struct layouts *l, const struct found_table *t)
+{
+	uint32_t type = t ? layouts_of_function(l, t->plan.words[t->plan.slot_poll], "S")
+			  : layouts_named(l, "tokio::runtime::scheduler::current_thread::Handle");
+	const struct layout_member *m;
+	uint64_t off = 0;
+
+	if (t && type != LAYOUT_NONE) {
+		if (!task_member(l, "pointer", &type, &off) || off ||
+		    layouts_get(l, type)->kind != LAYOUT_POINTER)
+			return 0;
+		type = layouts_get(l, type)->target;
+		m = type == LAYOUT_NONE ? NULL : layout_member(layouts_get(l, type), "data");
+		if (!m)
+			return 0;
+		type = m->type;
+		off = m->off;
+	}
+	m = type == LAYOUT_NONE ? NULL : layout_member(layouts_get(l, type), "local_tid");
+	if (!m || layouts_get(l, m->type)->size_bytes != 8)
+		return 0;
+	off += m->off;
+	return off <= UINT16_MAX ? off : 0;
+}
+
 static const struct root_shape roots[] = {
 	{ "CachedParkThread8block_on", "F", .is_pinned = true },
 	{ "CoreGuard8block_on", "F", .is_argument = true },
@@ -94,6 +123,7 @@ const struct task_shape tokio_task_shape = {
 	.look = look,
 	.id_off = id_off,
 	.is_waker = is_waker,
+	.local_off = local_off,
 	.locate = locate,
 	.roots = roots,
 	.shell = "tokio::task::local::RunUntil<",

@@ -183,6 +183,7 @@ static bool load_instance(struct load *l, struct cursor *c)
 	l->instances.v[number].type = take_field(c);
 	l->instances.v[number].owner = take_field(c);
 	l->instances.v[number].addr = take_field(c);
+	l->instances.v[number].scheduler = take_string(l, c);
 	return !c->bad;
 }
 
@@ -397,6 +398,8 @@ void load_finish_defs(struct load *l)
 	}
 	vec_each (s, &l->stacks)
 		default_string(&s->file);
+	vec_each (i, &l->instances)
+		default_string(&i->scheduler);
 	finish_paths(l);
 	vec_each (f, &l->futures) {
 		default_string(&f->name);

@@ -80,9 +80,13 @@ struct trace_instance {
 	uint64_t owner; /* the runtime's own number for it, in the order of their making; 0: not
 			   defined, or told by a root future */
 	uint64_t addr;	/* of the scheduler; of a root future: somewhere in it; 0: not known */
+	const char *scheduler; /* where more is known than the type tells; else "" */
 };
 
-#define TRACE_NO_STEP UINT32_MAX
+/* A flavour that no type tells: its tasks have the tables of another, but stay on their thread. */
+#define TRACE_LOCAL_RUNTIME "local_runtime"
+
+#define TRACE_NO_STEP	    UINT32_MAX
 
 enum trace_step_state {
 	TRACE_STEP_WAITS,	/* at file and line, for the next step or, as a leaf, for `leaf` */

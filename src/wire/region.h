@@ -201,7 +201,9 @@ struct wire_table {
 	uint32_t name, file;
 	uint32_t line;
 	uint32_t task_kind; /* enum wire_task_kind */
-	uint32_t pad;
+	/* Tokio, in the scheduler: a word that is not 0 if all its tasks stay on their thread; 0:
+	 * it is not known where */
+	uint32_t local_off;
 };
 
 /* See docs/INTERNALS.md. */
@@ -252,7 +254,8 @@ struct wire_redirect {
 	uint32_t flag_off;   /* WIRE_ROOT_DRIVE: of the scheduler's flag `woken`, in its handle */
 	uint8_t distance_at; /* where in the bytes a distance of four bytes stands; 0: there is none
 			      */
-	uint8_t pad[7];
+	uint8_t pad[3];
+	uint32_t local_off; /* WIRE_ROOT_DRIVE: as in wire_table, but in the scheduler's handle */
 };
 
 /*

@@ -251,6 +251,8 @@ def check_flavour(t, name, what, has_local):
         if w["kind"] == "local" and not has_local:
             w["kind"] = "task"
     compare(rep, want, ("polls", "end", "kind", "parent"))
+    if what == "localruntime":
+        same("flavours", {x["flavour"] for x in rep["runtimes"]}, {"local_runtime" if has_local else "current_thread"})
     own = {x["id"]: x["self_wakes"] for x in user_tasks(rep)}
     same("self-wakes", own, {w["id"]: w["wakes"]["self"] for w in want})
     check_balance(t, rep)

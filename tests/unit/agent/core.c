@@ -468,6 +468,29 @@ static void run_once(struct fake_task *task)
 	leave(&run);
 }
 
+/* A scheduler whose tasks stay on their thread says so in a word of its own; where that is not
+ * known nothing is read. */
+static void test_local_instance(void **state)
+{
+	uint64_t scheduler[4] = { 0 }, w[5];
+	struct fake_task task = { .vtable = (uint64_t)fake_table,
+				  .id = 42,
+				  .owner = 7,
+				  .scheduler = (uint64_t)scheduler };
+	struct core_table *table = core_table_find((uint64_t)fake_table, false);
+	struct wire_thread *t = my_slot();
+
+	for (unsigned word = 0; word < 4; word++) {
+		table->local_off = 24 * (word >= 2);
+		scheduler[3] = word % 2;
+		task.owner++;
+		skip_all(t);
+		run_once(&task);
+		assert_int_equal(take_event(t, w), EV_INSTANCE);
+		assert_int_equal(w[0] >> EVENT_KIND_BITS & 31, word == 3 ? EF_INSTANCE_LOCAL : 0);
+	}
+}
+
 /* Before a run of another owner's task than the thread ran last, and once in a segment: not at each
  * run, and never of a task that nobody owns. */
 static void test_instances(void **state)
@@ -554,6 +577,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_tool_gone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_wake_running, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_instances, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_local_instance, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_spawn_place, set_up, tear_down),
 	};
 

@@ -267,14 +267,19 @@ static void test_random_words(void **state)
 	assert_true(s->d.nr_broken > 100);
 }
 
-static uint64_t number_of(struct setup *s, uint64_t scheduler, uint64_t owner)
+static uint64_t number_told(struct setup *s, uint64_t scheduler, uint64_t owner, unsigned flags)
 {
-	const uint64_t words[] = { EVENT_WORD0(EV_INSTANCE, 0, 5), EVENT_WORD1(42, 3), scheduler,
-				   owner };
+	const uint64_t words[] = { EVENT_WORD0(EV_INSTANCE, flags, 5), EVENT_WORD1(42, 3),
+				   scheduler, owner };
 
 	fake_words(&s->agent, s->t, words, ARRAY_SIZE(words));
 	drain_ring(&s->d, 0);
 	return fake_file.events.v[fake_file.events.nr - 1].ev.a;
+}
+
+static uint64_t number_of(struct setup *s, uint64_t scheduler, uint64_t owner)
+{
+	return number_told(s, scheduler, owner, 0);
 }
 
 static uint64_t text_of(struct setup *s, uint64_t kind, uint64_t name)
@@ -393,6 +398,31 @@ static void test_wild_growth(void **state)
 	}
 }
 
+/* What an event tells of its runtime is defined, if need be after the runtime itself, and once. */
+static void test_told_instances(void **state)
+{
+	static const struct known_runtime known = { .other_scheduler = "one",
+						    .local_scheduler = "local_one" },
+					  other = { .worker_scheduler = "executor" };
+	struct setup *s = *state;
+	const unsigned all = EF_INSTANCE_DRIVEN | EF_INSTANCE_LOCAL;
+
+	instances_know(&s->instances, &known);
+	instances_know(&s->instances, &other);
+	assert_int_equal(number_of(s, 0x1000, 0), 1);
+	assert_int_equal(number_told(s, 0x1000, 0, EF_INSTANCE_DRIVEN), 1);
+	assert_int_equal(number_told(s, 0x1000, 0, EF_INSTANCE_DRIVEN), 1);
+	assert_int_equal(number_of(s, 0x1000, 0), 1);
+	assert_int_equal(fake_file.instances.nr, 2);
+	assert_string_equal(fake_file.instances.v[0].scheduler, "");
+	assert_string_equal(fake_file.instances.v[1].scheduler, "one");
+	assert_int_equal(fake_file.instances.v[1].addr, 0x1000);
+	assert_int_equal(number_told(s, 0x2000, 0, all), 2);
+	assert_string_equal(fake_file.instances.v[2].scheduler, "local_one");
+	assert_int_equal(number_told(s, 0x3000, 7, EF_INSTANCE_LOCAL), 3);
+	assert_string_equal(fake_file.instances.v[3].scheduler, "local_one");
+}
+
 /* When memory is tight, pages that were read are given back, and no event is lost by it. */
 static void test_tight_memory(void **state)
 {
@@ -492,12 +522,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(test_every_kind), TEST(test_tells_how_much), TEST(test_unused_rest),
-		TEST(test_wild_order), TEST(test_stamps_wrap),	  TEST(test_unknown_kind),
-		TEST(test_cut_event),  TEST(test_wild_head),	  TEST(test_random_words),
-		TEST(test_instances),  TEST(test_texts),	  TEST(test_tight_memory),
-		TEST(test_growing),    TEST(test_wild_growth),	  TEST(test_stops_at_size),
-		TEST(test_concurrent),
+		TEST(test_every_kind),	   TEST(test_tells_how_much), TEST(test_unused_rest),
+		TEST(test_wild_order),	   TEST(test_stamps_wrap),    TEST(test_unknown_kind),
+		TEST(test_cut_event),	   TEST(test_wild_head),      TEST(test_random_words),
+		TEST(test_told_instances), TEST(test_instances),      TEST(test_texts),
+		TEST(test_tight_memory),   TEST(test_growing),	      TEST(test_wild_growth),
+		TEST(test_stops_at_size),  TEST(test_concurrent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

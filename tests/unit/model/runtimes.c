@@ -264,6 +264,32 @@ static void test_roots_unplaced(void **state)
 	recording_release_runtimes(&rec);
 }
 
+/* What a definition tells of its runtime, its type need not: flavour, and that all its tasks stay
+ * on their thread, from the first on. */
+static void test_told_flavours(void **state)
+{
+	static const struct trace_instance some[] = {
+		{ 0 },
+		{ CURRENT, 5, 0x20000, TRACE_LOCAL_RUNTIME },
+		{ CURRENT, 6, 0x21000, "" },
+		{ ROOT, 0, 0x90000, "current_thread" },
+	};
+	static const char *const want[] = { TRACE_LOCAL_RUNTIME, "current_thread",
+					    "current_thread" };
+	struct recording rec = { .types = types, .nr_types = ARRAY_SIZE(types) };
+	struct told told;
+
+	recording_make_runtimes(&rec, copies, ARRAY_SIZE(copies), some, ARRAY_SIZE(some));
+	for (unsigned i = 0; i < ARRAY_SIZE(want); i++)
+		assert_string_equal(rec.runtimes[i].scheduler, want[i]);
+	recording_release_runtimes(&rec);
+	PLAY_DEFINED(&told, some, ARRAY_SIZE(some), OWNED(1, 0, 1), DONE(1, 0, 1, CURRENT),
+		     OWNED(3, 0, 2), DONE(3, 0, 2, CURRENT));
+	assert_int_equal(told_find(&told, 1)->kind, TRACE_LOCAL);
+	assert_int_equal(told_find(&told, 2)->kind, TRACE_TASK);
+	told_release(&told);
+}
+
 #define ROOT_AT(t, th, addr) START_AT(t, th, addr, ROOT, addr, 0)
 
 /* A runtime that ran no task is none of the others: its root, its workers and what its root has
@@ -307,12 +333,12 @@ static void test_set_worker(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_local_runtime),  cmocka_unit_test(test_root_addresses),
-		cmocka_unit_test(test_order),	       cmocka_unit_test(test_tasks),
-		cmocka_unit_test(test_threads),	       cmocka_unit_test(test_new_worker),
-		cmocka_unit_test(test_root_alone),     cmocka_unit_test(test_only_one),
-		cmocka_unit_test(test_roots_unplaced), cmocka_unit_test(test_roots_alone),
-		cmocka_unit_test(test_set_worker),
+		cmocka_unit_test(test_told_flavours),  cmocka_unit_test(test_local_runtime),
+		cmocka_unit_test(test_root_addresses), cmocka_unit_test(test_order),
+		cmocka_unit_test(test_tasks),	       cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_new_worker),     cmocka_unit_test(test_root_alone),
+		cmocka_unit_test(test_only_one),       cmocka_unit_test(test_roots_unplaced),
+		cmocka_unit_test(test_roots_alone),    cmocka_unit_test(test_set_worker),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
