@@ -119,20 +119,28 @@ static const char *without_registry(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "src/main.rs" of any path */
-static const char *path_tail(const char *path)
+/* The last so many components of a path: of two, "src/main.rs". */
+static const char *path_tail(const char *path, unsigned nr)
 {
 	const char *p = path + strlen(path);
 
-	for (int slashes = 0; p > path; p--)
-		if (p[-1] == '/' && ++slashes == 2)
+	for (unsigned slashes = 0; p > path; p--)
+		if (p[-1] == '/' && ++slashes == nr)
 			break;
 	return p;
 }
 
+/* Every library has a src/lib.rs: the folder before it tells whose it is. */
+static const char *crate_tail(const char *path)
+{
+	const char *tail = path_tail(path, 2);
+
+	return strcmp(tail, "src/lib.rs") == 0 ? path_tail(path, 3) : tail;
+}
+
 void shorten_place(struct strbuf *out, const char *file, uint32_t line, size_t width)
 {
-	const char *paths[] = { without_registry(file), path_tail(file) };
+	const char *paths[] = { without_registry(file), crate_tail(file), path_tail(file, 2) };
 	size_t start = out->len;
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {

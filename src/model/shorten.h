@@ -17,7 +17,8 @@ void shorten_body(struct strbuf *out, const char *name, size_t width);
 
 /*
  * Appends "file:line" in at most `width` columns if it can, safe for a terminal. Sources of other
- * crates are known by crate and version: the folders before them go. Then all but the last folder.
+ * crates are known by crate and version: the folders before them go. Then all but the last folder,
+ * or, of src/lib.rs, which every library has, all but the last two.
  */
 void shorten_place(struct strbuf *out, const char *file, uint32_t line, size_t width);
 

@@ -115,6 +115,31 @@ static void test_front(void **state)
 	assert_front("a:12", 0, "");
 }
 
+static void assert_place(const char *file, size_t width, const char *want)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	shorten_place(&out, file, 12, width);
+	assert_string_equal(out.s, want);
+	strbuf_release(&out);
+}
+
+/* All of a path that fits; else the file and its folder. src/lib.rs says whose it is, if that fits.
+ */
+static void test_place(void **state)
+{
+	assert_place("/w/me/shop/src/main.rs", 40, "/w/me/shop/src/main.rs:12");
+	assert_place("/w/me/shop/src/main.rs", 23, "src/main.rs:12");
+	assert_place("/w/me/shop/src/cart/list.rs", 24, "cart/list.rs:12");
+	assert_place("/w/me/till/src/lib.rs", 23, "till/src/lib.rs:12");
+	assert_place("/w/me/till/src/lib.rs", 18, "till/src/lib.rs:12");
+	assert_place("/w/me/till/src/lib.rs", 17, "src/lib.rs:12");
+	assert_place("/w/me/till/src/xlib.rs", 20, "src/xlib.rs:12");
+	assert_place("src/lib.rs", 5, "src/lib.rs:12");
+	assert_place("/c/registry/src/index-1/till-1.2.3/src/lib.rs", 24,
+		     "till-1.2.3/src/lib.rs:12");
+}
+
 static void test_always_fits(void **state)
 {
 	static const char alphabet[] = "ab::<>{}#0, \xc3\xa4&";
@@ -141,6 +166,7 @@ int main(void)
 		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_candidates),
 		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_front),
 		cmocka_unit_test(test_always_fits),
 	};
