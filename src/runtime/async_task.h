@@ -43,5 +43,7 @@ void async_task_makers_begin(struct finding *f, struct async_task_makers *m);
 void async_task_makers_end(struct finding *f, const struct async_task_makers *m);
 /* The runtime of a table that has that one now. */
 uint32_t async_task_maker(const struct finding *f, uint32_t runtime, enum async_task_maker maker);
+/* The same of a root future, as root_maker of task_shape. */
+uint32_t async_task_root_maker(const struct discovery *d, uint32_t runtime, const char *future);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * async-std and smol in one program. Both spawn by async-executor, into tables of the same shape,
  * but async-std puts its task-locals around each future, and that is in the names of its tables.
- * Calls of the crate blocking, and tasks that have no names, are of nobody in particular.
+ * So it does around a root. Calls of the crate blocking, and tasks that have no names, are of
+ * nobody in particular.
  */
 #include <string.h>
 
@@ -60,15 +61,28 @@ void async_task_makers_begin(struct finding *f, struct async_task_makers *m)
 	r->version = version_of(f, "async-task-4");
 }
 
+static uint32_t named(const struct found_runtime *all, uint32_t nr, uint32_t runtime,
+		      const char *name)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (all[i].descriptor == all[runtime].descriptor && !strcmp(all[i].name, name))
+			return i;
+	return runtime;
+}
+
 uint32_t async_task_maker(const struct finding *f, uint32_t runtime, enum async_task_maker maker)
 {
 	static const char *const names[] = { any_name, std_name, smol_name };
 
-	for (uint32_t i = 0; i < f->runtimes.nr; i++)
-		if (f->runtimes.v[i].descriptor == f->runtimes.v[runtime].descriptor &&
-		    !strcmp(f->runtimes.v[i].name, names[maker]))
-			return i;
-	return runtime;
+	return named(f->runtimes.v, f->runtimes.nr, runtime, names[maker]);
+}
+
+/* smol's block_on is that of async-io, and gets the future as it is. */
+uint32_t async_task_root_maker(const struct discovery *d, uint32_t runtime, const char *future)
+{
+	return named(d->runtimes, d->nr_runtimes, runtime,
+		     strstr(future, "async_std::task::builder::SupportTaskLocals<") ? std_name
+										    : smol_name);
 }
 
 void async_task_makers_end(struct finding *f, const struct async_task_makers *m)

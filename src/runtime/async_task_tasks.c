@@ -95,4 +95,5 @@ const struct task_shape async_task_shape = {
 	.locate = locate,
 	.roots = roots,
 	.shell = "async_std::task::builder::SupportTaskLocals<",
+	.root_maker = async_task_root_maker,
 };

@@ -29,6 +29,7 @@ struct search {
 	uint64_t base;
 	VEC(struct symbol) functions;
 	bool is_blind; /* not all waits by the crate parking are seen */
+	const struct discovery *d;
 	uint32_t runtime;
 	const struct task_shape *shape; /* of that runtime */
 	struct root_frame *out;
@@ -154,10 +155,14 @@ static void push(struct search *s, const struct layout_pinned *p, uint32_t futur
 		 const struct wire_framed *plan)
 {
 	struct root_frame *f = &s->out[s->nr];
+	uint32_t runtime = s->runtime;
 
 	if (s->nr == s->max)
 		return;
-	*f = (struct root_frame){ *plan, s->runtime, without_shells(s, future) };
+	if (s->shape->root_maker && future != LAYOUT_NONE)
+		runtime =
+			s->shape->root_maker(s->d, runtime, layouts_get(s->layouts, future)->name);
+	*f = (struct root_frame){ *plan, runtime, without_shells(s, future) };
 	f->plan.addr = s->base + p->va;
 	f->plan.end_addr = s->base + p->end_va;
 	s->nr++;
@@ -271,7 +276,7 @@ uint32_t root_frames_find(struct recipe_book *b, struct layouts *l, const struct
 {
 	struct image *img = d->roots.nr_redirects ? image_open(path, NULL, NULL) : NULL;
 	struct search s = {
-		.book = b, .layouts = l, .img = img, .base = base, .out = out, .max = max
+		.book = b, .layouts = l, .img = img, .d = d, .base = base, .out = out, .max = max
 	};
 
 	if (img && d->roots.nr_parks)

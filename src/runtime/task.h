@@ -77,6 +77,9 @@ struct task_shape {
 	/* What the type begins with that it puts around the future of a root; NULL: there is none.
 	 */
 	const char *shell;
+	/* Of runtimes that are made of this one, whose root has a future of that type: an index
+	 * into the discovery's. NULL: `runtime` itself's. */
+	uint32_t (*root_maker)(const struct discovery *d, uint32_t runtime, const char *future);
 };
 
 /* Never NULL. */

@@ -142,6 +142,9 @@ def made_of_one(t, build):
         if w["kind"] == "worker":
             want = "smol" if w["name"].startswith("smol") else "async-std"
             same(f"runtime of {w['name']}", by_id[w["runtime_id"]], want)
+    if build == "dev":  # where roots are seen
+        roots = [x for x in rep["tasks"] if x["kind"] == "block_on"]
+        same("roots", [(x["runtime"], by_id[x["runtime_id"]]) for x in roots], [("smol", "smol"), ("async-std", "async-std")])
 
 
 @test(cases=[(b,) for b in BUILDS])

@@ -13,5 +13,6 @@ fn main() {
 			smol::spawn(f).await;
 		}
 	});
+	async_std::task::block_on(async { Countdown(3).await });
 	truth::print(1);
 }
