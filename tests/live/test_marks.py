@@ -7,7 +7,7 @@ import re
 import time
 
 from live import TIMEOUT_S, check, nr_lost, same, test, truth
-from tracers import NOTE, in_tracefs, interrupted, need, notes, semaphores
+from tracers import NOTE, PERF_SCRIPT, in_tracefs, interrupted, need, notes, semaphores
 
 CRATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../rust/futrace")
 BUILDS = ("hooks", "hooks-lto")
@@ -249,7 +249,7 @@ def by_perf(t, provider, program, *args):
         trap "perf probe -q -d 'sdt_{provider}:*'" EXIT
         {perf} probe -q 'sdt_{provider}:*'
         {perf} record -q -a -m 4M -e 'sdt_{provider}:*' -o p.data -- {program} {' '.join(args)}
-        perf script -i p.data -F event,trace > p.txt
+        {PERF_SCRIPT} > p.txt
     """).ok().out
     with open(t.path("p.txt"), encoding="utf-8") as f:
         events = re.findall(rf"sdt_{provider}:(\w+): \(\w+\)(.*)", f.read())

@@ -10,7 +10,7 @@ import subprocess
 import threading
 
 from live import Failed, check, children_of, same, test, total, truth, user_tasks
-from tracers import AGENT, PROBES, Bpftrace, Canary, base_of, in_tracefs, library, need, notes, semaphores, sites, table
+from tracers import AGENT, PERF_SCRIPT, PROBES, Bpftrace, Canary, base_of, in_tracefs, library, need, notes, semaphores, sites, table
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TASK_PROBES = ("task-spawn", "task-details", "task-poll-start", "task-poll-end", "task-terminate")
@@ -467,7 +467,7 @@ def perf_record(t):
         trap "perf probe -q -d 'sdt_tokio:*'" EXIT
         {perf} probe -q 'sdt_tokio:*'
         {perf} record -q -a -e 'sdt_tokio:*' -o p.data -- {t.futrace} run -- {t.program('exact')} mt 2
-        perf script -i p.data -F event,trace 2>/dev/null > p.txt
+        {PERF_SCRIPT} > p.txt
     """
     r = in_tracefs(t, script).ok()
     got = collections.defaultdict(collections.Counter)

@@ -16,6 +16,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 AGENT, PROBES = "libfutrace-agent.so", "libfutrace-probes.so"
 TICK_NS = 100_000_000
 AGAIN_S = 3
+# What perf recorded, in order. Now and then it has the same event of a thread twice, at the same nanosecond: it is one.
+PERF_SCRIPT = "perf script --ns -F tid,time,event,trace 2>/dev/null -i p.data | awk '!seen[$0]++'"
 NOTE = re.compile(r"Provider: (\S+)\s+Name: (\S+)\s+Location: (\S+), Base: (\S+), Semaphore: (\S+)\s+Arguments: ?(.*)")
 
 
