@@ -206,7 +206,7 @@ static void test_as_the_agent(void **state)
 {
 	struct world w = {
 		.f = fake_new(),
-		.region = xcalloc(1, sizeof(*w.region)),
+		.region = xaligned_alloc(WIRE_PAGE, sizeof(*w.region)),
 		.runtime = { .name = "tokio" },
 		.table = { .kind = TRACE_TASK,
 			   .plan = { .va = TABLE, .kind = WIRE_TABLE_TOKIO, .id_off = ID_OFF } },
@@ -215,6 +215,7 @@ static void test_as_the_agent(void **state)
 		.seed = 88172645463325252
 	};
 
+	memset(w.region, 0, sizeof(*w.region));
 	w.d = (struct discovery){
 		.runtimes = &w.runtime, .nr_runtimes = 1, .tables = &w.table, .nr_tables = 1
 	};
