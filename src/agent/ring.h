@@ -141,11 +141,9 @@ static void core_stop(struct core_page *p)
 	__atomic_store_n(&p->threads, (struct wire_thread *)0, __ATOMIC_RELAXED);
 }
 
-/* The tool said stop. */
-static void obey(struct core_page *p)
+static bool is_told_to_stop(const struct core_page *p)
 {
-	if (__atomic_load_n(&p->region->state, __ATOMIC_RELAXED) == WIRE_REGION_STOP)
-		core_stop(p);
+	return __atomic_load_n(&p->region->state, __ATOMIC_RELAXED) == WIRE_REGION_STOP;
 }
 
 /* The ring is full. If nobody has looked after it for long, nobody will: switch off for good. */
@@ -287,7 +285,8 @@ static NOINLINE uint64_t make_room(struct core_page *p, struct wire_thread *t, u
 	uint64_t need = words + nr_lost * EVENT_WORDS_LOST + depth;
 
 	if (t->head + need > t->segment_end) {
-		obey(p);
+		if (is_told_to_stop(p))
+			core_stop(p);
 		if (!p->threads || !is_segment_for(p, t, need))
 			return t->head;
 		if (!next_segment(p, t)) {
@@ -318,7 +317,9 @@ static uint64_t *reserve(struct core_page *p, struct wire_thread *t, unsigned ki
 	if (unlikely(t->head + words + more > *limit)) {
 		*limit = make_room(p, t, words + more);
 		if (t->head + words + more > *limit) {
-			count_lost(t, kind);
+			/* what comes after the recording is no part of it */
+			if (!is_told_to_stop(p))
+				count_lost(t, kind);
 			barrier();
 			t->limit = *limit;
 			return 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The agent's core on made-up tasks and tables: what is written into the ring, what happens when it
- * is full, when a thread pointer is reused, when a signal handler comes in between, and after a
- * fork.
+ * The agent's core on made-up tasks and tables: what is written into the ring, what happens when a
+ * thread pointer is reused, when a signal handler comes in between, and after a fork.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,87 +13,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "agent/fast.h"
-#include "world.h"
-
-#define TYPE	7
-#define INITIAL 0xcc /* three references, wanted, notified */
-
-static unsigned nr_deallocs;
-
-static void fake_poll(uint64_t header)
-{
-}
-
-static void fake_dealloc(uint64_t header)
-{
-	nr_deallocs++;
-}
-
-static uint64_t fake_table[10];
-
-/* state, queue_next, vtable, owner_id, (scheduler), id, output … */
-struct fake_task {
-	uint64_t state, next, vtable, owner, scheduler, id, stage[8], trailer[4];
-};
-
-/* As the hooks do it. */
-static struct core_entry entry;
-
-static void enter(struct core_run *run, struct fake_task *task)
-{
-	entry = core_enter(run, (uint64_t)task, CORE_POLL, mine);
-}
-
-static bool leave(struct core_run *run)
-{
-	return core_leave(run, entry, mine);
-}
-
-static int hook_fake_table(void)
-{
-	struct core_table *table;
-
-	memset(core_page.cell_sizes, 0xff, sizeof(core_page.cell_sizes));
-	assert_int_equal(madvise(&core_page, sizeof(core_page), MADV_WIPEONFORK), 0);
-	table = core_table_find((uint64_t)fake_table, true);
-	*table = (struct core_table){ .poll = (uint64_t)fake_poll,
-				      .dealloc = (uint64_t)fake_dealloc,
-				      .id_off = offsetof(struct fake_task, id),
-				      .stage_off = offsetof(struct fake_task, stage),
-				      .trailer_off = offsetof(struct fake_task, trailer),
-				      .scheduler_off = offsetof(struct fake_task, scheduler),
-				      .type_word = EVENT_WORD1(0, TYPE),
-				      .addr = (uint64_t)fake_table };
-	nr_deallocs = 0;
-	return 0;
-}
-
-static int set_up(void **state)
-{
-	world_init();
-	return hook_fake_table();
-}
-
-static int set_up_large(void **state)
-{
-	world_init_rings(1, 64 * RING_WORDS);
-	return hook_fake_table();
-}
-
-static struct wire_thread *my_slot(void)
-{
-	struct wire_thread *t = core_sleep(0);
-
-	assert_non_null(t);
-	core_awake(t);
-	return t;
-}
-
-static void skip_all(struct wire_thread *t)
-{
-	t->tail = t->head;
-}
+#include "fake_tokio.h"
 
 /* A poll is a start with id, type and address, and an end with what became of the task. */
 static void test_poll(void **state)
@@ -185,124 +104,6 @@ static void test_panic_wanted(void **state)
 		assert_true(w[0] >> EVENT_KIND_BITS & EF_END_PANICKED);
 		assert_int_equal(!!(w[0] >> EVENT_KIND_BITS & EF_END_WANTED), is_held);
 	}
-}
-
-/* However full the ring: a run is there whole or not at all, and recorded + lost is what happened.
- */
-static void test_full_ring(void **state)
-{
-	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = 9 };
-	struct wire_thread *t = my_slot();
-	unsigned nr[EV_MAX] = { 0 }, kind, told[EV_MAX] = { 0 };
-	uint64_t w[5];
-	const unsigned total = 1009;
-
-	skip_all(t);
-	for (unsigned i = 0; i < total; i++) {
-		struct core_run run;
-
-		enter(&run, &task);
-		core_schedule((uint64_t)&task, mine);
-		leave(&run);
-		if (i % 203 == 0)
-			while ((kind = take_event(t, w))) {
-				nr[kind]++;
-				if (kind == EV_LOST)
-					told[w[1]] += w[2];
-			}
-	}
-	while ((kind = take_event(t, w))) {
-		nr[kind]++;
-		if (kind == EV_LOST)
-			told[w[1]] += w[2];
-	}
-	assert_true(t->lost[EV_RUN_START] > 0);
-	assert_int_equal(nr[EV_RUN_START] + t->lost[EV_RUN_START], total);
-	assert_int_equal(nr[EV_RUN_END] + t->lost[EV_RUN_END], total);
-	assert_int_equal(nr[EV_RUN_START], nr[EV_RUN_END]);
-	assert_int_equal(nr[EV_WAKE] + t->lost[EV_WAKE], total);
-	for (kind = 1; kind < EV_MAX; kind++)
-		assert_int_equal(told[kind] + t->pending_lost[kind], t->lost[kind]);
-}
-
-static unsigned nr_starts(struct wire_thread *t, unsigned first)
-{
-	unsigned nr = 0, kind;
-	uint64_t w[5];
-
-	while ((kind = take_event(t, w)))
-		if (kind == EV_RUN_START)
-			assert_int_equal(w[1] & EVENT_ID_MASK, first + nr++);
-	return nr;
-}
-
-static void run_all(unsigned first, unsigned nr)
-{
-	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table };
-
-	for (unsigned i = 0; i < nr; i++) {
-		struct core_run run;
-
-		task.id = first + i;
-		enter(&run, &task);
-		leave(&run);
-	}
-}
-
-static void *finds_none_left(void *arg)
-{
-	struct wire_thread *t = my_slot();
-
-	run_all(1, 1000);
-	assert_int_equal(t->big, 0);
-	assert_true(t->lost[EV_RUN_START] > 0);
-	return NULL;
-}
-
-/* Only a thread whose ring is full takes a large one, and all that it did is in the one or the
- * other, in order. */
-static void test_growing(void **state)
-{
-	struct wire_thread *t = my_slot();
-	pthread_t thread;
-
-	run_all(1, 20);
-	assert_int_equal(region->big_used, 0);
-	assert_int_equal(nr_starts(t, 1), 20);
-	run_all(21, 5000);
-	assert_int_equal(region->big_used, 1);
-	assert_int_equal(t->lost[EV_RUN_START], 0);
-	pthread_create(&thread, NULL, finds_none_left, NULL);
-	pthread_join(thread, NULL);
-	mine = t;
-	assert_int_equal(nr_starts(t, 21), 5000);
-	/* and round the large one more than once */
-	for (unsigned i = 0; i < 30; i++) {
-		run_all(1 + i * 1000, 1000);
-		assert_int_equal(nr_starts(t, 1 + i * 1000), 1000);
-	}
-	assert_int_equal(t->lost[EV_RUN_START], 0);
-}
-
-static void nest(unsigned depth)
-{
-	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = depth };
-	struct core_run run;
-	struct core_entry outer = core_enter(&run, (uint64_t)&task, CORE_POLL, mine);
-
-	if (depth > 1)
-		nest(depth - 1);
-	core_leave(&run, outer, mine);
-}
-
-/* Ends of so many runs have no room in a segment of the small ring. */
-static void test_deep(void **state)
-{
-	struct wire_thread *t = my_slot();
-
-	nest(2 * SEGMENT_WORDS);
-	assert_int_equal(t->lost[EV_RUN_START], 0);
-	assert_int_equal(t->big, 1);
 }
 
 /* A signal handler that records while the thread is writing an event spoils nothing: it is counted.
@@ -422,19 +223,6 @@ static void test_roaming(void **state)
 		assert_int_equal(take_event(t, w), 0);
 	}
 	assert_int_equal(t->lost[EV_RUN_END], 0);
-}
-
-/* Nobody drains and the tool's heartbeat is old: the agent switches itself off. */
-static void test_tool_gone(void **state)
-{
-	struct wire_thread *t = my_slot();
-
-	lobby.stale_ticks = 1;
-	for (unsigned i = 0; i < RING_WORDS; i++)
-		core_awake(t);
-	lobby.stale_ticks = INT64_MAX;
-	assert_null(core_sleep(0));
-	assert_null(core_page.threads);
 }
 
 /* Only a foreign wake of a running task is worth an event of its own. */
@@ -567,14 +355,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_last_reference, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_panic, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_panic_wanted, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_full_ring, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_growing, set_up_large, tear_down),
-		cmocka_unit_test_setup_teardown(test_deep, set_up_large, tear_down),
 		cmocka_unit_test_setup_teardown(test_nested_event, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_fork_in_poll, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_roaming, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_tool_gone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_wake_running, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_instances, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_local_instance, set_up, tear_down),
