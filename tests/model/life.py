@@ -107,7 +107,7 @@ class Life:
         self.wakes = []  # Waker
         self.ended = self.reason = self.wanted = None
         self.changes = [(ev.seq, 1)]  # of how many live
-        self.joined = ev.seq
+        self.joined = ev.seq  # those that live, or those that have ended
         self.is_local = False  # … although its type does not say so
         self.is_cut = False  # it was there before the start
         self.spawn = None
@@ -299,6 +299,7 @@ class Life:
     def finish(self, flags, seq):
         self.ended, self.state, self.shutdown = self.time(seq), "ended", None
         self.changes.append((seq, -1))
+        self.joined = seq
         self.taken = takes_idle(self.owner_flags) and took_it(flags)
         self.queue_unseen = self.queue_unseen and not self.notified
         self.grace = LATE_GRACE_NS if self.taken and self.queue_unseen else GRACE_NS
