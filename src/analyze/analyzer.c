@@ -145,6 +145,7 @@ const struct recording_sink *analyzer_get_sinks(struct analyzer *a, size_t *nr)
 static int worse_first(const void *pa, const void *pb)
 {
 	const struct finding *a = pa, *b = pb;
+	int by_name;
 
 	if (a->severity != b->severity)
 		return a->severity < b->severity ? 1 : -1;
@@ -154,7 +155,13 @@ static int worse_first(const void *pa, const void *pb)
 		return a->harm_ns < b->harm_ns ? 1 : -1;
 	if (a->type != b->type)
 		return a->type > b->type ? 1 : -1;
-	return strcmp(a->analysis->name, b->analysis->name);
+	by_name = strcmp(a->analysis->name, b->analysis->name);
+	if (by_name)
+		return by_name;
+	/* of one rule and type there are several: in the same order each time */
+	if (a->time_ns != b->time_ns)
+		return a->time_ns > b->time_ns ? 1 : -1;
+	return (a->span_ns < b->span_ns) - (a->span_ns > b->span_ns);
 }
 
 static bool is_covered(const struct analyzer *a, const struct finding *f)

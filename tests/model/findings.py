@@ -643,7 +643,7 @@ def find(s, limits):
     found = [x for x in found if x.rule != "long-poll" or only.get(x.type, -1) < x.harm]
     none = len(s.rec.types)
     return sorted(found, key=lambda x: (-SEVERITIES.index(x.severity), x.is_consequence, -x.harm,
-                                        none if x.type is None else x.type, x.rule))
+                                        none if x.type is None else x.type, x.rule, x.time or 0, -(x.span or 0)))
 
 
 def as_json(s, x):

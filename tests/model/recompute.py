@@ -57,7 +57,7 @@ class Differences(list):
 
 def check_base(s, report, out):
     out.compare_rows("task", report["tasks"], [tables.task(s, life) for life in s.tasks],
-                     ("id", "runtime_id", "spawn_ns", "end_ns"))
+                     ("id", "runtime_id", "spawn_ns", "end_ns", "type"))
     for t in report["tasks"]:
         end = t["end_ns"] if t["end_ns"] is not None else s.end
         parts = sum(t[k] for k in ("busy_ns", "sched_ns", "idle_ns", "unknown_ns"))

@@ -37,7 +37,7 @@ struct simulation {
 	struct trace_stream *streams[NR_THREADS];
 	unsigned depth[NR_THREADS];
 	bool is_asleep[NR_THREADS];
-	bool has_instances, has_futures;
+	bool has_instances, has_futures, is_coarse;
 	unsigned open[NR_THREADS][MAX_DEPTH]; /* polls of futures, by depth of runs */
 	uint32_t names[3];		      /* of marks; the last one is none */
 	uint64_t time, next_id, nr_futures;
@@ -171,7 +171,8 @@ static void step(struct simulation *s, bool is_absurd)
 	unsigned thread = rnd(NR_THREADS);
 	struct event ev = is_absurd ? anything() : sensible(s, thread);
 
-	s->time += rnd(100) ? rnd(1000) : rnd(2000000);
+	if (!s->is_coarse || rnd(2)) /* else at the same time as another thread's */
+		s->time += rnd(100) ? rnd(1000) : rnd(2000000);
 	ev.time = s->time;
 	bool is_by_addr = !is_absurd && ev.type == BY_ADDR;
 
@@ -331,6 +332,7 @@ static int simulate(int fd, uint64_t seed, uint64_t nr_events)
 	s.names[0] = trace_writer_string(s.w, "request", 7);
 	s.names[1] = trace_writer_string(s.w, "\"=cache\", hit", 13);
 	s.has_futures = seed % 5 < 3;
+	s.is_coarse = seed % 7 < 3;
 	if (s.has_futures)
 		define_futures(s.w);
 	for (unsigned i = 0; i < NR_THREADS; i++)
