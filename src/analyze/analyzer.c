@@ -161,7 +161,9 @@ static int worse_first(const void *pa, const void *pb)
 	/* of one rule and type there are several: in the same order each time */
 	if (a->time_ns != b->time_ns)
 		return a->time_ns > b->time_ns ? 1 : -1;
-	return (a->span_ns < b->span_ns) - (a->span_ns > b->span_ns);
+	if (a->span_ns != b->span_ns)
+		return a->span_ns < b->span_ns ? 1 : -1;
+	return (a->task.id > b->task.id) - (a->task.id < b->task.id);
 }
 
 static bool is_covered(const struct analyzer *a, const struct finding *f)

@@ -83,7 +83,7 @@ class Facts:
         self.runs = s.told(Told)
         self.rows = {row["type_id"]: row for row in by_type(s)}
         self.threads = [dict(thread(s, t), is_launched=t.is_launched) for t in s.threads.values()]
-        self.tasks = sorted(s.tasks, key=lambda x: (x.told_seq, x.ended is None, x.grace, x.end_ns, x.joined))
+        self.tasks = s.in_order(s.tasks)
         # So long workers waited for a CPU.
         self.off_cpu_ns = sum(self.waited(t["tid"], s.end) - self.waited(t["tid"], s.start)
                               for t in self.threads if t["kind"] == "worker")
@@ -643,7 +643,8 @@ def find(s, limits):
     found = [x for x in found if x.rule != "long-poll" or only.get(x.type, -1) < x.harm]
     none = len(s.rec.types)
     return sorted(found, key=lambda x: (-SEVERITIES.index(x.severity), x.is_consequence, -x.harm,
-                                        none if x.type is None else x.type, x.rule, x.time or 0, -(x.span or 0)))
+                                        none if x.type is None else x.type, x.rule, x.time or 0, -(x.span or 0),
+                                        x.task.key[0] if x.task else 0))
 
 
 def as_json(s, x):

@@ -433,6 +433,11 @@ class Stream:
             self.ever.append(life)
         return life
 
+    @staticmethod
+    def in_order(lives):
+        """As they were told when they had ended, or when all did."""
+        return sorted(lives, key=lambda x: (x.told_seq, x.ended is None, x.grace, x.end_ns, x.joined))
+
     @functools.lru_cache(maxsize=4)
     def told(self, what):
         """Runs or wakes of tasks: not of what was known to be a helper by then."""

@@ -30,6 +30,10 @@ class Wait:
     def is_open(self):
         return self.run is None and self.life.ended is None
 
+    @property
+    def told_seq(self):
+        return self.run.seq if self.run else self.life.told_seq
+
 
 @functools.lru_cache(maxsize=4)
 def seen(s):
@@ -56,8 +60,8 @@ def waits(s):
     for run in s.told(Told):
         told[run.life].update({k: run.gap.get(k, 0) for k in ("idle", "sched")})
     last = [Wait(life, seen(s).get(life), {k: max(0, life.ns[k] - told[life][k]) for k in ("idle", "sched")})
-            for life in s.tasks]
-    return runs + [wait for wait in last if wait.ns]
+            for life in s.in_order(s.tasks)]
+    return sorted(runs + [wait for wait in last if wait.ns], key=lambda wait: wait.told_seq)
 
 
 def is_placed(s, wait):

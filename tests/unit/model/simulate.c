@@ -40,7 +40,7 @@ struct simulation {
 	bool has_instances, has_futures, is_coarse;
 	unsigned open[NR_THREADS][MAX_DEPTH]; /* polls of futures, by depth of runs */
 	uint32_t names[3];		      /* of marks; the last one is none */
-	uint64_t time, next_id, nr_futures;
+	uint64_t time, latest[NR_THREADS], next_id, nr_futures;
 	uint64_t contested; /* a shutdown of this task began of late: somebody may poll it now */
 	struct trace_end end;
 };
@@ -171,8 +171,10 @@ static void step(struct simulation *s, bool is_absurd)
 	unsigned thread = rnd(NR_THREADS);
 	struct event ev = is_absurd ? anything() : sensible(s, thread);
 
-	if (!s->is_coarse || rnd(2)) /* else at the same time as another thread's */
-		s->time += rnd(100) ? rnd(1000) : rnd(2000000);
+	/* else at the same time as something on other threads */
+	if (!s->is_coarse || s->latest[thread] == s->time || rnd(2))
+		s->time += 1 + (rnd(100) ? rnd(1000) : rnd(2000000));
+	s->latest[thread] = s->time;
 	ev.time = s->time;
 	bool is_by_addr = !is_absurd && ev.type == BY_ADDR;
 
