@@ -54,7 +54,16 @@ static int no_runtime(const struct look *l)
 	return cmd_fail(&e);
 }
 
-int look_open(struct look *l, const char *core, bool use_cache, int nr, char **argv)
+static int check_usage(const struct look_opts *o, int nr)
+{
+	if (o->core && nr)
+		return cmd_usage("give a process id or --core, not both");
+	if (o->exe && !o->core)
+		return cmd_usage("--exe is for --core: a process tells itself what it runs");
+	return EXIT_OK;
+}
+
+int look_open(struct look *l, const struct look_opts *o, int nr, char **argv)
 {
 	struct err e = ERR_INIT;
 	uint32_t pid = 0;
@@ -62,19 +71,21 @@ int look_open(struct look *l, const char *core, bool use_cache, int nr, char **a
 	int rc;
 
 	*l = (struct look){ 0 };
-	if (core && nr)
-		return cmd_usage("give a process id or --core, not both");
-	rc = core ? EXIT_OK : take_pid(nr, argv, &pid);
+	rc = check_usage(o, nr);
+	if (!rc && !o->core)
+		rc = take_pid(nr, argv, &pid);
 	if (rc)
 		return rc;
 	peers_init(&l->peers, pid);
-	l->memory = core ? memory_open_core(core, &e) : memory_open_process(pid, &e);
+	l->memory = o->core ? memory_open_core(o->core, o->exe, &e) : memory_open_process(pid, &e);
 	if (!l->memory)
-		return core ? cmd_fail(&e) : no_process(&e);
-	cache = use_cache ? cmd_cache_dir() : NULL;
+		return o->core ? cmd_fail(&e) : no_process(&e);
+	cache = o->no_cache ? NULL : cmd_cache_dir();
 	objects_init(&l->objects, l->memory, cache);
 	free(cache);
-	if (!l->objects.list.nr)
+	if (o->exe && l->objects.lacks_program)
+		rc = cmd_fail(&l->objects.note); /* whoever names it wants no less */
+	else if (!l->objects.list.nr)
 		rc = look_check(l) ? EXIT_FAILED : no_runtime(l);
 	if (!rc) {
 		census_init(&l->census, l->memory, &l->objects);

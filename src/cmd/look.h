@@ -17,11 +17,18 @@ struct look {
 	struct peers peers; /* of the process; filled when they are asked for */
 };
 
+/* What is to be looked at. */
+struct look_opts {
+	const char *core; /* NULL: the process that the only operand names */
+	const char *exe;  /* the core file's program, NULL: it is where it was */
+	bool no_cache;
+};
+
 /*
- * Takes a census of the process that the only operand names, or of the core file. Returns EXIT_OK,
- * or says what is wrong and returns the exit status. look_close in any case.
+ * Takes a census. Returns EXIT_OK, or says what is wrong and returns the exit status. look_close in
+ * any case.
  */
-int look_open(struct look *l, const char *core, bool use_cache, int nr, char **argv);
+int look_open(struct look *l, const struct look_opts *o, int nr, char **argv);
 void look_close(struct look *l);
 /* Still the same program? If not, says so and returns the exit status. */
 int look_check(struct look *l);

@@ -16,16 +16,19 @@
 #define MAX_LEAVES 3
 
 struct ps_opts {
-	const char *core, *color, *filter;
-	bool json, no_cache;
+	struct look_opts look;
+	const char *color, *filter;
+	bool json;
 };
 
 static const struct opt options[] = {
-	OPT(0, "core", OPT_STR, struct ps_opts, core, "FILE", "look into a core file"),
+	OPT(0, "core", OPT_STR, struct ps_opts, look.core, "FILE", "look into a core file"),
+	OPT(0, "exe", OPT_STR, struct ps_opts, look.exe, "FILE",
+	    "with --core: the program, where it is now"),
 	OPT(0, "filter", OPT_STR, struct ps_opts, filter, "PATTERN",
 	    "only tasks with a type, function or file that fits"),
 	OPT(0, "json", OPT_FLAG, struct ps_opts, json, NULL, "print a JSON object"),
-	OPT(0, "no-cache", OPT_FLAG, struct ps_opts, no_cache, NULL,
+	OPT(0, "no-cache", OPT_FLAG, struct ps_opts, look.no_cache, NULL,
 	    "look at symbols and debug info again"),
 	STYLE_OPTION(struct ps_opts, color),
 	{ 0 },
@@ -259,7 +262,7 @@ static int run(const void *opts, int nr, char **argv)
 
 	if (styles_init(&styles, o->color, &e) < 0)
 		return cmd_usage("%s", e.msg);
-	rc = look_open(&l, o->core, !o->no_cache, nr, argv);
+	rc = look_open(&l, &o->look, nr, argv);
 	if (!rc)
 		rc = o->json ? look_json(&l, &json) : show(&l, o, &styles);
 	if (!rc)
@@ -271,7 +274,7 @@ static int run(const void *opts, int nr, char **argv)
 const struct command cmd_ps = {
 	.name = "ps",
 	.summary = "list every live task of a process or core file, and where it waits",
-	.synopsis = "[options] PID | --core=FILE",
+	.synopsis = "[options] PID | --core=FILE [--exe=FILE]",
 	.options = options,
 	.options_size = sizeof(struct ps_opts),
 	.operands = OPERANDS_PROCESS,

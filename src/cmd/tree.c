@@ -8,7 +8,9 @@
 #include "cmd/tree_forest.h"
 
 static const struct opt options[] = {
-	OPT(0, "core", OPT_STR, struct tree_opts, core, "FILE", "look into a core file"),
+	OPT(0, "core", OPT_STR, struct tree_opts, look.core, "FILE", "look into a core file"),
+	OPT(0, "exe", OPT_STR, struct tree_opts, look.exe, "FILE",
+	    "with --core: the program, where it is now"),
 	OPT(0, "all", OPT_FLAG, struct tree_opts, all, NULL, "print equal trees one by one"),
 	OPT(0, "wrappers", OPT_FLAG, struct tree_opts, wrappers, NULL,
 	    "print futures that only pass on what they hold, too"),
@@ -19,7 +21,7 @@ static const struct opt options[] = {
 	OPT(0, "interval", OPT_TIME, struct tree_opts, interval_ns, "TIME",
 	    "look twice, so far apart, and tell of what tasks there are more"),
 	OPT(0, "json", OPT_FLAG, struct tree_opts, json, NULL, "print a JSON object"),
-	OPT(0, "no-cache", OPT_FLAG, struct tree_opts, no_cache, NULL,
+	OPT(0, "no-cache", OPT_FLAG, struct tree_opts, look.no_cache, NULL,
 	    "look at symbols and debug info again"),
 	STYLE_OPTION(struct tree_opts, color),
 	{ 0 },
@@ -76,9 +78,9 @@ static int look_before(const struct tree_opts *o, int nr, char **argv, struct ma
 	struct look l;
 	int rc;
 
-	if (o->core)
+	if (o->look.core)
 		return cmd_usage("--interval is of no use with a core file: it does not change");
-	rc = look_open(&l, NULL, !o->no_cache, nr, argv);
+	rc = look_open(&l, &o->look, nr, argv);
 	if (!rc) {
 		findings_count(&l, counts);
 		nanosleep(&time, NULL);
@@ -108,7 +110,7 @@ static int run(const void *opts, int nr, char **argv)
 	rc = o->interval_ns ? look_before(o, nr, argv, &before) : EXIT_OK;
 	if (rc)
 		return rc;
-	rc = look_open(&l, o->core, !o->no_cache, nr, argv);
+	rc = look_open(&l, &o->look, nr, argv);
 	if (!rc) {
 		findings_init(&f.findings, &l, o->filter);
 		if (o->interval_ns)
@@ -128,7 +130,7 @@ static int run(const void *opts, int nr, char **argv)
 const struct command cmd_tree = {
 	.name = "tree",
 	.summary = "show what every live task waits for, down to the line and the leaf",
-	.synopsis = "[options] PID | --core=FILE",
+	.synopsis = "[options] PID | --core=FILE [--exe=FILE]",
 	.options = options,
 	.options_size = sizeof(struct tree_opts),
 	.operands = OPERANDS_PROCESS,

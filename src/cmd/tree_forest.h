@@ -15,9 +15,10 @@
 #define FOREST_MAX_IDS 8 /* of tasks that share a tree */
 
 struct tree_opts {
-	const char *core, *color, *filter;
+	struct look_opts look;
+	const char *color, *filter;
 	uint64_t interval_ns;
-	bool json, no_cache, all, wrappers, locals;
+	bool json, all, wrappers, locals;
 };
 
 /* Tasks with equal trees. */

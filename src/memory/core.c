@@ -77,7 +77,9 @@ static void core_read(struct memory *m, struct memory_piece *pieces, size_t nr)
 
 static char *path_of(struct memory *m, const struct memory_file *f)
 {
-	return access(f->path, R_OK) == 0 ? xstrdup(f->path) : NULL;
+	const char *path = m->exe_file && memory_is_program(m, f) ? m->exe_file : f->path;
+
+	return access(path, R_OK) == 0 ? xstrdup(path) : NULL;
 }
 
 static void core_close(struct memory *m)
@@ -293,7 +295,7 @@ static const char *find_exe(const struct core_memory *c)
 	return c->m.files.nr ? c->m.files.v[0].path : "";
 }
 
-struct memory *memory_open_core(const char *path, struct err *e)
+struct memory *memory_open_core(const char *path, const char *exe_file, struct err *e)
 {
 	struct core_memory *c = xcalloc(1, sizeof(*c));
 	struct stat st;
@@ -315,6 +317,7 @@ struct memory *memory_open_core(const char *path, struct err *e)
 		return NULL;
 	}
 	c->m.exe = xstrdup(find_exe(c));
+	c->m.exe_file = exe_file ? xstrdup(exe_file) : NULL;
 	memory_settle(&c->m);
 	return &c->m;
 }

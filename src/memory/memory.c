@@ -19,6 +19,7 @@ void memory_close(struct memory *m)
 	map_release(&m->epoll);
 	map_release(&m->fd_kinds);
 	free(m->exe);
+	free(m->exe_file);
 	m->ops->close(m);
 }
 
@@ -184,12 +185,20 @@ char *memory_path_of(struct memory *m, const struct memory_file *f, struct err *
 {
 	char *path = m->ops->path_of ? m->ops->path_of(m, f) : NULL;
 
-	if (!path)
-		err_set(e, ERR_SYS,
-			m->is_core ? "%s is not here: put the very file there that was loaded"
-				   : "%s is not the file any more that was loaded",
+	if (path)
+		return path;
+	if (!m->is_core)
+		err_set(e, ERR_SYS, "%s is not the file any more that was loaded", f->path);
+	else if (!memory_is_program(m, f))
+		err_set(e, ERR_SYS, "%s is not here: put the very file there that was loaded",
 			f->path);
-	return path;
+	else if (m->exe_file)
+		err_sys(e, "cannot read %s", m->exe_file);
+	else
+		err_set(e, ERR_SYS,
+			"%s is not here: name the very file that was loaded by --exe=FILE",
+			f->path);
+	return NULL;
 }
 
 static bool is_same(const struct memory_file *a, const struct memory_file *b)
@@ -212,6 +221,11 @@ bool memory_is_object(const struct memory *m, const struct memory_file *f)
 		is_exec = is_exec || other->is_exec;
 	}
 	return is_exec;
+}
+
+bool memory_is_program(const struct memory *m, const struct memory_file *f)
+{
+	return strcmp(f->path, m->exe) == 0;
 }
 
 bool memory_is_there(struct memory *m)

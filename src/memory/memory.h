@@ -11,6 +11,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 
+#define MEMORY_BUILD_ID_SIZE (2 * 64 + 1) /* as of an image */
+
 struct memory;
 
 /* A range with the same rights. Ranges are sorted and do not overlap. */
@@ -70,6 +72,7 @@ struct memory {
 	struct map fd_kinds;	   /* of a process: descriptor -> enum fd_kind */
 	uint32_t pid;		   /* 0: unknown */
 	char *exe;		   /* path of the program, "" when unknown */
+	char *exe_file;		   /* of a core file: where it is now, or NULL: at `exe` */
 	bool is_core;		   /* nothing changes any more */
 	uint64_t nr_missing_bytes; /* of a core file that was cut */
 	bool is_given_up;	   /* atomic: nothing is read any more */
@@ -79,8 +82,9 @@ struct memory {
 struct memory *memory_open_process(uint32_t pid, struct err *e);
 /* Only what is mapped, for which the kernel asks less; nothing of it can be read. */
 struct memory *memory_open_map(uint32_t pid, struct err *e);
-/* ERR_SYS, ERR_PERMISSION, ERR_NOT_ELF, ERR_FOREIGN, ERR_BAD_ELF. */
-struct memory *memory_open_core(const char *path, struct err *e);
+/* exe_file: the program, or NULL: where it was when it ran. ERR_SYS, ERR_PERMISSION, ERR_NOT_ELF,
+ * ERR_FOREIGN, ERR_BAD_ELF. */
+struct memory *memory_open_core(const char *path, const char *exe_file, struct err *e);
 void memory_close(struct memory *m);
 
 /* The area of an address, or NULL. */
@@ -96,6 +100,13 @@ void memory_each_present(struct memory *m, const struct memory_area *a, memory_r
 char *memory_path_of(struct memory *m, const struct memory_file *f, struct err *e);
 /* Is it where a program or library begins? True for one part of each. */
 bool memory_is_object(const struct memory *m, const struct memory_file *f);
+/* Is it a part of the program, not of a library? */
+bool memory_is_program(const struct memory *m, const struct memory_file *f);
+/*
+ * The build-id, in hex, of the program or library that begins at the address; "": it has none.
+ * False: memory does not tell, as a core file need not have any of what was mapped from files.
+ */
+bool memory_build_id(struct memory *m, uint64_t addr, char build_id[MEMORY_BUILD_ID_SIZE]);
 bool memory_is_there(struct memory *m);
 /* There is no more time: whoever reads, maybe in another thread, comes to an end soon. */
 void memory_give_up(struct memory *m);

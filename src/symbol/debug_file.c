@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "symbol/debug_file.h"
 
+#include <elf.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,4 +104,14 @@ char *debug_file_find(const struct image *img, const char *path, bool *is_other)
 	if (is_other)
 		*is_other = other && !found;
 	return found;
+}
+
+bool debug_file_is_one(const char *path)
+{
+	struct image *img = image_open(path, NULL, NULL);
+	const struct image_section *code = img ? image_section(img, ".text") : NULL;
+	bool is_one = code && code->type == SHT_NOBITS;
+
+	image_close(img);
+	return is_one;
 }

@@ -20,5 +20,7 @@
  * but it belongs to another build.
  */
 char *debug_file_find(const struct image *img, const char *path, bool *is_other);
+/* Is it such a file itself: has it sections, but not the code? */
+bool debug_file_is_one(const char *path);
 
 #endif

@@ -41,9 +41,12 @@ static void look(struct memory *m)
 	struct objects objects = { 0 };
 	struct census census;
 	struct census_task t;
+	char build_id[MEMORY_BUILD_ID_SIZE];
 	uint64_t sum = 0;
 
 	vec_push(&objects.list, (struct object){ .d = &d });
+	vec_each (f, &m->files)
+		memory_build_id(m, f->addr, build_id);
 	census_init(&census, m, &objects);
 	roots_find(&census);
 	vec_each (task, &census.tasks) {
@@ -68,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	path = xasprintf("/proc/self/fd/%d", fd);
 	if (io_write_all(fd, data, size) == 0)
-		m = memory_open_core(path, NULL);
+		m = memory_open_core(path, NULL, NULL);
 	if (m)
 		look(m);
 	memory_close(m);

@@ -97,7 +97,7 @@ static struct memory *open_bytes(const void *bytes, size_t len, struct err *e)
 	assert_return_code(fd, 0);
 	assert_return_code(io_write_all(fd, bytes, len), 0);
 	close(fd);
-	m = memory_open_core(path, e);
+	m = memory_open_core(path, NULL, e);
 	unlink(path);
 	return m;
 }
@@ -182,24 +182,102 @@ static void test_others(void **state)
 	assert_return_code(pipe(fds), errno);
 	close(fds[1]);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fds[0]);
-	assert_null(memory_open_core(path, &e)); /* nobody writes: nothing to wait for */
+	assert_null(memory_open_core(path, NULL, &e)); /* nobody writes: nothing to wait for */
 	assert_int_equal(e.tag, ERR_NOT_ELF);
 	close(fds[0]);
-	assert_null(memory_open_core("/proc/self/exe", &e));
+	assert_null(memory_open_core("/proc/self/exe", NULL, &e));
 	assert_int_equal(e.tag, ERR_NOT_ELF);
-	assert_null(memory_open_core("/etc/passwd", &e));
+	assert_null(memory_open_core("/etc/passwd", NULL, &e));
 	assert_int_equal(e.tag, ERR_NOT_ELF);
-	assert_null(memory_open_core("/no/such/file", &e));
+	assert_null(memory_open_core("/no/such/file", NULL, &e));
 	assert_int_equal(e.tag, ERR_SYS);
+}
+
+/* The program is where somebody says that it is; libraries are where they were. */
+static void test_exe_file(void **state)
+{
+	struct strbuf core = STRBUF_INIT;
+	struct err e = ERR_INIT;
+	struct memory *m;
+	char *path;
+
+	make(&core);
+	m = open_bytes(core.s, core.len, NULL);
+	assert_null(memory_path_of(m, &m->files.v[1], &e));
+	assert_non_null(strstr(e.msg, "--exe"));
+	m->exe_file = xstrdup("/proc/self/exe");
+	path = memory_path_of(m, &m->files.v[1], &e);
+	assert_string_equal(path, "/proc/self/exe");
+	free(path);
+	e.msg[0] = '\0';
+	assert_null(memory_path_of(m, &m->files.v[0], &e));
+	assert_null(strstr(e.msg, "--exe"));
+	memory_close(m);
+	strbuf_release(&core);
+}
+
+struct loaded {
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph[3];
+	Elf64_Nhdr note;
+	char name[4];
+	uint8_t build_id[20];
+};
+
+/* Linked to 0x10000 and loaded to PROGRAM, with a build-id behind a note that cannot be there. */
+static struct loaded *put_loaded(struct fake *f)
+{
+	struct loaded *l = (struct loaded *)fake_add(f, PROGRAM, 0x1000);
+
+	*l = (struct loaded){
+		.eh = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3 },
+			.e_phoff = offsetof(struct loaded, ph),
+			.e_phentsize = sizeof(*l->ph),
+			.e_phnum = ARRAY_SIZE(l->ph) },
+		.ph = { { .p_type = PT_NOTE, .p_vaddr = 0x10000, .p_filesz = UINT64_MAX },
+			{ .p_type = PT_LOAD, .p_vaddr = 0x10000 },
+			{ .p_type = PT_NOTE,
+			  .p_vaddr = 0x10000 + offsetof(struct loaded, note),
+			  .p_filesz = sizeof(*l) - offsetof(struct loaded, note) } },
+		.note = { 4, sizeof(l->build_id), NT_GNU_BUILD_ID },
+		.name = "GNU",
+	};
+	for (unsigned i = 0; i < sizeof(l->build_id); i++)
+		l->build_id[i] = 0xa0 + i;
+	memory_settle(&f->m);
+	return l;
+}
+
+/* The build-id is what the headers in memory lead to; what leads to nowhere is not known. */
+static void test_build_id(void **state)
+{
+	struct fake *f = fake_new();
+	struct loaded *l = put_loaded(f);
+	char id[MEMORY_BUILD_ID_SIZE];
+
+	assert_true(memory_build_id(&f->m, PROGRAM, id));
+	assert_string_equal(id, "a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3");
+	l->note.n_type++;
+	assert_true(memory_build_id(&f->m, PROGRAM, id));
+	assert_string_equal(id, "");
+	l->note.n_type--;
+	l->note.n_descsz = UINT32_MAX;
+	assert_true(memory_build_id(&f->m, PROGRAM, id));
+	assert_string_equal(id, "");
+	l->ph[2].p_vaddr += 0x1000; /* in a page that is not in the core file */
+	assert_false(memory_build_id(&f->m, PROGRAM, id));
+	l->eh.e_phoff = UINT64_MAX;
+	assert_false(memory_build_id(&f->m, PROGRAM, id));
+	assert_false(memory_build_id(&f->m, HEAP, id));
+	memory_close(&f->m);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_whole),	 cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_hostile),	 cmocka_unit_test(test_others),
+		cmocka_unit_test(test_exe_file), cmocka_unit_test(test_build_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
