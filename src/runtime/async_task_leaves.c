@@ -159,7 +159,7 @@ static const struct guard_rule guards[] = {
 	{ "async_lock::semaphore::SemaphoreGuardArc", "*" },
 };
 
-static const char *const shared[] = { "alloc::sync::Arc<async_io::Async<", NULL };
+static const struct shared_rule shared[] = { { "alloc::sync::Arc<async_io::Async<" } };
 
 /* An executor beside the future that it was given waits for tasks to run: that is no news. */
 static const char *const ready[] = { "futures_lite::future::PollFn<async_executor::", NULL };
@@ -174,6 +174,7 @@ const struct leaf_rules async_task_leaves = {
 	.guards = guards,
 	.nr_guards = ARRAY_SIZE(guards),
 	.shared = shared,
+	.nr_shared = ARRAY_SIZE(shared),
 	.loop_crate = "async_executor::",
 	.loop = "::run::{async_fn#0}::{async_block_env#0}",
 };

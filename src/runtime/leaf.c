@@ -60,12 +60,13 @@ const struct guard_rule *leaf_find_guard(const char *type)
 	return NULL;
 }
 
-bool leaf_is_shared(const char *type)
+const struct shared_rule *leaf_find_shared(const char *type)
 {
 	each_rules (r)
-		if (is_listed(r->shared, type))
-			return true;
-	return false;
+		for (size_t i = 0; i < r->nr_shared; i++)
+			if (str_has_prefix(type, r->shared[i].type))
+				return &r->shared[i];
+	return NULL;
 }
 
 bool leaf_is_ready(const char *type)

@@ -98,6 +98,14 @@ struct list_rule {
 	const char *param; /* the type argument that an element is of */
 };
 
+/* Shared by Arc, and yet followed from a future that has it. */
+struct shared_rule {
+	const char *type; /* of the Arc: a prefix */
+	/* In what is shared, if any of those who have it may poll it: a number, 0 while nobody
+	 * does, 1 while somebody does, and other ones when it is over. */
+	const char *turn;
+};
+
 struct leaf_rules {
 	const struct leaf_rule *leaves;
 	size_t nr_leaves;
@@ -105,10 +113,9 @@ struct leaf_rules {
 	size_t nr_lists;
 	const struct guard_rule *guards;
 	size_t nr_guards;
-	/* Types that are shared by Arc and yet belong to the future that has them, up to NULL:
-	 * prefixes as above. */
-	const char *const *shared;
-	/* Futures and streams that never wait, and so say nothing: full names or prefixes. */
+	const struct shared_rule *shared;
+	size_t nr_shared;
+	/* Futures and streams that never wait, and so say nothing, up to NULL: prefixes. */
 	const char *const *ready;
 	/* What is over when there is nothing left in it, the same way. */
 	const char *const *passing;
@@ -125,8 +132,8 @@ extern const struct leaf_rules library_leaves;
 const struct leaf_rule *leaf_find(const char *type);
 const struct list_rule *leaf_find_list(const char *type);
 const struct guard_rule *leaf_find_guard(const char *type);
-bool leaf_is_shared(const char *type); /* an Arc that is to be followed */
-bool leaf_is_ready(const char *type);  /* nothing to be told of */
+const struct shared_rule *leaf_find_shared(const char *type); /* an Arc that is to be followed */
+bool leaf_is_ready(const char *type);			      /* nothing to be told of */
 bool leaf_is_passing(const char *type);
 bool leaf_is_never(const char *type); /* nobody will ever wake it, and on purpose */
 bool leaf_is_loop(const char *type);  /* no part of what waits */

@@ -95,6 +95,10 @@ static const struct list_rule lists[] = {
 	},
 };
 
+static const struct shared_rule shared[] = {
+	{ "alloc::sync::Arc<futures_util::future::future::shared::Inner<", "notifier.*.state" },
+};
+
 static const char *const ready[] = {
 	"futures_util::stream::iter::Iter<",
 	"futures_util::stream::empty::Empty<",
@@ -104,6 +108,7 @@ static const char *const ready[] = {
 
 static const char *const passing[] = {
 	"futures_util::future::future::fuse::Fuse<",
+	"futures_util::future::future::shared::Shared<",
 	"futures_util::stream::stream::fuse::Fuse<",
 	NULL,
 };
@@ -119,6 +124,8 @@ const struct leaf_rules library_leaves = {
 	.nr_leaves = ARRAY_SIZE(leaves),
 	.guards = guards,
 	.nr_guards = ARRAY_SIZE(guards),
+	.shared = shared,
+	.nr_shared = ARRAY_SIZE(shared),
 	.ready = ready,
 	.passing = passing,
 	.never = never,

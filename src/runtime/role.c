@@ -89,12 +89,12 @@ enum type_role type_role(const struct layout *t)
 	case LAYOUT_POINTER:
 		return type_owns(t) ? TYPE_POINTER : TYPE_NOTHING;
 	case LAYOUT_STRUCT:
-		return is_dyn_future(t)		 ? TYPE_DYN
-		       : is_non_null_future(t)	 ? TYPE_DYN
-		       : is_boxed_trait(t)	 ? TYPE_TRAIT
-		       : is_slice(t)		 ? TYPE_SLICE
-		       : leaf_is_shared(t->name) ? TYPE_ARC
-						 : TYPE_STRUCT;
+		return is_dyn_future(t)		   ? TYPE_DYN
+		       : is_non_null_future(t)	   ? TYPE_DYN
+		       : is_boxed_trait(t)	   ? TYPE_TRAIT
+		       : is_slice(t)		   ? TYPE_SLICE
+		       : leaf_find_shared(t->name) ? TYPE_ARC
+						   : TYPE_STRUCT;
 	default:
 		return TYPE_NOTHING;
 	}

@@ -264,7 +264,7 @@ static const struct guard_rule guards[] = {
 	{ "tokio::sync::semaphore::OwnedSemaphorePermit", "sem.*.ll_sem" },
 };
 
-static const char *const shared[] = { "alloc::sync::Arc<tokio::net::", NULL };
+static const struct shared_rule shared[] = { { "alloc::sync::Arc<tokio::net::" } };
 
 const struct leaf_rules tokio_leaves = {
 	.leaves = leaves,
@@ -274,4 +274,5 @@ const struct leaf_rules tokio_leaves = {
 	.guards = guards,
 	.nr_guards = ARRAY_SIZE(guards),
 	.shared = shared,
+	.nr_shared = ARRAY_SIZE(shared),
 };

@@ -478,11 +478,30 @@ static void visit_pointer(struct descent *d, struct value v, struct spot at)
 		visit_behind(d, inner, at);
 }
 
+/* May it be looked into: does nobody poll it, and is it not over? */
+static bool is_at_rest(struct descent *d, struct value v, const char *turn)
+{
+	uint64_t number;
+
+	if (!path_follow(d->snapshot, &v, turn) ||
+	    !snapshot_add(d->snapshot, v.addr, type_of(&v)->layout->size_bytes) ||
+	    !path_number(d->snapshot, v, &number) || number == 1) {
+		tear(d);
+		return false;
+	}
+	return !number;
+}
+
 static void visit_arc(struct descent *d, struct value v, struct spot at)
 {
+	const struct shared_rule *rule = type_of(&v)->shared;
 	struct value inner = v;
 
-	if (path_follow(d->snapshot, &inner, "*") && type_of(&inner)->holds)
+	/* what others may poll is not left alone because this task does not */
+	if (rule->turn && d->is_kept)
+		return;
+	if (path_follow(d->snapshot, &inner, "*") && type_of(&inner)->holds &&
+	    (!rule->turn || is_at_rest(d, inner, rule->turn)))
 		visit_behind(d, inner, at);
 }
 

@@ -41,6 +41,7 @@ static struct type *type_new(const struct layout *l)
 	t->list = t->leaf ? NULL : leaf_find_list(l->name);
 	t->guard = leaf_find_guard(l->name);
 	t->role = type_role(l);
+	t->shared = t->role == TYPE_ARC ? leaf_find_shared(l->name) : NULL;
 	/* its poll may be gone from debug info: it is nothing */
 	t->is_never = leaf_is_never(l->name);
 	t->is_node = type_is_future(l) || t->is_never;

@@ -36,7 +36,8 @@ struct type {
 	bool is_tuple;
 	const struct leaf_rule *leaf;
 	const struct list_rule *list;
-	enum source_owner owner; /* of a coroutine's body */
+	const struct shared_rule *shared; /* of TYPE_ARC */
+	enum source_owner owner;	  /* of a coroutine's body */
 	const struct guard_rule *guard;
 	bool has_guard; /* in itself, if is_searched: ask types_has_guard */
 	bool is_searched;

@@ -160,7 +160,7 @@ FAULTS = {
     "lost-waker": ("no-waker", {"stuck"}),
 }
 HEALTHY = ("lock-order", "lock-let-go", "lock-dropped", "lock-dropped-two", "lock-boxed-elsewhere", "lock-given-away",
-           "two-readers", "lock-chain", "await-chain", "lock-polled", "lock-elsewhere", "kept-waker")
+           "two-readers", "lock-chain", "await-chain", "lock-polled", "lock-shared", "lock-elsewhere", "kept-waker")
 
 
 def is_place(location, step):
@@ -245,6 +245,16 @@ def holder_that_runs(t):
         r = t.run(t.futrace, "tree", where).ok()
         check("1 finding about locks is left out: a task could not be read" in r.err, f"no word of it: {r.err}")
         check(not r.out.startswith("lock-cycle"), f"it is told all the same:\n{short(r.out)}")
+
+
+@test()
+def shared_that_runs(t):
+    """Of a future that several await nothing is told while one of them polls it, and who waits for it is not said to run."""
+    p, truth = trees.start(t, "stuck", "await", "shared-unread")
+    ids = [x["id"] for x in truth]
+    found = [x for x in trees.look(t, "tree", str(p.pid))["tasks"] if x["id"] in ids]
+    same("states", sorted(x["state"] for x in found), ["idle", "running"])
+    same("trees", sorted(str(x["no_tree"]) for x in found), ["running", "unreadable"])
 
 
 @test(cases=[(b,) for b in BUILDS])

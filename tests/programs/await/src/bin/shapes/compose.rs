@@ -267,6 +267,39 @@ async fn cell(at: At) {
 	CELL.get_or_init(|| nap(here!(at), 2900)).await;
 }
 
+/// A future that several await, and where it waits itself.
+struct Together {
+	deadline: std::time::Instant,
+	line: u32,
+}
+
+async fn share(at: At, with: &'static Together, f: impl Future<Output = ()>) {
+	turns(2).await;
+	let inner = here!(at, 2).step(file!(), with.line, false);
+	let _w = inner.sleep(with.deadline);
+	f.await
+}
+
+/// Each of those who await it together waits for what it waits for; who only has it does not.
+fn start_shared() {
+	let sleep = tokio::time::sleep(Duration::from_secs(3200));
+	let (deadline, line) = (sleep.deadline().into_std(), line!() + 2);
+	let with: &Together = Box::leak(Box::new(Together { deadline, line }));
+	let f = async move { sleep.await }.boxed().shared();
+	for name in ["shared", "shared too", "third of shared"] {
+		start(name, 1, |at| share(at, with, f.clone()));
+	}
+	start("has shared", 1, |at| async move {
+		nap(here!(at), 3201).await;
+		drop(f);
+	});
+	let sleep = tokio::time::sleep(Duration::from_secs(3202));
+	let (deadline, line) = (sleep.deadline().into_std(), line!() + 2);
+	let with: &Together = Box::leak(Box::new(Together { deadline, line }));
+	let f = async move { sleep.await }.shared();
+	start("shared without a box", 1, |at| share(at, with, f));
+}
+
 /// Futures that it holds, but does not await, are no waits.
 async fn holds(at: At) {
 	let held = [nap(at, 1), nap(at, 2)];
@@ -315,4 +348,5 @@ pub fn start_all() {
 	start("OnceCell", 1, cell);
 	start("holds", 1, holds);
 	start("mixed", 3, mixed);
+	start_shared();
 }

@@ -2,6 +2,8 @@
 //! A lock that belongs to a future which nobody polls: who wants it waits forever, although no two tasks are involved.
 
 use crate::{keep, nap, start};
+use futures::FutureExt;
+use std::future::Future;
 use std::time::Duration;
 use tokio::sync::{oneshot, Mutex};
 use waits::{here, within, At};
@@ -90,6 +92,43 @@ async fn has_a_loser(at: At, lock: Lock) {
 	let _w = here!(at, 1).object("mutex", lock, "");
 	*lock.lock().await += 1;
 	loser.await;
+}
+
+/// It has polled the future that holds the lock, and does not any more; a thread does.
+async fn shares(at: At, lock: Lock, mut f: impl Future<Output = ()> + Unpin) {
+	tokio::select! {
+		() = &mut f => {}
+		() = tokio::time::sleep(Duration::from_millis(20)) => {}
+	}
+	let _w = here!(at, 1).object("mutex", lock, "");
+	*lock.lock().await += 1;
+	f.await;
+}
+
+/// Nobody can see which future the thread has.
+pub fn shared() {
+	let lock: Lock = keep(Mutex::new(0));
+	let runtime = tokio::runtime::Handle::current();
+	let f = hold_quietly(lock).boxed().shared();
+	let own = f.clone();
+	std::thread::spawn(move || {
+		let _inside = runtime.enter();
+		futures::executor::block_on(own)
+	});
+	start("fine", 1, |at| shares(at, lock, f));
+}
+
+/// What both await holds up its thread, in a poll by one of them.
+pub fn shared_that_runs() {
+	let f = async { std::thread::sleep(Duration::from_secs(100_000)) };
+	let f = f.boxed().shared();
+	for name in ["runs", "waits"] {
+		let f = f.clone();
+		start(name, 1, |at| async move {
+			let _w = here!(at, 1).waits("any", "");
+			f.await;
+		});
+	}
 }
 
 pub fn elsewhere() {

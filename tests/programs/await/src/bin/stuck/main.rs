@@ -58,6 +58,8 @@ async fn main() {
 		"futurelock-held" => futurelock::held(),
 		"futurelock-queued" => futurelock::queued().await,
 		"lock-polled" => futurelock::polled(),
+		"lock-shared" => futurelock::shared(),
+		"shared-unread" => futurelock::shared_that_runs(),
 		"lock-elsewhere" => futurelock::elsewhere(),
 		"lost-waker" => wakers::lost(),
 		"kept-waker" => wakers::kept(),
