@@ -14,22 +14,28 @@
 #define MIN_GROWTH  100 /* tasks, and a tenth of those that were */
 
 struct rule {
-	const char *name;
+	const char *name, *severity;
 	const char *what, *what_many; /* behind "1 task", and behind the number of tasks */
 	const char *advice;
 };
 
 static const struct rule rules[] = {
-	{ "lock-cycle", "waits for a lock that it holds itself, and will do so for ever",
+	{ "lock-cycle", "critical",
+	  "waits for a lock that it holds itself, and will do so for ever",
 	  "wait for each other's locks, and will do so for ever",
 	  "take locks in the same order everywhere, or let go of one before waiting for another" },
-	{ "await-cycle", "waits for its own end",
+	{ "semaphore-cycle", "warning",
+	  "waits for permits of a semaphore of which it holds some itself, and will do so for ever "
+	  "unless others have or add some",
+	  "wait for each other's permits, and will do so for ever unless others have or add some",
+	  "take semaphores in the same order everywhere, or all permits at once (acquire_many)" },
+	{ "await-cycle", "critical", "waits for its own end",
 	  "wait for each other's end, and will do so for ever",
 	  "let one of them be told by a channel, or abort it, in place of waiting for its end" },
-	{ "futurelock", "waits for a lock that belongs to a future which nobody polls",
+	{ "futurelock", "critical", "waits for a lock that belongs to a future which nobody polls",
 	  "wait for locks that belong to futures which nobody polls",
 	  "drop the future that lost before waiting again, or let a task of its own run it" },
-	{ "no-waker", "waits, and nothing in memory can wake it",
+	{ "no-waker", "critical", "waits, and nothing in memory can wake it",
 	  "wait, and nothing in memory can wake them",
 	  "a future that returns Pending must keep the waker it was given, and somebody must call it" },
 };
@@ -303,7 +309,9 @@ static void add_task(const struct look *l, const struct stuck *s, size_t i, stru
 		strbuf_addstr(out, " for the end of ");
 		add_id(l, behind(s, i)->wants->task, out);
 	} else if (held) {
-		strbuf_addf(out, " for lock 0x%llx, held by ", (unsigned long long)held->addr);
+		strbuf_addf(out, " for %s 0x%llx, held by ",
+			    t->wants->kind == TIE_WANTS_PERMIT ? "semaphore" : "lock",
+			    (unsigned long long)held->addr);
 		add_id(l, held->task, out);
 		strbuf_addstr(out, held->kind == TIE_KEEPS_LOCK ? " in a future left at " : " at ");
 		shorten_place(out, held->file, held->line, PLACE_WIDTH);
@@ -390,7 +398,7 @@ static void json_finding(const struct look *l, const struct stuck *s, struct jso
 {
 	json_open_object(j, NULL);
 	json_str(j, "rule", s->rule);
-	json_str(j, "severity", "critical");
+	json_str(j, "severity", rule_of(s)->severity);
 	json_open_array(j, "tasks");
 	for (size_t i = 0; i < s->tasks.nr; i++)
 		json_task(l, s, i, j);

@@ -5,7 +5,8 @@
 
 #include "runtime/source.h"
 
-#define NOBODY UINT32_MAX
+#define NOBODY	   UINT32_MAX
+#define MAX_ROUNDS 100
 
 void ties_init(struct ties *t, const struct census *c)
 {
@@ -17,6 +18,7 @@ void ties_release(struct ties *t)
 	vec_release(&t->wants);
 	vec_release(&t->holds);
 	vec_release(&t->idle);
+	vec_release(&t->frees);
 	map_release(&t->tasks);
 }
 
@@ -63,26 +65,33 @@ static uint32_t own_place(const struct tree *tree, uint32_t node)
 	return last;
 }
 
+static bool is_semaphore(const struct tree_node *n)
+{
+	return n->leaf && strcmp(n->leaf, "semaphore") == 0;
+}
+
 /* Who stands in the queue of a lock may have been given it already, and does not know. */
 static bool was_given(const struct tree *tree, const struct tree_node *n)
 {
 	const struct tree_value *missing = value_of(tree, n, "permits_missing");
 
-	return is_lock(n) && missing && !missing->number;
+	return (is_lock(n) || is_semaphore(n)) && missing && !missing->number;
 }
 
 /* What the only leaf of a tree waits for. */
 static void add_wait(struct ties *t, size_t task, const struct tree *tree)
 {
 	const struct tree_node *n = &tree->nodes.v[tree_leaf(tree, 0)];
-	const struct tree_value *lock = is_lock(n) ? value_of(tree, n, "addr") : NULL;
+	const struct tree_value *lock = value_of(tree, n, "addr");
 	const struct tree_value *joined = value_of(tree, n, "task");
 	uint32_t place = tree_main_place(tree);
 
 	if (was_given(tree, n))
 		return;
-	if (lock)
+	if (lock && is_lock(n))
 		vec_push(&t->wants, tie_of(task, TIE_WANTS_LOCK, lock->number, tree, place));
+	else if (lock && is_semaphore(n))
+		vec_push(&t->wants, tie_of(task, TIE_WANTS_PERMIT, lock->number, tree, place));
 	else if (joined && joined->task_addr)
 		vec_push(&t->wants, tie_of(task, TIE_JOINS, joined->task_addr, tree, place));
 }
@@ -109,6 +118,19 @@ static void add_holds(struct ties *t, size_t task, enum tie_kind kind, const str
 	}
 }
 
+/* Semaphores whose queue the task may leave, since it waits for others as well, or not at all. */
+static void add_queues(struct ties *t, size_t task, const struct tree *tree)
+{
+	vec_each (n, &tree->nodes) {
+		const struct tree_value *lock = is_semaphore(n) ? value_of(tree, n, "addr") : NULL;
+
+		if (lock)
+			vec_push(&t->frees, (struct tie){ .task = task,
+							  .kind = TIE_QUEUES,
+							  .addr = lock->number });
+	}
+}
+
 void ties_add(struct ties *t, size_t task, const struct tree *tree)
 {
 	if (!tree->nodes.nr)
@@ -117,9 +139,13 @@ void ties_add(struct ties *t, size_t task, const struct tree *tree)
 		vec_push(&t->idle, tie_of(task, TIE_WAITS, 0, tree, tree_main_place(tree)));
 	if (tree_leaf(tree, 0) != TREE_NO_NODE && tree_leaf(tree, 1) == TREE_NO_NODE)
 		add_wait(t, task, tree);
+	else
+		add_queues(t, task, tree);
 	add_holds(t, task, TIE_HAS_LOCK, tree);
-	if (tree->kept)
+	if (tree->kept) {
+		add_queues(t, task, tree->kept);
 		add_holds(t, task, TIE_KEEPS_LOCK, tree->kept);
+	}
 }
 
 /* ---- holders ---- */
@@ -185,6 +211,10 @@ static void choose_holders(struct ties *t)
 
 void ties_settle(struct ties *t)
 {
+	vec_each (hold, &t->holds)
+		vec_push(&t->frees, *hold);
+	if (t->frees.nr)
+		qsort(t->frees.v, t->frees.nr, sizeof(*t->frees.v), by_lock);
 	if (t->holds.nr)
 		qsort(t->holds.v, t->holds.nr, sizeof(*t->holds.v), by_lock);
 	choose_holders(t);
@@ -213,6 +243,7 @@ struct graph {
 	uint32_t *seen;		    /* in which walk, from 1 */
 };
 
+/* If more than one has it, and each of them is held up, too, any of them leads on to why. */
 static void find_next(struct graph *g, const struct tie *wants)
 {
 	const struct holders h = ties_holders(g->ties, wants->addr);
@@ -220,10 +251,60 @@ static void find_next(struct graph *g, const struct tie *wants)
 
 	if (wants->kind == TIE_JOINS) {
 		g->next[wants->task] = joined ? *joined : NOBODY;
-	} else if (h.nr == 1 && !h.v->may_be_gone) {
+	} else if (h.nr && !h.v->may_be_gone && (h.nr == 1 || wants->kind == TIE_WANTS_PERMIT)) {
 		g->held_by[wants->task] = h.v;
 		g->next[wants->task] = h.v->task;
 	}
+}
+
+/* Is everybody held up who could let somebody have a permit? */
+static bool are_held_up(const struct graph *g, uint64_t semaphore)
+{
+	const struct ties *t = g->ties;
+	size_t i = partition_point(k, t->frees.nr, t->frees.v[k].addr < semaphore);
+
+	for (; i < t->frees.nr && t->frees.v[i].addr == semaphore; i++)
+		if (g->next[t->frees.v[i].task] == NOBODY)
+			return false;
+	return true;
+}
+
+/* Takes back what leads to who can go on, one step in each round. */
+static bool free_some(struct graph *g)
+{
+	bool is_any = false;
+
+	vec_each (tie, &g->ties->wants) {
+		uint32_t *next = &g->next[tie->task];
+
+		if (*next == NOBODY)
+			continue;
+		if (g->next[*next] == NOBODY ||
+		    (tie->kind == TIE_WANTS_PERMIT && !are_held_up(g, tie->addr))) {
+			*next = NOBODY;
+			is_any = true;
+		}
+	}
+	return is_any;
+}
+
+static bool has_permits(const struct ties *t)
+{
+	vec_each (tie, &t->wants)
+		if (tie->kind == TIE_WANTS_PERMIT)
+			return true;
+	return false;
+}
+
+/* A chain of very many tasks may not come to an end: then nothing is said of semaphores. */
+static void free_all(struct graph *g)
+{
+	for (unsigned i = 0; i < MAX_ROUNDS; i++)
+		if (!free_some(g))
+			return;
+	vec_each (tie, &g->ties->wants)
+		if (tie->kind == TIE_WANTS_PERMIT)
+			g->next[tie->task] = NOBODY;
 }
 
 static const char *rule_of(const struct stuck *s)
@@ -231,9 +312,11 @@ static const char *rule_of(const struct stuck *s)
 	const char *rule = "lock-cycle";
 
 	vec_each (x, &s->tasks) {
+		if (x->wants->kind == TIE_WANTS_PERMIT)
+			return "semaphore-cycle";
 		if (x->held_by && x->held_by->kind == TIE_KEEPS_LOCK)
-			return "futurelock";
-		if (x->wants->kind == TIE_JOINS)
+			rule = "futurelock";
+		else if (x->wants->kind == TIE_JOINS && strcmp(rule, "lock-cycle") == 0)
 			rule = "await-cycle";
 	}
 	return rule;
@@ -268,6 +351,8 @@ void ties_find_cycles(const struct ties *t, struct stuck_list *found)
 	memset(g.next, 0xff, nr * sizeof(*g.next));
 	vec_each (tie, &t->wants)
 		find_next(&g, tie);
+	if (has_permits(t))
+		free_all(&g);
 	for (uint32_t i = 0; i < nr - 1; i++) {
 		uint32_t at = i;
 

@@ -4,6 +4,7 @@
  * Gathered tree by tree; from all of them together follows who can never go on:
  *
  *	lock-cycle	tasks that wait for each other's locks
+ *	semaphore-cycle	the same with permits of semaphores
  *	await-cycle	tasks that wait for each other's end
  *	futurelock	a lock belongs to a future that nobody polls, and who should poll it waits
  *			for the lock
@@ -15,6 +16,11 @@
  * coroutine has moved variables away, of which nobody knows whether the guard was one; if more than
  * one is left, nothing follows from it. A task that waits for several things at once may go on with
  * another of them, and is not said to be stuck.
+ *
+ * Of a semaphore many may have permits, and each of them may let go: who waits for it is stuck if
+ * all are that seem to have some. So are those who stand in its queue, and with them what the queue
+ * keeps for them, unless one of them may leave it. How many permits there are nobody keeps, so some
+ * may be where they are not seen, and anybody may add more: it is likely, and not certain.
  */
 #ifndef WALK_TIES_H
 #define WALK_TIES_H
@@ -24,9 +30,11 @@
 
 enum tie_kind {
 	TIE_WANTS_LOCK, /* and nothing else */
-	TIE_JOINS,	/* and waits for nothing else */
+	TIE_WANTS_PERMIT,
+	TIE_JOINS, /* and waits for nothing else */
 	TIE_HAS_LOCK,
 	TIE_KEEPS_LOCK, /* in a future that it does not poll */
+	TIE_QUEUES,	/* for a semaphore, but may leave its queue */
 	TIE_WAITS,	/* for whatever it is */
 };
 
@@ -42,11 +50,15 @@ struct tie {
 
 struct ties {
 	const struct census *census;
-	VEC(struct tie) wants; /* TIE_WANTS_LOCK, TIE_JOINS: one of a task at most */
+	/* TIE_WANTS_LOCK, TIE_WANTS_PERMIT, TIE_JOINS: one of a task at most */
+	VEC(struct tie) wants;
 	/* TIE_HAS_LOCK, TIE_KEEPS_LOCK; when settled by lock, and one of a task at most */
 	VEC(struct tie) holds;
 	VEC(struct tie) idle; /* TIE_WAITS */
-	struct map tasks;     /* by address: in the census */
+	/* Whose going on may let others have a permit, when settled by semaphore: all that are or
+	 * were in `holds`, and TIE_QUEUES. */
+	VEC(struct tie) frees;
+	struct map tasks; /* by address: in the census */
 };
 
 /* A task of a finding: where it waits, and who holds it up. */

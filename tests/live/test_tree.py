@@ -154,13 +154,16 @@ FAULTS = {
     "lock-kept": ("lock-cycle", {"stuck", "stuck too"}),
     "lock-twice": ("lock-cycle", {"stuck"}),
     "rwlock-cycle": ("lock-cycle", {"stuck", "stuck too"}),
+    "semaphore-cycle": ("semaphore-cycle", {"stuck", "stuck too"}),
+    "semaphore-held-up": ("semaphore-cycle", {"stuck", "stuck too"}),
     "await-cycle": ("await-cycle", {"stuck", "stuck too", "third"}),
     "futurelock-held": ("futurelock", {"stuck"}),
     "futurelock-queued": ("futurelock", {"stuck"}),
     "lost-waker": ("no-waker", {"stuck"}),
 }
 HEALTHY = ("lock-order", "lock-let-go", "lock-dropped", "lock-dropped-two", "lock-boxed-elsewhere", "lock-given-away",
-           "two-readers", "lock-chain", "await-chain", "lock-polled", "lock-shared", "lock-elsewhere", "kept-waker")
+           "two-readers", "lock-chain", "await-chain", "lock-polled", "lock-shared", "lock-elsewhere", "kept-waker", "semaphore-sleeps",
+           "semaphore-gives-up")
 
 
 def is_place(location, step):
@@ -177,7 +180,7 @@ def check_fault(found, mode, truth):
     for x in finding["tasks"]:
         step = ids[x["id"]]["waits"][0]["path"][-1]
         check(is_place(x["location"], step), f"{mode}: {x['location']}, should be {step}")
-        if "lock" in rule:
+        if "lock" in rule or "semaphore" in rule:
             lock = ids[x["id"]]["waits"][0]["leaf"]
             check(lock["addr"] <= x["lock"] < lock["addr"] + lock["size"], f"{mode}: another lock: {x}")
             check(x["holder"] in ids, f"{mode}: another holder: {x}")

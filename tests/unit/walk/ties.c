@@ -87,6 +87,15 @@ static void wants(struct world *w, unsigned task, uint64_t lock)
 		 &(struct tree_value){ .field = &addr_field, .number = lock }, 1);
 }
 
+/* Permits of a semaphore; `missing` may be 0: it was given them. */
+static void wants_permit(struct world *w, unsigned task, uint64_t semaphore, uint64_t missing)
+{
+	struct tree_value values[] = { { .field = &addr_field, .number = semaphore },
+				       { .field = &missing_field, .number = missing } };
+
+	add_leaf(tree_of(w, task), "semaphore", values, 2);
+}
+
 static void joins(struct world *w, unsigned task, unsigned other)
 {
 	struct tree_value v = { .field = &task_field,
@@ -315,6 +324,122 @@ static void who_can_go_on(void **state)
 	assert_int_equal(w->found.all.nr, 0);
 }
 
+/* 1 and 2 have permits of a semaphore each, and want one of the other's. */
+static void permits_of_each_other(struct world *w)
+{
+	holds(w, 1, 0xa0);
+	wants_permit(w, 1, 0xb0, 1);
+	holds(w, 2, 0xb0);
+	wants_permit(w, 2, 0xa0, 1);
+}
+
+static void semaphores(void **state)
+{
+	struct world *w = *state;
+
+	permits_of_each_other(w);
+	wants_permit(w, 0, 0xa0, 1); /* waits for them, but is no part of it */
+	holds(w, 3, 0xa0);	     /* held up by them */
+	joins(w, 3, 1);
+	find(w);
+	is_cycle(w, "semaphore-cycle", 2);
+	assert_true(ties_is_by_guards(&w->found.all.v[0]));
+}
+
+static void its_own_semaphore(void **state)
+{
+	struct world *w = *state;
+
+	holds(w, 1, 0xa0);
+	wants_permit(w, 1, 0xa0, 1);
+	find(w);
+	is_cycle(w, "semaphore-cycle", 1);
+}
+
+static void semaphore_and_lock(void **state)
+{
+	struct world *w = *state;
+
+	holds(w, 1, 0xa0);
+	wants(w, 1, 0xb0);
+	holds(w, 2, 0xb0);
+	joins(w, 2, 3);
+	wants_permit(w, 3, 0xa0, 1);
+	find(w);
+	is_cycle(w, "semaphore-cycle", 3);
+}
+
+/* A third one has a permit, and can go on, at the end of a chain. */
+static void another_has_a_permit(void **state)
+{
+	struct world *w = *state;
+
+	permits_of_each_other(w);
+	holds(w, 5, 0xa0);
+	joins(w, 5, 4);
+	joins(w, 4, 3);
+	add_leaf(tree_of(w, 3), "sleep", NULL, 0);
+	find(w);
+	assert_int_equal(w->found.all.nr, 0);
+}
+
+/* The same, if it has the permit at all. */
+static void another_may_have_a_permit(void **state)
+{
+	struct world *w = *state;
+
+	permits_of_each_other(w);
+	holds(w, 3, 0xa0);
+	tree_of(w, 3)->guards.v[0].may_be_gone = true;
+	find(w);
+	assert_int_equal(w->found.all.nr, 0);
+}
+
+static void permit_that_was_moved(void **state)
+{
+	struct world *w = *state;
+
+	permits_of_each_other(w);
+	tree_of(w, 1)->guards.v[0].may_be_gone = true;
+	find(w);
+	assert_int_equal(w->found.all.nr, 0);
+}
+
+static void permit_was_given_meanwhile(void **state)
+{
+	struct world *w = *state;
+
+	permits_of_each_other(w);
+	wants_permit(w, 3, 0xb0, 0);
+	find(w);
+	assert_int_equal(w->found.all.nr, 0);
+	has_holders(w, 0xb0, 2, 2);
+}
+
+/* What the queue keeps for one who leaves it is for who comes next. */
+static void leaves_the_queue(void **state)
+{
+	struct world *w = *state;
+
+	permits_of_each_other(w);
+	wants_permit(w, 3, 0xa0, 1);
+	add_leaf(tree_of(w, 3), "sleep", NULL, 0);
+	find(w);
+	assert_int_equal(w->found.all.nr, 0);
+}
+
+/* Nor does the future matter that stands in the queue and is not polled, as it can be dropped. */
+static void is_kept_in_the_queue(void **state)
+{
+	struct world *w = *state;
+	struct tree_value value = { .field = &addr_field, .number = 0xa0 };
+
+	permits_of_each_other(w);
+	add_leaf(keeps(w, 3), "semaphore", &value, 1);
+	find(w);
+	assert_int_equal(w->found.all.nr, 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -328,6 +453,15 @@ int main(void)
 		TEST(was_given_meanwhile),
 		TEST(ends_of_each_other),
 		TEST(lock_and_end),
+		TEST(semaphores),
+		TEST(its_own_semaphore),
+		TEST(semaphore_and_lock),
+		TEST(another_has_a_permit),
+		TEST(another_may_have_a_permit),
+		TEST(permit_that_was_moved),
+		TEST(permit_was_given_meanwhile),
+		TEST(leaves_the_queue),
+		TEST(is_kept_in_the_queue),
 		TEST(future_that_nobody_polls),
 		TEST(queue_that_nobody_polls),
 		TEST(who_can_go_on),

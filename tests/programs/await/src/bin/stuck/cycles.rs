@@ -2,10 +2,11 @@
 //! Tasks that wait for each other, by locks and by handles.
 
 use crate::{keep, nap, start};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{oneshot, Barrier, Mutex, MutexGuard, RwLock};
+use tokio::sync::{oneshot, Barrier, Mutex, MutexGuard, RwLock, Semaphore};
 use tokio::task::JoinHandle;
-use waits::{here, At};
+use waits::{here, within, At};
 
 async fn take_both(at: At, a: &'static Mutex<u64>, b: &'static Mutex<u64>, both: &'static Barrier) {
 	let held = a.lock().await;
@@ -317,6 +318,68 @@ pub fn lock_chain() {
 		both.wait().await;
 		nap(here!(at), 100_000).await;
 		*held += 1;
+	});
+}
+
+/// Has a permit of the one, and wants one of the other.
+async fn take_permits(at: At, a: Arc<Semaphore>, b: Arc<Semaphore>, all: &'static Barrier) {
+	let first = a.clone().acquire_owned().await.expect("open");
+	all.wait().await;
+	let _w = here!(at, 1).object("semaphore", &*b, "");
+	let second = b.acquire().await.expect("open");
+	drop((first, second));
+}
+
+/// Has one permit more of the first semaphore.
+pub enum Other {
+	Nobody,
+	/// one that is held up by them
+	HeldUp,
+	/// one that waits for time
+	Sleeps,
+	/// one that wants more, but not for ever
+	GivesUp,
+}
+
+pub fn permits(other: Other) {
+	let nr = if matches!(other, Other::Nobody) { 1 } else { 2 };
+	let (a, b) = (Arc::new(Semaphore::new(nr)), Arc::new(Semaphore::new(1)));
+	let all: &Barrier = keep(Barrier::new(1 + nr));
+	let (own_a, own_b) = (a.clone(), b.clone());
+	start("stuck", 1, |at| take_permits(at, own_a, own_b, all));
+	if let Other::HeldUp = other {
+		let (own_a, own_b) = (a.clone(), b.clone());
+		start("held up", 1, |at| take_permits(at, own_a, own_b, all));
+	}
+	if let Other::Sleeps = other {
+		let own_a = a.clone();
+		start("sleeps", 1, |at| async move {
+			let permit = own_a.acquire().await.expect("open");
+			all.wait().await;
+			nap(here!(at), 100_000).await;
+			drop(permit);
+		});
+	}
+	if let Other::GivesUp = other {
+		let own_a = a.clone();
+		start("gives up", 2, |at| async move {
+			all.wait().await;
+			let _w = within!(at, 2).object("semaphore", &*own_a, "");
+			tokio::select! {
+				permits = own_a.acquire_many(2) => drop(permits),
+				() = nap(within!(at), 100_000) => {}
+			}
+		});
+	}
+	start("stuck too", 1, |at| async move {
+		let first = b.clone().acquire_owned().await.expect("open");
+		all.wait().await;
+		while a.available_permits() > 0 {
+			tokio::time::sleep(Duration::from_millis(1)).await;
+		}
+		let _w = here!(at, 1).object("semaphore", &*a, "");
+		let second = a.acquire().await.expect("open");
+		drop((first, second));
 	});
 }
 
