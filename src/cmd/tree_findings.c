@@ -35,8 +35,8 @@ static const struct rule rules[] = {
 	{ "futurelock", "critical", "waits for a lock that belongs to a future which nobody polls",
 	  "wait for locks that belong to futures which nobody polls",
 	  "drop the future that lost before waiting again, or let a task of its own run it" },
-	{ "no-waker", "critical", "waits, and nothing in memory can wake it",
-	  "wait, and nothing in memory can wake them",
+	{ "no-waker", "critical", "waits, and nothing can wake it",
+	  "wait, and nothing can wake them",
 	  "a future that returns Pending must keep the waker it was given, and somebody must call it" },
 };
 

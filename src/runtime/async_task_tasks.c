@@ -31,7 +31,7 @@ static struct task_look look(const struct found_table *t, const uint64_t *header
 			     unsigned table_word)
 {
 	uint64_t state = header[state_word(table_word)], refs = state / REFERENCE;
-	struct task_look l = { .may_be_copy = state == NEW };
+	struct task_look l = { .may_be_copy = state == NEW, .nr_wakers = refs };
 
 	if ((!refs && !(state & TASK)) || refs > MAX_REFS ||
 	    (state & COMPLETED && state & (SCHEDULED | RUNNING)))
@@ -49,16 +49,11 @@ static uint32_t id_off(const struct found_table *t)
 	return 0;
 }
 
-/*
- * References are wakers, as long as it is neither scheduled nor running. async-executor keeps one
- * of each task, to be able to drop it, and wraps the future in what takes that away again; its
- * StaticExecutor does neither.
- */
-static uint64_t nr_wakers(const uint64_t *header, unsigned table_word, const char *future)
+/* async-executor keeps one of each task, to be able to drop it, and wraps the future in what takes
+ * that away again; its StaticExecutor does neither. */
+static unsigned nr_kept(const char *future)
 {
-	uint64_t refs = header[state_word(table_word)] / REFERENCE;
-
-	return refs && str_has_prefix(future, "async_executor::") ? refs - 1 : refs;
+	return str_has_prefix(future, "async_executor::");
 }
 
 /* run<F, T, S, M>, and the table's layout says where F is. */
@@ -91,7 +86,7 @@ const struct task_shape async_task_shape = {
 	.state_word = state_word,
 	.look = look,
 	.id_off = id_off,
-	.nr_wakers = nr_wakers,
+	.nr_kept = nr_kept,
 	.locate = locate,
 	.roots = roots,
 	.shell = "async_std::task::builder::SupportTaskLocals<",

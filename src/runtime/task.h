@@ -25,6 +25,8 @@ struct task_look {
 	 * stack where it was made. If it has no id, who made it and who runs it have its address.
 	 */
 	bool may_be_copy;
+	/* Of an idle one: who can wake it, with what is left of nr_kept(). */
+	uint64_t nr_wakers;
 };
 
 /* Where the future of all tasks of a table lies. */
@@ -62,11 +64,9 @@ struct task_shape {
 	struct task_look (*look)(const struct found_table *t, const uint64_t *header,
 				 unsigned table_word);
 	uint32_t (*id_off)(const struct found_table *t); /* in the task, 0: there is none */
-	/* Is it a table that wakers of its tasks have? NULL: not all such tables are known. */
-	bool (*is_waker)(const struct found_table *t);
-	/* Where tasks count their wakers: how many an idle one has, without that by which an
-	 * executor ends it. future: its type, as debug info has it. NULL: they are not counted. */
-	uint64_t (*nr_wakers)(const uint64_t *header, unsigned table_word, const char *future);
+	/* How many of an idle task's nr_wakers wake nobody: an executor has them, to end it.
+	 * future: its type, as debug info has it. NULL: none. */
+	unsigned (*nr_kept)(const char *future);
 	/* Where its scheduler has a word that is not 0 if all tasks of it stay on their thread.
 	 * t NULL: the same in what the thread of a root drives. 0: debug info does not tell, or
 	 * tables do. NULL: they always do. */

@@ -11,6 +11,7 @@
 #define RUNNING	  1
 #define COMPLETE  2
 #define NOTIFIED  4
+#define WANTED	  8 /* somebody has the JoinHandle */
 #define REFERENCE 64
 #define NEW	  0xcc /* three references, notified, and somebody wants the output */
 #define MAX_REFS  (1u << 24)
@@ -35,7 +36,10 @@ static struct task_look look(const struct found_table *t, const uint64_t *header
 			     unsigned table_word)
 {
 	uint64_t state = header[STATE], refs = state / REFERENCE;
-	struct task_look l = { .may_be_copy = state == NEW };
+	/* An idle task belongs to a list. What has neither that nor the JoinHandle is a waker, or
+	 * an AbortHandle, which ends it. */
+	struct task_look l = { .may_be_copy = state == NEW,
+			       .nr_wakers = refs - 1 - !!(state & WANTED) };
 
 	if (!refs || refs > MAX_REFS)
 		return l;
@@ -51,12 +55,6 @@ static struct task_look look(const struct found_table *t, const uint64_t *header
 static uint32_t id_off(const struct found_table *t)
 {
 	return tokio_is_old(t) ? 0 : t->plan.id_off;
-}
-
-static bool is_waker(const struct found_table *t)
-{
-	return t->plan.kind == WIRE_TABLE_TOKIO_WAKER ||
-	       t->plan.kind == WIRE_TABLE_TOKIO_TYPE_WAKER;
 }
 
 /* poll<T, S> of a Cell<T, S>, whose stage is the future, its output, or nothing. */
@@ -122,7 +120,6 @@ const struct task_shape tokio_task_shape = {
 	.state_word = state_word,
 	.look = look,
 	.id_off = id_off,
-	.is_waker = is_waker,
 	.local_off = local_off,
 	.locate = locate,
 	.roots = roots,

@@ -97,6 +97,7 @@ static void hit(void *arg, unsigned worker, const struct scan_piece *piece, uint
 		task.id = look.id ? look.id : task.addr;
 		task.state = look.state;
 		task.may_be_copy = look.may_be_copy;
+		task.nr_wakers = MIN(look.nr_wakers, (uint64_t)UINT8_MAX);
 		if (look.state == TASK_OVER)
 			f->nr_over++;
 		else if (t->found->kind != TRACE_HELPER)

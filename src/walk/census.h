@@ -26,6 +26,7 @@ struct census_task {
 	uint8_t state;	    /* enum task_state: idle, scheduled or running */
 	uint8_t table_word; /* of the header */
 	bool may_be_copy;
+	uint8_t nr_wakers; /* at least, as task_look has them */
 };
 
 struct census {

@@ -8,7 +8,7 @@
  *	await-cycle	tasks that wait for each other's end
  *	futurelock	a lock belongs to a future that nobody polls, and who should poll it waits
  *			for the lock
- *	no-waker	a task waits, and nothing in memory can wake it
+ *	no-waker	a task waits, and nothing can wake it
  *
  * Who holds a lock is not kept by any runtime: it is known by guards among the variables of
  * coroutines. A guard that was moved away, as by drop(), leaves its bytes behind, so several tasks
