@@ -32,8 +32,12 @@ static void count_events(struct info *in)
 				in->lost[ev->a] += ev->b;
 		}
 	}
-	for (uint32_t i = 0; i < in->nr_types; i++)
+	in->has_run = xcalloc(in->nr_runtimes + 1, sizeof(bool));
+	for (uint32_t i = 0; i < in->nr_types; i++) {
 		in->nr_used_types += used[i];
+		if (used[i] && in->types[i].runtime < in->nr_runtimes)
+			in->has_run[in->types[i].runtime] = true;
+	}
 	free(used);
 	/* The end block counts also what no LOST event told; a cut file has only those. */
 	for (unsigned i = 0; i < EV_MAX; i++) {
@@ -112,6 +116,7 @@ static int run(const void *options, int nr, char **argv)
 		info_text(&in, &out);
 	fwrite(out.s, 1, out.len, stdout);
 	strbuf_release(&out);
+	free(in.has_run);
 	trace_close(t);
 	return EXIT_OK;
 }

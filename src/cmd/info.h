@@ -21,6 +21,7 @@ struct info {
 	uint64_t nr_of[EV_MAX], lost[EV_MAX];
 	uint64_t nr_lost;
 	uint32_t nr_used_types; /* that an event names */
+	bool *has_run;		/* a type of this runtime is one of them */
 	uint64_t start_real_ns; /* 0: unknown */
 	double ticks_per_ns;	/* 0: unknown */
 };

@@ -100,6 +100,7 @@ static void json_runtimes(struct json *j, const struct info *in)
 		json_str(j, "name", in->runtimes[i].name);
 		json_str(j, "version", in->runtimes[i].version);
 		json_str(j, "object", info_object_path(in, &in->runtimes[i]));
+		json_bool(j, "ran", in->has_run[i]);
 		json_close_object(j);
 	}
 	json_close_array(j);

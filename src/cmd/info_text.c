@@ -156,8 +156,9 @@ static void add_counts(const struct info *in, struct strbuf *out)
 	uint64_t size = trace_get_size(in->t);
 
 	for (uint32_t i = 0; i < in->nr_runtimes; i++)
-		add_row(out, "runtime", "%s %s in %s", or_unknown(in->runtimes[i].name),
-			in->runtimes[i].version, info_object_path(in, &in->runtimes[i]));
+		add_row(out, "runtime", "%s %s in %s%s", or_unknown(in->runtimes[i].name),
+			in->runtimes[i].version, info_object_path(in, &in->runtimes[i]),
+			in->has_run[i] ? "" : " (never ran)");
 	add_row(out, "types", "%" PRIu32 " task type%s, %" PRIu32 " of them seen", in->nr_types,
 		plural(in->nr_types), in->nr_used_types);
 	add_row(out, "threads", "%" PRIu32, in->nr_threads);

@@ -41,7 +41,7 @@ bool say_task_runtime_id(const struct table *t, const void *r, uint64_t *value)
 /* Ids repeat in the copies of a runtime. */
 bool say_task_copy(const struct table *t, const void *r, uint64_t *value)
 {
-	return table_rec(t)->nr_runtimes > 1 && say_task_runtime_id(t, r, value);
+	return recording_has_runtimes(table_rec(t)) && say_task_runtime_id(t, r, value);
 }
 
 const char *say_task_type(const struct table *t, const void *r, struct strbuf *scratch)

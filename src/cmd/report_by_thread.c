@@ -46,7 +46,7 @@ const char *say_thread_runtime_label(const struct table *t, const void *r, struc
 	uint32_t nr = thread_of(r)->runtime;
 	char *name;
 
-	if (nr >= table_rec(t)->nr_runtimes || table_rec(t)->nr_runtimes == 1)
+	if (nr >= table_rec(t)->nr_runtimes || !recording_has_runtimes(table_rec(t)))
 		return say_thread_runtime(t, r, scratch);
 	name = recording_runtime_name(table_rec(t), nr);
 	strbuf_addstr(scratch, name);

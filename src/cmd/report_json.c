@@ -205,6 +205,8 @@ static void put_runtimes(struct json_sink *s)
 	for (uint32_t i = 0; i < r->rec.nr_runtimes; i++) {
 		const struct recording_runtime *rt = &r->rec.runtimes[i];
 
+		if (rt->never_ran)
+			continue;
 		json_open_object(j, NULL);
 		json_uint(j, "id", i);
 		json_str(j, "name", rt->name);

@@ -129,7 +129,7 @@ static void write_head(struct story_writer *w, const struct model_task *t)
 		    style_on(&w->r->styles, STYLE_NAME),
 		    t->kind == TRACE_BLOCK_ON ? "root" : "task", (unsigned long long)t->key.id);
 	add_name(out, t->name);
-	if (rec->nr_runtimes > 1 && t->key.runtime < rec->nr_runtimes) {
+	if (recording_has_runtimes(rec) && t->key.runtime < rec->nr_runtimes) {
 		char *name = recording_runtime_name(rec, t->key.runtime);
 
 		strbuf_addstr(out, " of ");

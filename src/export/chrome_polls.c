@@ -47,7 +47,7 @@ static void put_args(const struct chrome_polls *s, struct strbuf *b, const struc
 	const struct model_key *key = &run->task->key;
 
 	put_number(b, ",\"args\":{\"task\":", key->id);
-	if (s->rec->nr_runtimes > 1 && key->runtime != MODEL_NO_RUNTIME)
+	if (recording_has_runtimes(s->rec) && key->runtime != MODEL_NO_RUNTIME)
 		put_number(b, ",\"runtime_id\":", key->runtime);
 	if (run->is_gap_known) {
 		put_number(b, ",\"sched_ns\":", run->sched_ns);

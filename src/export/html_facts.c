@@ -25,6 +25,8 @@ static void put_program(const struct html_facts *f, struct json *j)
 	json_close_object(j);
 	json_open_array(j, "runtimes");
 	for (uint32_t i = 0; i < f->rec->nr_runtimes; i++) {
+		if (f->rec->runtimes[i].never_ran)
+			continue;
 		json_open_object(j, NULL);
 		json_str(j, "name", f->rec->runtimes[i].name);
 		json_str(j, "version", f->rec->runtimes[i].version);

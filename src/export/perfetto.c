@@ -52,7 +52,7 @@ static void init(struct perfetto *p, struct export_job *job)
 				     .buf = &job->out->buf,
 				     .from_ns = job->view.from_ns,
 				     .next_flow = 1,
-				     .has_runtimes = job->rec->nr_runtimes > 1 };
+				     .has_runtimes = recording_has_runtimes(job->rec) };
 	p->tasks = (struct tasks){ .out = job->out,
 				   .buf = &job->out->buf,
 				   .chosen = { .nr_wanted = job->nr_tracks } };

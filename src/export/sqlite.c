@@ -361,6 +361,8 @@ static void put_definitions(struct state *s)
 	for (uint32_t i = 0; i < rec->nr_runtimes; i++) {
 		const struct recording_runtime *r = &rec->runtimes[i];
 
+		if (r->never_ran)
+			continue;
 		put(s, RUNTIME, i);
 		put_foreign(s, RUNTIME, r->name);
 		put_foreign(s, RUNTIME, r->version);
@@ -449,8 +451,8 @@ static void fill(struct state *s, struct export_job *job)
 	struct analyzer *a = analyzer_new(job->rec, job->config);
 	struct model *m;
 
-	put_definitions(s);
 	m = export_read(job, a, &ops, s);
+	put_definitions(s);
 	put_findings(s, a);
 	put_metas(s, m);
 	model_free(m);

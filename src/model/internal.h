@@ -165,6 +165,7 @@ struct type {
 	bool is_root;	      /* of root futures, which are no tasks */
 	bool is_by_addr;      /* events name its tasks by their addresses */
 	bool is_numbered;     /* … and tasks of its copy have ids besides */
+	bool has_tasks;	      /* there was one */
 	uint8_t places;	      /* MODEL_IN_WORKER, MODEL_OUTSIDE: where its tasks ran */
 	uint64_t spawn_bytes; /* of its allocations, 0 when not known */
 };

@@ -391,6 +391,11 @@ bool model_type_is_helper(const struct model *m, uint16_t type)
 	return is_helper(m, type);
 }
 
+bool model_type_has_tasks(const struct model *m, uint16_t type)
+{
+	return type < m->types.nr && m->types.v[type].has_tasks;
+}
+
 unsigned model_type_get_places(const struct model *m, uint16_t type)
 {
 	return type < m->types.nr ? m->types.v[type].places : 0;

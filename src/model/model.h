@@ -312,6 +312,8 @@ void model_finish(struct model *m, uint64_t end_ns, const uint64_t *lost);
 const struct model_totals *model_get_totals(const struct model *m);
 /* The runtime's own task, as its kind says or as it turned out. */
 bool model_type_is_helper(const struct model *m, uint16_t type);
+/* There was a task of it, though it may never have run. */
+bool model_type_has_tasks(const struct model *m, uint16_t type);
 /* Where tasks of the type ran: right inside a worker's main loop, or not. Dropping is not running.
  */
 #define MODEL_IN_WORKER 1

@@ -40,6 +40,7 @@ struct recording_runtime {
 	const char *scheduler;	    /* "multi_thread", "" when it is not known */
 	uint64_t owner;		    /* its number in the copy; 0: it ran no task, or … */
 	bool is_whole_copy;	    /* … it stands for all that were made of the copy */
+	bool never_ran;		    /* … and there were none, as a pass has shown */
 };
 
 struct recording {
@@ -98,9 +99,11 @@ void recording_release_runtimes(struct recording *rec);
 
 /* "tokio multi_thread #1": the number is its index. Not cleaned; to be freed. */
 char *recording_runtime_name(const struct recording *rec, uint32_t runtime);
+/* More than one ran, as far as is known: it is worth telling which. */
+bool recording_has_runtimes(const struct recording *rec);
 /* "tokio": whose table the type's is; NULL when it is not known. */
 const char *recording_type_library(const struct recording *rec, uint16_t type);
-/* The only runtime of a type's copy, MODEL_NO_RUNTIME where there are several. */
+/* The only runtime of a type's copy, MODEL_NO_RUNTIME where there are several, or it never ran. */
 uint32_t recording_type_runtime(const struct recording *rec, uint16_t type);
 
 /*

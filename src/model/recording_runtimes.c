@@ -252,11 +252,23 @@ void recording_make_runtimes(struct recording *rec, const struct trace_runtime *
 	free(all);
 }
 
+static bool has_tasks(const struct recording *rec, const struct model *m, uint32_t copy)
+{
+	for (uint32_t i = 0; i < rec->nr_types; i++)
+		if (rec->types[i].runtime == copy && model_type_has_tasks(m, i))
+			return true;
+	return false;
+}
+
 void recording_learn_runtimes(struct recording *rec, const struct model *m)
 {
-	for (uint32_t i = 0; i < rec->nr_runtimes; i++)
+	for (uint32_t i = 0; i < rec->nr_runtimes; i++) {
+		struct recording_runtime *r = &rec->runtimes[i];
+
 		if (model_runtime_is_local(m, i))
-			rec->runtimes[i].scheduler = TRACE_LOCAL_RUNTIME;
+			r->scheduler = TRACE_LOCAL_RUNTIME;
+		r->never_ran = r->is_whole_copy && !has_tasks(rec, m, r->copy);
+	}
 }
 
 void recording_release_runtimes(struct recording *rec)
@@ -280,12 +292,24 @@ char *recording_runtime_name(const struct recording *rec, uint32_t runtime)
 			 strcmp(r->scheduler, "local") ? r->scheduler : "LocalSet", runtime);
 }
 
+bool recording_has_runtimes(const struct recording *rec)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < rec->nr_runtimes && nr < 2; i++)
+		nr += !rec->runtimes[i].never_ran;
+	return nr > 1;
+}
+
 uint32_t recording_type_runtime(const struct recording *rec, uint16_t type)
 {
 	uint32_t copy = type < rec->nr_types ? rec->types[type].runtime : MODEL_NO_RUNTIME;
 
-	return copy < rec->model_runtimes.nr_copies ? rec->model_runtimes.of_task[copy]
-						    : MODEL_NO_RUNTIME;
+	uint32_t runtime = copy < rec->model_runtimes.nr_copies ? rec->model_runtimes.of_task[copy]
+								: MODEL_NO_RUNTIME;
+
+	return runtime < rec->nr_runtimes && !rec->runtimes[runtime].never_ran ? runtime
+									       : MODEL_NO_RUNTIME;
 }
 
 const char *recording_type_library(const struct recording *rec, uint16_t type)

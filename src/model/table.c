@@ -93,6 +93,8 @@ struct task *task_new(struct model *m, const struct model_key *key, enum trace_t
 	m->slots[task_probe(m, key)] = (struct task_slot){ key->id, t };
 	m->nr_tasks++;
 	append(&m->live, t);
+	if (key->type < m->types.nr)
+		m->types.v[key->type].has_tasks = true;
 	t->is_hidden = m->wants && !m->wants(m->wants_arg, &t->pub);
 	return t;
 }

@@ -704,7 +704,8 @@ def two_runtimes():
 
 @scenario(is_full=True, story=1)
 def merged():
-    """The compiler merged types: some tables have several names, and one of them has lost a few."""
+    """The compiler merged types: some tables have several names, and one of them has lost a few. Of a second copy of the
+    runtime nothing ever ran."""
     s = service()
     several = s.type('shop::mail::send | shop::mail::queue<u64> | <shop::Fax as shop::Send>::send', place='-')
     again = s.type('shop::mail::send | shop::mail::queue<u64> | <shop::Fax as shop::Send>::send', place='-')
@@ -714,6 +715,8 @@ def merged():
     one_poll_each(s, again, [300 * MS], 50 * US, first=11)
     one_poll_each(s, lost, [400 * MS], 20 * US, first=21)
     one_poll_each(s, erased, [500 * MS], 10 * US, first=31)
+    s.runtime('1.30.0')
+    s.type('shop::import', place='src/import.rs:4')
     s.end(1 * S)
     return s
 

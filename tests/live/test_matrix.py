@@ -293,6 +293,26 @@ def two_tokios(t, name, mode):
         check_sums([x for x in user_tasks(rep) if x["runtime_id"] == by_version[w["version"]]], w)
 
 
+@test()
+def unused_tokio(t):
+    """Of two copies of Tokio one never runs: a report speaks of the other alone, info and doctor of both. (Without debug
+    info, two copies that look alike are one.)"""
+    prog = t.program("two", "two-dev")
+    r = t.record(prog, "alone", "mt", "2").ok()
+    rep, want = t.report(), truth(r.out, "total")[0]
+    check_sums(user_tasks(rep), want)
+    used, = rep["runtimes"]
+    same("whose tasks they are", {x["runtime_id"] for x in rep["tasks"]}, {used["id"]})
+    same("whose types they are", {x["runtime_id"] for x in rep["types"]}, {used["id"], None})
+    info = json.loads(t.run(t.futrace, "info", "--json", t.path("t.data")).ok().out)
+    same("copies", sorted((x["ran"], x["id"] == used["copy"]) for x in info["runtimes"]), [(False, False), (True, True)])
+    file, = json.loads(t.run(t.futrace, "doctor", "--json", prog).ok().out)["files"]
+    same("copies that doctor names", [x["name"] for x in file["runtimes"]], ["tokio"] * 2)
+    same("version", used["version"], want["version"])
+    tasks = t.run(t.futrace, "report", "--by=task", t.path("t.data")).ok().out
+    check("RUNTIME" not in tasks, tasks[:400])
+
+
 DOCTOR = {
     # program, build: allocator, spawns, schedulers, what the text says
     ("exact", "release"): (None, "exact", ["multi_thread", "current_thread"], "block_on exact"),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Two copies of Tokio that run at the same time, each with ids from 1 on. `two ct | mt WORKERS`
+//! Two copies of Tokio that run at the same time, each with ids from 1 on; `alone`: only the first of them ever runs.
+//! `two [alone] ct | mt WORKERS`
 
 use std::future::Future;
 use std::pin::Pin;
@@ -125,7 +126,13 @@ copy_of_tokio!(tokio, "1.54.1");
 copy_of_tokio!(second, "1.38.0");
 
 fn main() {
-	let args: Vec<String> = std::env::args().skip(1).collect();
+	let mut args: Vec<String> = std::env::args().skip(1).collect();
+	if args.first().is_some_and(|x| x == "alone") {
+		args.remove(0);
+		self::tokio::run(&args, 29);
+		self::tokio::print();
+		return;
+	}
 	let for_first = args.clone();
 	let first = std::thread::spawn(move || self::tokio::run(&for_first, 29));
 	self::second::run(&args, 23);
