@@ -116,28 +116,31 @@ static void resolve(struct lookup *l)
  * no place.
  */
 static const struct dwarf_place *choose(struct lookup *const *by_index, const struct stack *s,
-					bool *is_local)
+					struct trace_stack *to)
 {
 	const struct dwarf_place *best = NULL;
-	bool is_optimised = false;
+	bool is_optimised = false, is_in_runtime = true; /* from the innermost frame on */
 
 	for (uint32_t i = 0; i < s->nr_frames; i++) {
 		struct dwarf_point key = { .va = point_of(s->frames[i]) }, *point;
 		uint64_t index = s->frames[i] >> WIRE_FRAME_SHIFT;
 		const struct lookup *l = index < WIRE_MAX_OBJECTS ? by_index[index] : NULL;
 
-		*is_local |= l && is_in_local(l, key.va);
+		to->is_local |= l && is_in_local(l, key.va);
 		point = l && l->points.nr
 				? bsearch(&key, l->points.v, l->points.nr, sizeof(key), compare)
 				: NULL;
 		is_optimised |= point && point->nr_places > 1; /* something was inlined */
+		is_in_runtime &= point && point->nr_places;
 		for (size_t k = 0; point && k < point->nr_places; k++) {
 			const struct dwarf_place *place = &point->places[k];
 			struct source_function f = { place->file, place->function, place->linkage,
 						     is_optimised && k + 1 == point->nr_places };
 			enum source_owner owner;
 
-			*is_local |= source_spawns_local(&f);
+			to->is_local |= source_spawns_local(&f);
+			if (is_in_runtime && !to->scheduler)
+				to->scheduler = source_scheduler(&f);
 			if (!place->file || !place->line)
 				continue;
 			owner = source_owner(place->file);
@@ -145,6 +148,8 @@ static const struct dwarf_place *choose(struct lookup *const *by_index, const st
 				return place;
 			if (owner == SOURCE_OF_LIBRARY && !best)
 				best = place;
+			/* what is further up waits in another root */
+			is_in_runtime &= owner == SOURCE_OF_RUNTIME;
 		}
 	}
 	return best;
@@ -192,14 +197,14 @@ static void write_location(struct process *p, struct lookup *const *by_index, co
 static void write_stack(struct process *p, struct lookup *const *by_index, const struct stack *s)
 {
 	struct trace_stack to = { .file = "" };
-	const struct dwarf_place *place = choose(by_index, s, &to.is_local);
+	const struct dwarf_place *place = choose(by_index, s, &to);
 
 	if (place) {
 		to.file = place->file;
 		to.line = place->line;
 		to.is_foreign = source_owner(place->file) != SOURCE_OF_PROGRAM;
 	}
-	if (place || to.is_local)
+	if (place || to.is_local || to.scheduler)
 		trace_writer_stack(p->writer, s->number, &to);
 }
 

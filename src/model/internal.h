@@ -231,6 +231,8 @@ struct model {
 	uint8_t *runtime_places; /* MODEL_IN_WORKER, MODEL_OUTSIDE, of runtimes.nr */
 	bool *is_runtime_local;	 /* the same: a LocalRuntime of Tokio, as far as is known */
 	bool has_local_runtimes; /* the recording tells of one */
+	const char *
+		*runtime_schedulers; /* the same, as the stacks of roots tell; NULL: none does */
 
 	struct map lives; /* address -> task, where runtimes have no ids */
 	struct intern *names;
@@ -346,6 +348,8 @@ uint32_t runtime_of(const struct model *m, const struct thread *thr, const struc
 /* The kind of such a task: its type's, unless its spawn or its runtime tells better. */
 enum trace_task_kind runtime_kind_of(struct model *m, const struct thread *thr,
 				     const struct model_key *key, uint64_t addr);
+/* The stack on which a root begins may tell the flavour of its runtime. */
+void runtime_has_root(struct model *m, const struct model_task *root);
 /* A worker of that copy has entered the runtime that was told last. */
 void runtime_entered(struct model *m, struct thread *thr, uint32_t copy);
 /* What a run that begins says of its thread's. */

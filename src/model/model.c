@@ -51,6 +51,7 @@ void model_free(struct model *m)
 	vec_release(&m->threads);
 	vec_release(&m->types);
 	free(m->runtime_places);
+	free(m->runtime_schedulers);
 	free(m->is_runtime_local);
 	map_release(&m->lives);
 	spawn_release(m);
@@ -89,6 +90,8 @@ void model_set_runtimes(struct model *m, const struct model_runtimes *r)
 	m->runtimes = *r;
 	free(m->runtime_places);
 	m->runtime_places = xcalloc(r->nr + 1, 1);
+	free(m->runtime_schedulers);
+	m->runtime_schedulers = xcalloc(r->nr + 1, sizeof(*m->runtime_schedulers));
 	free(m->is_runtime_local);
 	m->is_runtime_local = xcalloc(r->nr + 1, sizeof(*m->is_runtime_local));
 	m->has_local_runtimes = false;
@@ -409,6 +412,11 @@ unsigned model_runtime_get_places(const struct model *m, uint32_t runtime)
 bool model_runtime_is_local(const struct model *m, uint32_t runtime)
 {
 	return runtime < m->runtimes.nr && m->is_runtime_local[runtime];
+}
+
+const char *model_runtime_get_scheduler(const struct model *m, uint32_t runtime)
+{
+	return runtime < m->runtimes.nr ? m->runtime_schedulers[runtime] : NULL;
 }
 
 uint64_t model_get_start(const struct model *m)

@@ -323,6 +323,8 @@ unsigned model_type_get_places(const struct model *m, uint16_t type);
 unsigned model_runtime_get_places(const struct model *m, uint32_t runtime);
 /* A LocalRuntime, as it is told or as a task showed that was spawned on it. */
 bool model_runtime_is_local(const struct model *m, uint32_t runtime);
+/* Its flavour, as the stack of a root of it told; NULL: none did. */
+const char *model_runtime_get_scheduler(const struct model *m, uint32_t runtime);
 uint64_t model_get_start(const struct model *m);
 uint64_t model_get_end(const struct model *m);	    /* after model_finish */
 uint64_t model_get_duration(const struct model *m); /* after model_finish: from start to end */

@@ -264,9 +264,12 @@ void recording_learn_runtimes(struct recording *rec, const struct model *m)
 {
 	for (uint32_t i = 0; i < rec->nr_runtimes; i++) {
 		struct recording_runtime *r = &rec->runtimes[i];
+		const char *scheduler = model_runtime_get_scheduler(m, i);
 
 		if (model_runtime_is_local(m, i))
 			r->scheduler = TRACE_LOCAL_RUNTIME;
+		else if (!r->scheduler[0] && !r->is_whole_copy && scheduler)
+			r->scheduler = scheduler;
 		r->never_ran = r->is_whole_copy && !has_tasks(rec, m, r->copy);
 	}
 }

@@ -91,6 +91,15 @@ enum trace_task_kind runtime_kind_of(struct model *m, const struct thread *thr,
 	return is_local ? TRACE_LOCAL : kind;
 }
 
+void runtime_has_root(struct model *m, const struct model_task *root)
+{
+	const char *name =
+		root->spawn_stack < m->nr_stacks ? m->stacks[root->spawn_stack].scheduler : NULL;
+
+	if (name && *name && root->key.runtime < m->runtimes.nr)
+		m->runtime_schedulers[root->key.runtime] = name;
+}
+
 void runtime_entered(struct model *m, struct thread *thr, uint32_t copy)
 {
 	if (!is_of_copy(m, thr->instance, copy))

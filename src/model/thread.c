@@ -179,6 +179,8 @@ static void begin_run(struct model *m, struct thread *thr, const struct event *e
 		tell_spawn(m, &t->pub);
 	if (is_new && is_helper(m, key.type))
 		task_gave_worker(m, &t->pub);
+	if (is_new && is_root(m, key.type))
+		runtime_has_root(m, &t->pub);
 	f->task = t;
 	thr->stack.nr++;
 	task_run_start(m, t, run, ev->flags);

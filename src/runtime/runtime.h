@@ -46,6 +46,7 @@ struct runtime {
 	void (*give_names)(struct finding *f);
 	void (*find_roots)(struct finding *f);		       /* NULL: they are not seen */
 	bool (*spawns_local)(const struct source_function *f); /* of source.h; NULL: none does */
+	const char *(*scheduler)(const struct source_function *f); /* the same */
 	/* Says what is seen of the runtime's tasks, when all else is known. */
 	void (*judge)(struct finding *f, const struct discovery *d, const struct found_runtime *r,
 		      struct found_fact facts[NR_FACTS]);

@@ -96,6 +96,15 @@ bool source_spawns_local(const struct source_function *f)
 	return false;
 }
 
+const char *source_scheduler(const struct source_function *f)
+{
+	const char *name = NULL;
+
+	for (size_t i = 0; runtimes[i] && !name; i++)
+		name = runtimes[i]->scheduler ? runtimes[i]->scheduler(f) : NULL;
+	return name;
+}
+
 /* Crates are called with a `-`, paths with a `_`. */
 static bool is_crate(const char *crate, const char *path, size_t len)
 {

@@ -26,5 +26,7 @@ struct source_function {
 
 /* Does it spawn tasks that stay on their thread, although nothing in them tells? */
 bool source_spawns_local(const struct source_function *f);
+/* The flavour of the runtime whose block_on it is; NULL: it is none, or that of any. */
+const char *source_scheduler(const struct source_function *f);
 
 #endif

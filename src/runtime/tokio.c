@@ -151,6 +151,18 @@ static bool spawns_local(const struct source_function *f)
 	       strstr(f->linkage, "4task5local11spawn_local");
 }
 
+/* Each scheduler has a block_on of its own, by which a root comes before anything else is known of
+ * its runtime. */
+static const char *scheduler(const struct source_function *f)
+{
+	if (!f->file || !f->name || !str_has_prefix(f->name, "block_on<") ||
+	    source_owner(f->file) != SOURCE_OF_RUNTIME)
+		return NULL;
+	if (strstr(f->file, "/runtime/scheduler/current_thread"))
+		return "current_thread";
+	return strstr(f->file, "/runtime/scheduler/multi_thread/") ? "multi_thread" : NULL;
+}
+
 const struct runtime runtime_tokio = {
 	.known = {
 		.text = "Tokio 1",
@@ -167,6 +179,7 @@ const struct runtime runtime_tokio = {
 	.give_names = tokio_give_names,
 	.find_roots = tokio_find_roots,
 	.spawns_local = spawns_local,
+	.scheduler = scheduler,
 	.judge = tokio_judge,
 	.tasks = &tokio_task_shape,
 	.leaves = &tokio_leaves,

@@ -170,6 +170,7 @@ static bool load_stack(struct load *l, struct cursor *c)
 	l->stacks.v[number].line = take_field(c);
 	l->stacks.v[number].is_foreign = take_field(c);
 	l->stacks.v[number].is_local = take_field(c);
+	l->stacks.v[number].scheduler = take_string(l, c);
 	return !c->bad;
 }
 

@@ -70,6 +70,7 @@ struct trace_stack {
 	uint32_t line;
 	bool is_foreign; /* a library's: a line of the program's own is better, if there is one */
 	bool is_local;	 /* tasks that were spawned on it stay on their thread */
+	const char *scheduler; /* of a root: the flavour of its runtime; NULL or "": not known */
 };
 
 #define TRACE_MAX_INSTANCES 4096

@@ -253,8 +253,8 @@ uint32_t trace_writer_type(struct trace_writer *w, const struct trace_type *t)
 
 void trace_writer_stack(struct trace_writer *w, uint32_t number, const struct trace_stack *s)
 {
-	const uint64_t v[] = { number, string_number(w, s->file), s->line, s->is_foreign,
-			       s->is_local };
+	const uint64_t v[] = { number,	    string_number(w, s->file),	   s->line, s->is_foreign,
+			       s->is_local, string_number(w, s->scheduler) };
 
 	add_numbers(w, DEF_STACK, v, ARRAY_SIZE(v));
 }

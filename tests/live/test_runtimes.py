@@ -82,6 +82,17 @@ def no_tasks(t, profile):
     same("tasks", [x["tasks"] for x in got], [w["tasks"] + 1 for w in want])
 
 
+@test(cases=[("dev", "current_thread"), ("release", None)])
+def ready_at_once(t, profile, current):
+    """A runtime that ran no task and whose root was ready at once has the flavour that debug info tells of that root's stack."""
+    t.record(t.program("instances", profile), "ready").ok()
+    rep = t.report()
+    by_id = {x["id"]: x["flavour"] for x in rep["runtimes"]}
+    roots = sorted((x for x in rep["tasks"] if x["kind"] == "block_on"), key=lambda x: x["id"])
+    same("polls", [x["polls"] for x in roots], [1] * 3)
+    same("flavours", [by_id[x["runtime_id"]] for x in roots], [current, "multi_thread", current])
+
+
 @test()
 def runtime_filter(t):
     """A filter by runtime leaves its tasks, and the text of a report has a line for each."""

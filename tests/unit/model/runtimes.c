@@ -23,8 +23,11 @@ static const struct trace_type types[] = {
 	[ROOT] = { .runtime = 0, .kind = TRACE_BLOCK_ON, .name = "g", .scheduler = "" },
 };
 
-/* tasks that were spawned on number 1 stay on their thread */
-static const struct trace_stack stacks[] = { { "a.rs", 1 }, { "a.rs", 2, false, true } };
+/* tasks that were spawned on number 1 stay on their thread; roots of a multi_thread runtime begin
+ * on number 2 */
+static const struct trace_stack stacks[] = { { "a.rs", 1 },
+					     { "a.rs", 2, .is_local = true },
+					     { "a.rs", 3, .scheduler = "multi_thread" } };
 
 #define ON_STACK(t, th, nr)                                              \
 	{                                                                \
@@ -40,20 +43,31 @@ static const struct trace_stack stacks[] = { { "a.rs", 1 }, { "a.rs", 2, false, 
 	}
 #define DONE(t, th, id, ty) START(t, th, id, ty, 0), END(t + 1, th, COMPLETE)
 
-static void play_defined(struct told *told, const struct trace_instance *defined,
-			 uint32_t nr_instances, const struct event *evs, size_t nr)
+/* The recording is the caller's to release. */
+static void play_into(struct recording *rec, struct told *told,
+		      const struct trace_instance *defined, uint32_t nr_instances,
+		      const struct event *evs, size_t nr)
 {
-	struct recording rec = { .types = types, .nr_types = ARRAY_SIZE(types) };
 	struct model *m = model_new(types, ARRAY_SIZE(types));
 
 	memset(told, 0, sizeof(*told));
-	recording_make_runtimes(&rec, copies, ARRAY_SIZE(copies), defined, nr_instances);
-	model_set_runtimes(m, &rec.model_runtimes);
+	*rec = (struct recording){ .types = types, .nr_types = ARRAY_SIZE(types) };
+	recording_make_runtimes(rec, copies, ARRAY_SIZE(copies), defined, nr_instances);
+	model_set_runtimes(m, &rec->model_runtimes);
 	model_set_stacks(m, stacks, ARRAY_SIZE(stacks));
 	model_add_sink(m, &told_ops, told);
 	model_feed(m, evs, nr);
 	model_finish(m, 1000, NULL);
+	recording_learn_runtimes(rec, m);
 	model_free(m);
+}
+
+static void play_defined(struct told *told, const struct trace_instance *defined,
+			 uint32_t nr_instances, const struct event *evs, size_t nr)
+{
+	struct recording rec;
+
+	play_into(&rec, told, defined, nr_instances, evs, nr);
 	recording_release_runtimes(&rec);
 }
 
@@ -318,6 +332,40 @@ static void test_roots_alone(void **state)
 	told_release(&told);
 }
 
+/* The stack of a root tells the flavour of a runtime that nothing else tells of, and never that of
+ * a whole copy, which may be several. A copy that had no task never ran. */
+static void test_learnt(void **state)
+{
+	static const struct trace_instance some[] = {
+		{ 0 }, { CURRENT, 3, 0x10000 }, { ROOT, 0, 0x10320 }, { ROOT, 0, 0x50000 }
+	};
+	static const struct event evs[] = {
+		OWNED(1, 0, 1),	     DONE(1, 0, 1, CURRENT), SPAWN(3, 0, 0x7f00),
+		ON_STACK(3, 0, 2),   OWNED(3, 0, 2),	     ROOT_AT(3, 0, 0x7f00),
+		END(4, 0, COMPLETE), SPAWN(5, 0, 0x7e00),    ON_STACK(5, 0, 2),
+		OWNED(5, 0, 3),	     ROOT_AT(5, 0, 0x7e00),  END(6, 0, COMPLETE),
+	};
+	struct recording rec;
+	struct told told;
+
+	play_into(&rec, &told, some, ARRAY_SIZE(some), evs, ARRAY_SIZE(evs));
+	assert_int_equal(rec.nr_runtimes, 3);
+	assert_string_equal(rec.runtimes[0].scheduler, "current_thread");
+	assert_string_equal(rec.runtimes[1].scheduler, "multi_thread");
+	assert_false(rec.runtimes[1].never_ran);
+	assert_true(rec.runtimes[2].never_ran);
+	assert_true(recording_has_runtimes(&rec));
+	assert_int_equal(recording_type_runtime(&rec, OTHER), MODEL_NO_RUNTIME);
+	recording_release_runtimes(&rec);
+	told_release(&told);
+	play_into(&rec, &told, some, 0, evs, ARRAY_SIZE(evs));
+	assert_int_equal(rec.nr_runtimes, 2);
+	assert_string_equal(rec.runtimes[0].scheduler, "");
+	assert_false(recording_has_runtimes(&rec));
+	recording_release_runtimes(&rec);
+	told_release(&told);
+}
+
 /* Who runs tasks of a LocalSet in its block_on is a worker, who only waits is not. */
 static void test_set_worker(void **state)
 {
@@ -338,7 +386,8 @@ int main(void)
 		cmocka_unit_test(test_tasks),	       cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_new_worker),     cmocka_unit_test(test_root_alone),
 		cmocka_unit_test(test_only_one),       cmocka_unit_test(test_roots_unplaced),
-		cmocka_unit_test(test_roots_alone),    cmocka_unit_test(test_set_worker),
+		cmocka_unit_test(test_learnt),	       cmocka_unit_test(test_roots_alone),
+		cmocka_unit_test(test_set_worker),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -273,7 +273,8 @@ static void write_definitions(const struct memory_file *f)
 		free(name);
 	}
 	trace_writer_stack(w, 16383, &(struct trace_stack){ "/src/main.rs", 77 });
-	trace_writer_stack(w, 3, &(struct trace_stack){ "/src/main.rs", ~0u });
+	trace_writer_stack(
+		w, 3, &(struct trace_stack){ "/src/main.rs", ~0u, .scheduler = "multi_thread" });
 	assert_int_equal(trace_writer_step(w, &test_steps[0]), 0);
 	assert_int_equal(trace_writer_step(w, &test_steps[1]), 1);
 	trace_writer_path(w, 65535, &(struct trace_path){ (const uint32_t[]){ 1, 0, 1 }, 3 });
@@ -348,7 +349,9 @@ static void check_stacks(struct trace *t)
 	assert_int_equal(nr, 16384);
 	assert_string_equal(stacks[16383].file, "/src/main.rs");
 	assert_int_equal(stacks[16383].line, 77);
+	assert_string_equal(stacks[16383].scheduler, "");
 	assert_int_equal(stacks[3].line, ~0u);
+	assert_string_equal(stacks[3].scheduler, "multi_thread");
 	assert_string_equal(stacks[4].file, ""); /* nobody defined it */
 }
 

@@ -2,7 +2,7 @@
 //! Several runtimes and LocalSets in one process, at the same time and one after the other. Each task and
 //! closure says which one it belongs to, by Tokio's own number, and on which thread it ran. `instances driver`: one
 //! thread that has nearly always something to do, looks at its timers and sockets meanwhile, and seldom parks. `instances idle`: more workers than work. `instances alone`: runtimes that run
-//! no task.
+//! no task. `instances ready`: that do not even wait.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -182,7 +182,18 @@ fn alone() {
 	std::thread::sleep(Duration::from_millis(50));
 }
 
+/// What they are given is ready at once.
+fn ready() {
+	let all = [current(), multi(1), current()];
+	for rt in &all {
+		rt.block_on(async {});
+	}
+}
+
 fn main() {
+	if std::env::args().nth(1).as_deref() == Some("ready") {
+		return ready();
+	}
 	if std::env::args().nth(1).as_deref() == Some("alone") {
 		return alone();
 	}
