@@ -111,12 +111,74 @@ void shorten_body(struct strbuf *out, const char *name, size_t width)
 	shorten(out, name, width, true);
 }
 
-static const char *without_registry(const char *path)
-{
-	const char *at = strstr(path, "/registry/src/"), *slash;
+/* A crate that cargo fetched, and a file of it. */
+struct fetched {
+	const char *name;
+	size_t name_len, versioned_len; /* without and with the version */
+	const char *rest;
+};
 
-	slash = at ? strchr(at + strlen("/registry/src/"), '/') : NULL;
-	return slash ? slash + 1 : path;
+/* Of "hyper-util-0.1.2": 10. */
+static size_t without_version(const char *name, size_t len)
+{
+	for (size_t i = 0; i + 1 < len; i++)
+		if (name[i] == '-' && name[i + 1] >= '0' && name[i + 1] <= '9' &&
+		    memchr(name + i, '.', len - i))
+			return i;
+	return len;
+}
+
+static const char *after(const char *path, const char *folders)
+{
+	const char *at = strstr(path, folders);
+
+	return at ? at + strlen(folders) : NULL;
+}
+
+static const char *skip_folder(const char *path)
+{
+	const char *slash = path ? strchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : NULL;
+}
+
+/* "tokio/src/lib.rs", where crates were copied to; a program may have such a folder of its own. */
+static const char *find_vendored(const char *path)
+{
+	const char *name = str_has_prefix(path, "vendor/") ? path + strlen("vendor/")
+							   : after(path, "/vendor/");
+	const char *rest = skip_folder(name);
+
+	return rest && str_has_prefix(rest, "src/") ? name : NULL;
+}
+
+/* "tokio-1.38.2/src/lib.rs" behind a registry, or as it is, where paths were trimmed. */
+static bool is_in_folder(const char *path, struct fetched *f)
+{
+	const char *name = skip_folder(after(path, "/registry/src/"));
+	bool is_sure = name || (name = find_vendored(path));
+
+	f->name = is_sure ? name : path;
+	f->rest = skip_folder(f->name);
+	if (!f->rest)
+		return false;
+	f->versioned_len = f->rest - 1 - f->name;
+	f->name_len = without_version(f->name, f->versioned_len);
+	return is_sure || f->name_len < f->versioned_len;
+}
+
+/* "tokio-0123456789abcdef/1a2b3c4/src/lib.rs" behind git: of a repository, not of a crate. */
+static bool is_in_checkout(const char *path, struct fetched *f)
+{
+	static const size_t hash_len = 1 + 16;
+	const char *name = after(path, "/git/checkouts/"), *commit = skip_folder(name);
+
+	f->rest = skip_folder(commit);
+	if (!f->rest || (size_t)(commit - 1 - name) <= hash_len)
+		return false;
+	f->name = name;
+	f->name_len = f->versioned_len = commit - 1 - name - hash_len;
+	return true;
 }
 
 /* The last so many components of a path: of two, "src/main.rs". */
@@ -138,16 +200,45 @@ static const char *crate_tail(const char *path)
 	return strcmp(tail, "src/lib.rs") == 0 ? path_tail(path, 3) : tail;
 }
 
-void shorten_place(struct strbuf *out, const char *file, uint32_t line, size_t width)
+/* What can be told of a file, the longest first: the front is whose it is, the back the file. */
+struct words {
+	const char *front;
+	size_t front_len;
+	const char *between, *back;
+};
+
+static bool say(struct strbuf *out, const struct words *w, uint32_t line, size_t width)
 {
-	const char *paths[] = { without_registry(file), crate_tail(file), path_tail(file, 2) };
 	size_t start = out->len;
 
-	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+	strbuf_add_clean(out, w->front, w->front_len);
+	strbuf_addstr(out, w->between);
+	strbuf_add_clean(out, w->back, strlen(w->back));
+	strbuf_addf(out, ":%u", line);
+	return out->len - start <= width;
+}
+
+void shorten_place(struct strbuf *out, const char *file, uint32_t line, size_t width)
+{
+	struct fetched f;
+	struct words all[5];
+	size_t nr = 0, start = out->len;
+
+	if (is_in_folder(file, &f) || is_in_checkout(file, &f)) {
+		const char *tail = path_tail(f.rest, 2);
+
+		all[nr++] = (struct words){ f.name, f.versioned_len, "/", f.rest };
+		all[nr++] = (struct words){ f.name, f.name_len, "/", f.rest };
+		all[nr++] = (struct words){ f.name, f.name_len, "/..", tail };
+		all[nr++] = (struct words){ f.name, f.name_len, "/..", path_tail(f.rest, 1) };
+	} else {
+		all[nr++] = (struct words){ "", 0, "", file };
+		all[nr++] = (struct words){ "", 0, "", crate_tail(file) };
+	}
+	all[nr++] = (struct words){ "", 0, "", path_tail(file, 2) };
+	for (size_t i = 0; i < nr; i++) {
 		out->len = start;
-		strbuf_add_clean(out, paths[i], strlen(paths[i]));
-		strbuf_addf(out, ":%u", line);
-		if (out->len - start <= width)
+		if (say(out, &all[i], line, width))
 			return;
 	}
 }

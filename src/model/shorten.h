@@ -16,9 +16,11 @@ void shorten_type(struct strbuf *out, const char *name, size_t width);
 void shorten_body(struct strbuf *out, const char *name, size_t width);
 
 /*
- * Appends "file:line" in at most `width` columns if it can, safe for a terminal. Sources of other
- * crates are known by crate and version: the folders before them go. Then all but the last folder,
- * or, of src/lib.rs, which every library has, all but the last two.
+ * Appends "file:line" in at most `width` columns if it can, safe for a terminal. Sources of crates
+ * that cargo fetched are known by crate and version: the folders before these go, then the version,
+ * then the folders between the crate and the file; if not even these fit, all but the last folder.
+ * Of other sources all but the last folder go at once, or, of src/lib.rs, which every library has,
+ * all but the last two.
  */
 void shorten_place(struct strbuf *out, const char *file, uint32_t line, size_t width);
 

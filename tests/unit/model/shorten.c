@@ -136,8 +136,38 @@ static void test_place(void **state)
 	assert_place("/w/me/till/src/lib.rs", 17, "src/lib.rs:12");
 	assert_place("/w/me/till/src/xlib.rs", 20, "src/xlib.rs:12");
 	assert_place("src/lib.rs", 5, "src/lib.rs:12");
+}
+
+/* A dependency's file keeps the name of its crate as long as that fits, so that nobody takes it for
+ * one of the program's own. */
+static void test_fetched_place(void **state)
+{
+	static const char hyper[] = "/c/registry/src/index-1/hyper-1.2.3/src/proto/h1/conn.rs";
+	static const char checkout[] = "/c/git/checkouts/hyper-0123456789abcdef/1a2b3c4/src/ext.rs";
+
 	assert_place("/c/registry/src/index-1/till-1.2.3/src/lib.rs", 24,
 		     "till-1.2.3/src/lib.rs:12");
+	assert_place("/c/registry/src/index-1/till-1.2.3/src/server.rs", 26,
+		     "till/src/server.rs:12");
+	assert_place("/c/registry/src/index-1/till-1.2.3/src/server.rs", 20, "till/..server.rs:12");
+	assert_place("/c/registry/src/index-1/till-1.2.3/src/server.rs", 18, "src/server.rs:12");
+	assert_place(hyper, 35, "hyper-1.2.3/src/proto/h1/conn.rs:12");
+	assert_place(hyper, 34, "hyper/src/proto/h1/conn.rs:12");
+	assert_place(hyper, 28, "hyper/..h1/conn.rs:12");
+	assert_place(hyper, 20, "hyper/..conn.rs:12");
+	assert_place(hyper, 17, "h1/conn.rs:12");
+	assert_place("/c/registry/src/index-1/h2-x-0.4.5/src/a.rs", 16, "h2-x/src/a.rs:12");
+	assert_place("/c/registry/src/index-1/h2-3/src/a.rs", 16, "h2-3/src/a.rs:12");
+	assert_place(checkout, 40, "hyper/src/ext.rs:12");
+	assert_place(checkout, 17, "hyper/..ext.rs:12");
+	assert_place("/c/git/checkouts/short/1a2b3c4/src/ext.rs", 20, "src/ext.rs:12");
+	assert_place("/w/me/shop/vendor/hyper/src/ext.rs", 20, "hyper/src/ext.rs:12");
+	assert_place("vendor/hyper/src/ext.rs", 20, "hyper/src/ext.rs:12");
+	assert_place("/w/me/shop/src/vendor/hyper/ext.rs", 20, "hyper/ext.rs:12");
+	assert_place("/c/registry/src/index-1", 12, "src/index-1:12");
+	assert_place("/c/registry/src/index-1/a.rs", 12, "index-1/a.rs:12");
+	assert_place("hyper-1.2.3/src/ext.rs", 20, "hyper/src/ext.rs:12");
+	assert_place("/c/git/checkouts/", 4, "checkouts/:12");
 }
 
 static void test_always_fits(void **state)
@@ -167,6 +197,7 @@ int main(void)
 		cmocka_unit_test(test_candidates),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_place),
+		cmocka_unit_test(test_fetched_place),
 		cmocka_unit_test(test_front),
 		cmocka_unit_test(test_always_fits),
 	};
