@@ -55,12 +55,14 @@ static uint32_t argument(struct layouts *l, const char *name, bool is_last)
 
 uint32_t root_future_of(struct layouts *l, const struct root_shape *r, uint32_t type)
 {
-	const char *name;
+	const char *name, *at;
 
 	if (type == LAYOUT_NONE || !r->closure)
 		return type;
 	name = layouts_get(l, type)->name;
-	return strstr(name, r->closure) ? argument(l, name, true) : LAYOUT_NONE;
+	at = strstr(name, r->closure);
+	/* not a closure that only has such a one among its type arguments */
+	return at && at < name + strcspn(name, "<") ? argument(l, name, true) : LAYOUT_NONE;
 }
 
 char *root_future_name(const struct layout *l)
