@@ -49,12 +49,13 @@ static void choose_rings(struct wire_lobby *p, uint64_t bytes)
 	}
 }
 
-/* `ulimit -f` counts for a memfd too (the caller ignores SIGXFSZ): then fewer doors, then smaller
- * rings. */
+/* `ulimit -f` counts for a memfd too: then fewer doors, then smaller rings. */
 static int set_size(int fd, struct wire_lobby *p, struct err *e)
 {
 	for (;;) {
-		if (ftruncate(fd, WIRE_PAGE + p->nr_doors * wire_region_size(p)) == 0)
+		uint64_t bytes = WIRE_PAGE + p->nr_doors * wire_region_size(p);
+
+		if (ftruncate(fd, bytes) == 0)
 			return 0;
 		if (errno != EFBIG)
 			return err_sys(e, "cannot size the shared memory for events");
@@ -63,9 +64,10 @@ static int set_size(int fd, struct wire_lobby *p, struct err *e)
 		else if (p->ring_words > PAGE_WORDS)
 			p->ring_words /= 2;
 		else
-			return err_set(e, ERR_SYS,
+			return err_set(e, ERR_TOO_LARGE,
 				       "the limit on file sizes (ulimit -f) leaves no room for the "
-				       "shared memory for events; raise it");
+				       "shared memory for events, and %llu MB would be enough",
+				       (unsigned long long)(bytes >> 20) + 1);
 		p->small_words = MIN(p->ring_words, p->small_words);
 	}
 }

@@ -41,7 +41,10 @@ struct lobby_opts {
 
 /* What a wish of so many bytes is rounded to: a power of two within the limits above. */
 uint64_t lobby_ring_bytes(uint64_t wish);
-/* Afterwards lobby->ring_words may be less than asked for, where a resource limit forbids more. */
+/*
+ * Afterwards lobby->ring_words may be less than asked for, where a resource limit forbids more.
+ * ERR_TOO_LARGE: that on file sizes forbids any. SIGXFSZ must be ignored.
+ */
 int lobby_open(struct lobby *l, const struct lobby_opts *o, struct err *e);
 void lobby_close(struct lobby *l);
 /* "The tool lives", for agents whose ring is full or who wait for an answer. Every round of the

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -296,17 +295,6 @@ static void loop(struct session *s)
 
 /* ---- the session ---- */
 
-/* A limit of open files is the program's; what we open comes beside it. */
-static void raise_limit(struct session *s)
-{
-	struct rlimit own;
-
-	getrlimit(RLIMIT_NOFILE, &s->files);
-	own = s->files;
-	own.rlim_cur = own.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &own);
-}
-
 /* Can we open as many files as a recording takes? In the middle of it would be too late. */
 static bool has_files(void)
 {
@@ -319,6 +307,16 @@ static bool has_files(void)
 	while (nr > 0)
 		close(fds[--nr]);
 	return is_enough;
+}
+
+/* e: the limit that leaves no room for a recording. */
+static int run_alone(const struct session *s, const struct target_start *ts, int *status,
+		     struct err *e)
+{
+	session_note(s, ERR_SYS, "%s: %s; the command runs alone",
+		     s->o->only_probes ? "no probe can fire" : "nothing is recorded", e->msg);
+	target_become(ts, status, e);
+	return -1;
 }
 
 static int start(struct session *s, int *status, struct err *e)
@@ -334,23 +332,20 @@ static int start(struct session *s, int *status, struct err *e)
 	struct target_start ts = { .path = s->look.path,
 				   .argv = o->argv,
 				   .envp = o->envp,
-				   .files = &s->files,
+				   .limits = &s->limits,
 				   .may_be_script = s->look.is_script };
 	struct trace_meta first = { .tool = "futrace", .exe = s->look.path };
 
 	*status = 1;
 	if (!has_files()) {
-		session_note(
-			s, ERR_SYS,
-			"%s: no more than %llu files may be open at a time, and 'ulimit -n 64' "
-			"would be enough; the command runs alone",
-			o->only_probes ? "no probe can fire" : "nothing is recorded",
-			(unsigned long long)s->files.rlim_max);
-		target_become(&ts, status, e);
-		return -1;
+		err_set(e, ERR_SYS,
+			"no more than %llu files may be open at a time, and 'ulimit -n 64' would be "
+			"enough",
+			(unsigned long long)s->limits.files.rlim_max);
+		return run_alone(s, &ts, status, e);
 	}
 	if (lobby_open(&s->lobby, &lobby_opts, e))
-		return -1;
+		return e->tag == ERR_TOO_LARGE ? run_alone(s, &ts, status, e) : -1;
 	first.clock = s->lobby.clock;
 	if (output_open(&s->out, o->output, &first, e))
 		return -1;
@@ -365,7 +360,6 @@ static int start(struct session *s, int *status, struct err *e)
 	s->pid = target_spawn(&ts, &s->lobby, status, e);
 	if (s->pid > 0)
 		return 0;
-	signals_restore();
 	output_undo(&s->out);
 	return -1;
 }
@@ -406,18 +400,19 @@ int session_run(const struct session_opts *o, int *status, struct err *e)
 	struct session s = { .o = o, .lobby = { .fd = -1 }, .out = OUTPUT_INIT };
 	int rc = -1;
 
-	raise_limit(&s);
+	limits_raise(&s.limits);
+	signals_ignore();
 	catalog_init(&s.catalog, &discover);
 	if (target_look(&s.look, o->argv[0], o->path_env, &s.catalog, status, e) == 0 &&
 	    start(&s, status, e) == 0) {
 		loop(&s);
 		if (s.seen.nr_task_events == 0)
 			end_empty(&s);
-		signals_restore();
 		*status = exit_status(&s);
 		rc = 0;
 	}
-	setrlimit(RLIMIT_NOFILE, &s.files);
+	signals_restore();
+	limits_restore(&s.limits);
 	output_release(&s.out);
 	signals_ring(NULL);
 	lobby_close(&s.lobby);

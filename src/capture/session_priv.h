@@ -26,8 +26,8 @@ struct session {
 	bool out_is_regular;
 	bool door_failed; /* said once */
 	struct process *by_door[WIRE_MAX_DOORS];
-	pid_t pid;	     /* CMD */
-	struct rlimit files; /* its limit of open files; ours is as high as may be */
+	pid_t pid;	      /* CMD */
+	struct limits limits; /* its own */
 	uint64_t start_ns;
 	uint64_t done_bytes, done_events, done_lost; /* of files that are complete */
 	enum trace_stop stopped;		     /* 0: recording */

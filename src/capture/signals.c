@@ -50,26 +50,36 @@ void signals_ring(uint32_t *doorbell)
 	bell = doorbell ? doorbell : &no_bell;
 }
 
-void signals_catch(void)
+static void change(struct caught *c)
 {
 	struct sigaction sa = { .sa_flags = SA_SIGINFO | SA_NOCLDSTOP };
 
-	sigprocmask(SIG_SETMASK, NULL, &mask_before);
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		struct caught *c = &table[i];
+	c->taken_terminal = c->from_terminal;
+	c->taken_process = c->from_process;
+	sigaction(c->number, NULL, &c->before);
+	if (stays_ignored(c))
+		return;
+	sigfillset(&sa.sa_mask);
+	if (c->handle)
+		sa.sa_sigaction = on_signal;
+	else
+		sa.sa_handler = SIG_IGN;
+	c->is_changed = sigaction(c->number, &sa, NULL) == 0;
+}
 
-		c->taken_terminal = c->from_terminal;
-		c->taken_process = c->from_process;
-		sigaction(c->number, NULL, &c->before);
-		if (stays_ignored(c))
-			continue;
-		sigfillset(&sa.sa_mask);
-		if (c->handle)
-			sa.sa_sigaction = on_signal;
-		else
-			sa.sa_handler = SIG_IGN;
-		c->is_changed = sigaction(c->number, &sa, NULL) == 0;
-	}
+void signals_ignore(void)
+{
+	sigprocmask(SIG_SETMASK, NULL, &mask_before);
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (!table[i].handle)
+			change(&table[i]);
+}
+
+void signals_catch(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i].handle)
+			change(&table[i]);
 	signals_unblock();
 }
 

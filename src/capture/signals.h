@@ -11,6 +11,8 @@
 
 #include "base/util.h"
 
+/* First of all: what ends a program that writes is an error of that write. */
+void signals_ignore(void);
 void signals_catch(void);
 /* From now on each signal rings this doorbell as well, so that nobody sleeps over it. NULL: no
  * more. */

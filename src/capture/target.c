@@ -246,8 +246,8 @@ static void execute(const struct target_start *s, struct env *env)
 	size_t argc = 0;
 	char **argv;
 
-	if (s->files)
-		setrlimit(RLIMIT_NOFILE, s->files);
+	if (s->limits)
+		limits_restore(s->limits);
 	execve(s->path, s->argv, env->v.v);
 	if (errno != ENOEXEC || !s->may_be_script)
 		return;
@@ -311,6 +311,7 @@ void target_become(const struct target_start *s, int *status, struct err *e)
 	struct env env;
 
 	env_init(&env, s, NULL);
+	signals_restore();
 	execute(s, &env);
 	cannot_run(s->path, status, e);
 	env_release(&env);

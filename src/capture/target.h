@@ -6,10 +6,10 @@
 #ifndef CAPTURE_TARGET_H
 #define CAPTURE_TARGET_H
 
-#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "capture/catalog.h"
+#include "capture/limits.h"
 #include "capture/lobby.h"
 
 struct target_look {
@@ -33,18 +33,20 @@ struct target_start {
 	const char *path;
 	char *const *argv;
 	char *const *envp;
-	const char *agent;	    /* NULL: without */
-	const struct rlimit *files; /* its limit of open files; NULL: ours */
+	const char *agent;	     /* NULL: without */
+	const struct limits *limits; /* its own; NULL: ours */
 	bool may_be_script; /* what the kernel cannot execute is given to the shell, as execvp does
 			     */
 };
 
 /*
- * Starts it with the signals that futrace itself was started with (signals_catch must have been
- * called). Returns the pid. -1: it could not be executed, *status is 126 or 127.
+ * Starts it with the signals that futrace itself was started with (signals_ignore and
+ * signals_catch must have been called). Returns the pid. -1: it could not be executed, *status is
+ * 126 or 127.
  */
 pid_t target_spawn(const struct target_start *s, const struct lobby *l, int *status, struct err *e);
-/* Becomes it, without the agent. Returns only when that failed, with the same. */
+/* Becomes it, without the agent, and with the same signals. Returns only when that failed, with the
+ * same. */
 void target_become(const struct target_start *s, int *status, struct err *e);
 
 #endif

@@ -128,6 +128,22 @@ def few_files(t, kind):
                 same("tasks", len(user_tasks(t.report(f"{nr}.data"))), 5)
 
 
+@test(cases=[("S", "-"), ("", "-"), ("S", "run"), ("", "run")])
+def small_files(t, kind, command):
+    """Under `ulimit -f` a program ends as it does alone; it is recorded if there is room for events, else the limit is named."""
+    shows = ["sh", "-c", "ulimit -f; ulimit -Hf; grep Sig /proc/self/status; exit 7"]
+    for nr, has_room in ((0, False), (1000, False), (2_000_000, True), (20_000_000, True)):
+        limited = ["sh", "-c", f'ulimit -{kind}f {nr}; exec "$@"', "sh"]
+        for cmd in ([t.program("life"), "small", "5"], shows):
+            alone = t.run(*limited, *cmd)
+            argv = [t.futrace, "run", "--", *cmd] if command == "run" else t.record_argv(*cmd, out=f"{nr}.data")
+            r = t.run(*limited, *argv)
+            same(f"{cmd[0]} with {nr}", (r.status, r.out), (alone.status, alone.out))
+            same("a word of the limit", "(ulimit -f)" in r.err, not kind and not has_room)
+            if cmd != shows and command == "-" and (kind or has_room):
+                same("tasks", len(user_tasks(t.report(f"{nr}.data"))), 5)
+
+
 @test()
 def closed_streams(t):
     """A program finds those streams closed that were closed for futrace, and no word of ours gets into its recording."""

@@ -246,6 +246,7 @@ static void test_signals_as_inherited(void **state)
 	}
 	waitpid(pid, NULL, 0);
 	collect(saved, &alone);
+	signals_ignore();
 	signals_catch();
 	assert_int_equal(spawn(argv, NULL, envp, &got), 0);
 	signals_restore();
@@ -267,6 +268,7 @@ static void test_environment(void **state)
 	char *shows[] = { "/bin/sh", "-c", "echo $A $LD_PRELOAD; echo ${FUTRACE_CTL-unset}", NULL };
 	const char *ctl;
 
+	signals_ignore();
 	signals_catch();
 	/* an agent that is no agent: any library will do */
 	spawn(shows, "libdl.so.2", envp, &got);
@@ -293,6 +295,7 @@ static void test_exec_fails(void **state)
 	pid_t pid;
 
 	assert_int_equal(lobby_open(&l, &lo, &e), 0);
+	signals_ignore();
 	signals_catch();
 	assert_int_equal(target_spawn(&s, &l, &status, &e), -1);
 	assert_int_equal(status, 127);
@@ -315,6 +318,7 @@ static void test_signals_taken(void **state)
 {
 	struct signal_seen seen;
 
+	signals_ignore();
 	signals_catch();
 	assert_false(signals_take(&seen));
 	raise(SIGTERM);
