@@ -143,6 +143,13 @@ void async_enter(struct async_run *r, uint64_t task, unsigned how)
 	publish(t, t->head + EVENT_WORDS_RUN_START, limit - EVENT_WORDS_RUN_END);
 }
 
+bool async_will_poll(const struct async_run *r)
+{
+	uint64_t state_addr = state_of(r->table, r->run.header);
+
+	return r->is_held || (state_addr && !(load(state_addr) & CLOSED));
+}
+
 /* Is a panic that was raised in the run the task's output, Err(payload)? */
 static bool holds_panic(const struct async_run *r)
 {
@@ -233,7 +240,7 @@ enum async_last async_leave(struct async_run *r)
 	struct wire_thread *t = r->slot;
 	uint64_t state_addr, state = 0;
 
-	if (!t && !r->is_watched)
+	if (!t && !r->is_watched && !r->is_held)
 		return ASYNC_NOT_LAST;
 	state_addr = state_of(r->table, r->run.header);
 	if (r->is_held)

@@ -52,6 +52,8 @@ bool async_get_own_name(uint64_t task, const struct core_table *table,
 /* A runnable is run, or dropped. Sets run->table. */
 enum async_enter { ASYNC_DROP = 1, ASYNC_WATCHED = 2 };
 void async_enter(struct async_run *run, uint64_t task, unsigned how) HIDDEN;
+/* Of a run that is entered and no drop: a task that was closed meanwhile is not polled. */
+bool async_will_poll(const struct async_run *run) HIDDEN;
 enum async_last async_leave(struct async_run *run) HIDDEN;
 /* The schedule slot is called, on this stack (or WIRE_NO_STACK): a spawn, or an abort. Returns the
  * table. */

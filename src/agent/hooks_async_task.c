@@ -30,9 +30,9 @@ static void leave(struct async_run *r)
 static inline __attribute__((always_inline)) void enter(struct async_run *r, uint64_t task,
 							unsigned how)
 {
-	if (__builtin_expect(!probes_is_machine, 0))
-		probes_machine_starts();
 	async_enter(r, task, how | (probes_wanted(PROBES_ASYNC_TASK) ? ASYNC_WATCHED : 0));
+	if (__builtin_expect(!probes_is_machine, 0))
+		probes_machine_starts(r, how & ASYNC_DROP);
 	if (__builtin_expect(r->is_watched, 0))
 		probes_machine_runs(r, how & ASYNC_DROP);
 }

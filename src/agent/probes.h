@@ -102,8 +102,9 @@ void probes_machine_ran(struct async_run *r) HIDDEN;
 /* A task is made runnable: for the first time, or by a waker that finds it idle. */
 void probes_task_spawned(uint64_t task) HIDDEN;
 void probes_task_woken(uint64_t task) HIDDEN;
-/* Before the first run of a thread, whether anybody is attached or not. */
-void probes_machine_starts(void) HIDDEN;
+/* The same of a thread that is no machine yet, whether anybody is attached or not. It becomes one
+ * with its first poll: neither a closure of the blocking pool nor what is dropped makes it one. */
+void probes_machine_starts(const struct async_run *r, bool is_drop) HIDDEN;
 extern __thread bool probes_is_machine HIDDEN __attribute__((tls_model("initial-exec")));
 
 /* ---- threads of Tokio ---- */

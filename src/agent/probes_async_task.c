@@ -23,12 +23,6 @@ static uint64_t machine(void)
 	return (uint64_t)__builtin_thread_pointer();
 }
 
-void probes_machine_starts(void)
-{
-	probes_is_machine = true;
-	FIRE(MACHINE_STARTING, machine());
-}
-
 /* Its number, or its address where debug info does not tell that. */
 static uint64_t id_of(uint64_t task, const struct core_table *table)
 {
@@ -40,6 +34,14 @@ static uint64_t id_of(uint64_t task, const struct core_table *table)
 static bool is_silent(const struct core_table *table)
 {
 	return !core_page.region || probes_kind_of(table) != WIRE_TASK_POLLED;
+}
+
+void probes_machine_starts(const struct async_run *r, bool is_drop)
+{
+	if (is_silent(r->table) || is_drop || !async_will_poll(r))
+		return;
+	probes_is_machine = true;
+	FIRE(MACHINE_STARTING, machine());
 }
 
 /* Who is attached? What is remembered for nobody is forgotten. */

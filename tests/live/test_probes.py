@@ -158,7 +158,7 @@ def every_task_of_async_std(t, program, profile):
     check(len(tasks) <= m["@completed"] <= len(tasks) + own, f"{m['@completed']} completed of {len(tasks)} and {own} of the runtime's")
     runs, polls = sum(m["@runs"].values()), sum(w["polls"] for w in tasks)
     check(polls + own <= runs <= polls + 9 * own, f"{runs} runs, should be {polls} and some of {own} tasks of the runtime's")
-    check(set(m["@runs"]) <= set(m["@starting"]), f"machines {m['@runs']} of {m['@starting']}")
+    same("machines", set(m["@starting"]), set(m["@runs"]))
     same("starts of machines", set(m["@starting"].values()), {1})
     check(m["@local"].get("1", 0) > 0, f"no task ran where it was made runnable: {m['@local']}")
     if m["@blocked"]:

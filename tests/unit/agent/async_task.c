@@ -137,6 +137,52 @@ static void test_doubtful_state(void **state)
 	}
 }
 
+/* Where nothing is recorded, a run holds its task for probes alone; and gives it back even if they
+ * find that it is none of theirs. */
+static void test_watched(void **state)
+{
+	struct wire_thread *threads = core_page.threads;
+
+	for (int is_theirs = 0; is_theirs <= 1; is_theirs++) {
+		struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, false);
+		struct async_run r;
+
+		core_page.threads = NULL;
+		async_enter(&r, (uint64_t)&t, ASYNC_WATCHED);
+		assert_null(r.slot);
+		assert_int_equal(*state_of(&t), SCHEDULED | TASK | 3 * REF);
+		r.is_watched = is_theirs;
+		r.has_returned = true;
+		*state_of(&t) = TASK | 2 * REF;
+		assert_int_equal(async_leave(&r), ASYNC_NOT_LAST);
+		assert_int_equal(*state_of(&t), TASK | REF);
+		core_page.threads = threads;
+	}
+}
+
+/* A task that is closed while it is queued is not polled any more, whether that is looked at for a
+ * recording, for probes, or for nobody. */
+static void test_will_poll(void **state)
+{
+	struct wire_thread *threads = core_page.threads;
+
+	for (int closed = 0; closed <= 1; closed++) {
+		for (int how = 0; how < 3; how++) {
+			struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, false);
+			struct async_run r;
+
+			core_page.threads = how == 0 ? threads : NULL;
+			async_table_of((uint64_t)&t);
+			*state_of(&t) |= closed ? CLOSED : 0;
+			async_enter(&r, (uint64_t)&t, how == 1 ? ASYNC_WATCHED : 0);
+			assert_int_equal(async_will_poll(&r), !closed);
+			r.has_returned = true;
+			async_leave(&r);
+			core_page.threads = threads;
+		}
+	}
+}
+
 static void test_ends(void **state)
 {
 	struct fake_task t = make_task(SCHEDULED | TASK | REF, false);
@@ -370,6 +416,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_poll, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_doubtful_state, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_watched, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_will_poll, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_drop, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_panic, set_up, tear_down),

@@ -152,20 +152,45 @@ static void test_drop(void **state)
 	assert_said("completed 1\n");
 }
 
+/* A thread is a machine from its first poll on: what is dropped there, closed before, or of the
+ * blocking pool makes it none. */
+static void test_starting(void **state)
+{
+	struct core_table *table = core_table_find((uint64_t)async_table, false);
+	struct async_run r = { .run.header = addr_of(1), .table = table };
+
+	probes_is_machine = false;
+	probes_machine_starts(&r, false); /* closed: it is not held */
+	r.is_held = true;
+	probes_machine_starts(&r, true);
+	probes_set_type(table,
+			&(struct wire_table){ .name = NAME_AT, .task_kind = WIRE_TASK_BLOCKING });
+	probes_machine_starts(&r, false);
+	assert_false(probes_is_machine);
+	assert_said("");
+	probes_set_type(table, &(struct wire_table){ .name = NAME_AT });
+	probes_machine_starts(&r, false);
+	assert_true(probes_is_machine);
+	assert_said("starting here\n");
+}
+
 static void test_nobody(void **state)
 {
 	struct wire_region *was = core_page.region;
-	struct async_run r;
+	struct async_run r = { .run.header = addr_of(1),
+			       .table = core_table_find((uint64_t)async_table, false),
+			       .is_held = true };
 
 	detach_all();
-	probes_machine_starts();
+	probes_is_machine = false;
+	probes_machine_starts(&r, false);
 	probes_task_spawned(addr_of(1));
 	run_for(1, BLOCKADE_NS, EF_END_COMPLETE);
 	assert_said("");
 	assert_int_equal(nr_looks, 0);
 	assert_true(probes_is_machine);
 	attach_async_std();
-	probes_machine_starts();
+	probes_machine_starts(&r, false);
 	assert_said("starting here\n");
 	/* a child by fork that nobody traces */
 	core_page.region = NULL;
@@ -181,7 +206,8 @@ static void test_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(local), TEST(gap), TEST(parent), TEST(blocked), TEST(drop), TEST(nobody),
+		TEST(local), TEST(gap),	     TEST(parent), TEST(blocked),
+		TEST(drop),  TEST(starting), TEST(nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
