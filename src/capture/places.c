@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/place_choice.h"
 #include "runtime/source.h"
 #include "symbol/dwarf.h"
 #include "symbol/image.h"
@@ -110,49 +111,33 @@ static void resolve(struct lookup *l)
 		symtab_each_function(l->image, note_local, l);
 }
 
-/*
- * The innermost line of the program's own. A spawn that no code of the program's led to (a
- * library's task spawns another) is where that library did it. What only the runtime knows of has
- * no place.
- */
-static const struct dwarf_place *choose(struct lookup *const *by_index, const struct stack *s,
-					struct trace_stack *to)
+static struct place_choice choose(struct lookup *const *by_index, const struct stack *s)
 {
-	const struct dwarf_place *best = NULL;
-	bool is_optimised = false, is_in_runtime = true; /* from the innermost frame on */
+	VEC(struct place_line) lines = { 0 };
+	struct place_choice choice;
+	bool is_optimised = false;
 
 	for (uint32_t i = 0; i < s->nr_frames; i++) {
 		struct dwarf_point key = { .va = point_of(s->frames[i]) }, *point;
 		uint64_t index = s->frames[i] >> WIRE_FRAME_SHIFT;
 		const struct lookup *l = index < WIRE_MAX_OBJECTS ? by_index[index] : NULL;
+		struct place_line line = { .is_in_local = l && is_in_local(l, key.va) };
 
-		to->is_local |= l && is_in_local(l, key.va);
 		point = l && l->points.nr
 				? bsearch(&key, l->points.v, l->points.nr, sizeof(key), compare)
 				: NULL;
 		is_optimised |= point && point->nr_places > 1; /* something was inlined */
-		is_in_runtime &= point && point->nr_places;
 		for (size_t k = 0; point && k < point->nr_places; k++) {
-			const struct dwarf_place *place = &point->places[k];
-			struct source_function f = { place->file, place->function, place->linkage,
-						     is_optimised && k + 1 == point->nr_places };
-			enum source_owner owner;
-
-			to->is_local |= source_spawns_local(&f);
-			if (is_in_runtime && !to->scheduler)
-				to->scheduler = source_scheduler(&f);
-			if (!place->file || !place->line)
-				continue;
-			owner = source_owner(place->file);
-			if (owner == SOURCE_OF_PROGRAM)
-				return place;
-			if (owner == SOURCE_OF_LIBRARY && !best)
-				best = place;
-			/* what is further up waits in another root */
-			is_in_runtime &= owner == SOURCE_OF_RUNTIME;
+			line.place = &point->places[k];
+			line.may_be_merged = is_optimised && k + 1 == point->nr_places;
+			vec_push(&lines, line);
 		}
+		if (!line.place)
+			vec_push(&lines, line);
 	}
-	return best;
+	choice = place_choose(lines.v, lines.nr);
+	vec_release(&lines);
+	return choice;
 }
 
 /*
@@ -196,15 +181,15 @@ static void write_location(struct process *p, struct lookup *const *by_index, co
 
 static void write_stack(struct process *p, struct lookup *const *by_index, const struct stack *s)
 {
-	struct trace_stack to = { .file = "" };
-	const struct dwarf_place *place = choose(by_index, s, &to);
+	struct place_choice c = choose(by_index, s);
+	struct trace_stack to = { .file = "", .is_local = c.is_local, .scheduler = c.scheduler };
 
-	if (place) {
-		to.file = place->file;
-		to.line = place->line;
-		to.is_foreign = source_owner(place->file) != SOURCE_OF_PROGRAM;
+	if (c.place) {
+		to.file = c.place->file;
+		to.line = c.place->line;
+		to.is_foreign = source_owner(c.place->file) != SOURCE_OF_PROGRAM;
 	}
-	if (place || to.is_local || to.scheduler)
+	if (c.place || c.is_local || c.scheduler)
 		trace_writer_stack(p->writer, s->number, &to);
 }
 

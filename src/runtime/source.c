@@ -88,6 +88,11 @@ enum source_owner source_owner(const char *file)
 		       : SOURCE_OF_PROGRAM;
 }
 
+bool source_allocates(const char *file)
+{
+	return holds_one(file, of_rust) && strstr(file, "/library/alloc/src/alloc.rs");
+}
+
 bool source_spawns_local(const struct source_function *f)
 {
 	for (size_t i = 0; runtimes[i]; i++)

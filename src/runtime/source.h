@@ -12,6 +12,8 @@ enum source_owner {
 };
 
 enum source_owner source_owner(const char *file);
+/* Is it the file by whose functions all of Rust's code calls the allocator? */
+bool source_allocates(const char *file);
 /* The same of a path in the source, "tokio::time::sleep", where the file is not known: a library of
  * an unknown name counts as the program's own. */
 enum source_owner source_owner_of_path(const char *path);
