@@ -83,6 +83,7 @@ static void print_task(struct look *l, const struct findings *f, const struct ce
 	json_null(j, "age_ns"); /* no runtime keeps when a task was spawned */
 	json_bool(j, "guess", look_is_guess(l, t));
 	json_str(j, "no_tree", no_tree[r->status]);
+	json_bool(j, "tree_cut", r->tree->is_cut);
 	say_json(&say, j);
 	json_close_object(j);
 	strbuf_release(&text);

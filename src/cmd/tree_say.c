@@ -269,8 +269,8 @@ void say_leaves(const struct say *s, uint32_t max, struct strbuf *out)
 		}
 		nr++;
 	}
-	if (nr > max)
-		strbuf_addstr(out, " | ..");
+	if (nr > max || s->tree->is_cut)
+		strbuf_addstr(out, nr ? " | .." : "..");
 }
 
 /* ---- values of variables ---- */

@@ -33,6 +33,14 @@ static void tear(struct descent *d)
 	d->is_torn = true;
 }
 
+/* What is left out says nothing of whether its parent waits, and for what. */
+static void cut(struct descent *d, uint32_t parent)
+{
+	d->tree->is_cut = true;
+	if (parent != TREE_NO_NODE)
+		d->tree->nodes.v[parent].is_cut = true;
+}
+
 static uint32_t add_node(struct descent *d, const struct value *v, const struct spot *at)
 {
 	struct tree *t = d->tree;
@@ -51,7 +59,7 @@ static uint32_t add_node(struct descent *d, const struct value *v, const struct 
 	};
 
 	if (t->nodes.nr >= MAX_NODES) {
-		t->is_cut = true;
+		cut(d, at->parent);
 		return TREE_NO_NODE;
 	}
 	if (parent)
@@ -114,7 +122,8 @@ static void visit_chain(struct descent *d, struct value head, const struct list_
 			return tear(d);
 		visit(d, value, at);
 	}
-	d->tree->is_cut = d->tree->is_cut || !d->is_torn;
+	if (!d->is_torn)
+		cut(d, at.parent);
 }
 
 static void visit_row(struct descent *d, struct value first, uint64_t nr, struct spot at)
@@ -251,7 +260,7 @@ static void visit_awaitee(struct descent *d, const struct value *v, uint32_t nod
 	size_t nr = d->tree->nodes.nr;
 
 	visit(d, inner, at);
-	if (d->tree->nodes.nr == nr && !d->is_torn)
+	if (d->tree->nodes.nr == nr && !d->is_torn && !d->tree->nodes.v[node].is_cut)
 		add_node(d, &inner, &at); /* whatever it is */
 }
 
@@ -374,7 +383,7 @@ static void visit_enum(struct descent *d, struct value v, struct spot at)
 	visit_members(d, &v, variant->members, variant->nr_members, at);
 	visit_members(d, &v, l->members, l->nr_members, at);
 	/* Ready, Done, Gone, Complete: it has been polled to its end. */
-	if (t->is_node && d->tree->nodes.nr == nr && at.parent != TREE_NO_NODE)
+	if (t->is_node && d->tree->nodes.nr == nr && !d->tree->nodes.v[at.parent].is_cut)
 		d->tree->nodes.v[at.parent].state = TREE_DONE;
 }
 
@@ -525,7 +534,7 @@ static void visit(struct descent *d, struct value v, struct spot at)
 	if (d->is_torn || role == TYPE_NOTHING)
 		return;
 	if (d->level >= MAX_LEVEL) {
-		d->tree->is_cut = true;
+		cut(d, at.parent);
 		return;
 	}
 	d->level++;
@@ -541,7 +550,8 @@ void descend(struct descent *d, uint32_t object, uint32_t type, uint64_t addr)
 	      (struct spot){ .parent = TREE_NO_NODE });
 	/* somebody's own future, or one that no rule knows */
 	vec_each (n, &d->tree->nodes) {
-		if (n->nr_children || n->leaf || n->state != TREE_WAITS || tree_is_generated(n))
+		if (n->nr_children || n->leaf || n->is_cut || n->state != TREE_WAITS ||
+		    tree_is_generated(n))
 			continue;
 		if (leaf_is_passing(n->type->name))
 			n->state = TREE_DONE;

@@ -137,7 +137,8 @@ void ties_add(struct ties *t, size_t task, const struct tree *tree)
 		return;
 	if (t->census->tasks.v[task].state == TASK_IDLE && !tree_waits_for_ever(tree))
 		vec_push(&t->idle, tie_of(task, TIE_WAITS, 0, tree, tree_main_place(tree)));
-	if (tree_leaf(tree, 0) != TREE_NO_NODE && tree_leaf(tree, 1) == TREE_NO_NODE)
+	if (!tree->is_cut && tree_leaf(tree, 0) != TREE_NO_NODE &&
+	    tree_leaf(tree, 1) == TREE_NO_NODE)
 		add_wait(t, task, tree);
 	else
 		add_queues(t, task, tree);

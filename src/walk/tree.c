@@ -79,6 +79,8 @@ bool tree_waits_for_ever(const struct tree *t)
 {
 	bool has_any = false;
 
+	if (t->is_cut)
+		return false;
 	vec_each (n, &t->nodes) {
 		if (n->leaf && !n->is_never)
 			return false;
@@ -107,7 +109,7 @@ uint64_t tree_hash(const struct tree *t)
 bool tree_node_is_equal(const struct tree_node *a, const struct tree_node *b)
 {
 	return a->type == b->type && a->variant == b->variant && a->state == b->state &&
-	       a->leaf == b->leaf;
+	       a->leaf == b->leaf && a->is_cut == b->is_cut;
 }
 
 bool tree_is_equal(const struct tree *a, const struct tree *b)

@@ -36,6 +36,7 @@ struct tree_node {
 	bool is_never;		  /* a leaf that is made to wait for ever */
 	uint32_t first_value, nr_values;
 	uint32_t first_local, nr_locals;
+	bool is_cut; /* what is below it is not there, or not all of it */
 };
 
 /* What is known of a leaf. */

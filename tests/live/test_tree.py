@@ -102,6 +102,22 @@ def down_to_the_handler(t):
     check(max(len(line.split("shapes_web")[0]) for line in shown) < 100, f"wrappers are not folded:\n{text}")
 
 
+@test(cases=[("levels", 3000), ("branches", 60000)])
+def too_large(t, shape, nr):
+    """A tree that is too deep or too large is cut, which is told in every way, and what is left out is no leaf."""
+    for nr, is_cut in ((3, False), (nr, True)):
+        p, _ = trees.start(t, "deep", "await", shape, str(nr))
+        found = [x for x in trees.look(t, "tree", str(p.pid))["tasks"] if x["kind"] == "task"]
+        same("cut, without a tree", [(x["tree_cut"], x["no_tree"]) for x in found], [(is_cut, None)])
+        same("leaves", {w["leaf"]["kind"] for w in trees.waits_of(found[0])}, set() if is_cut and shape == "levels" else {"sleep"})
+        row = t.run(t.futrace, "ps", str(p.pid)).ok().out.split("\n")[1].rstrip()
+        same(f"cut: {row}", row.endswith(".."), is_cut)
+        check("dyn" not in row, f"it waits for something else: {row}")
+        same("cut, in the tree", "the tree is too large" in t.run(t.futrace, "tree", str(p.pid)).ok().out, is_cut)
+        p.close_stdin()
+        same("the program's end", p.wait(), 0)
+
+
 @test(cases=[(p,) for p in PROGRAMS])
 def ps_says_the_same(t, program):
     """`ps` has the tasks that `tree` has, and says where each of them waits."""

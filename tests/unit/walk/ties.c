@@ -174,6 +174,18 @@ static void its_own_lock(void **state)
 	is_cycle(w, "lock-cycle", 1);
 }
 
+/* What it waits for besides cannot be seen. */
+static void tree_that_was_cut(void **state)
+{
+	struct world *w = *state;
+
+	holds(w, 2, 0xa0);
+	wants(w, 2, 0xa0);
+	tree_of(w, 2)->is_cut = true;
+	find(w);
+	assert_int_equal(w->found.all.nr, 0);
+}
+
 /* Any of them may have let go of it. */
 static void one_of_many(void **state)
 {
@@ -446,6 +458,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(locks_of_each_other),
 		TEST(its_own_lock),
+		TEST(tree_that_was_cut),
 		TEST(one_of_many),
 		TEST(has_moved_something),
 		TEST(has_it_for_another),

@@ -267,7 +267,7 @@ struct world {
 	struct census census;
 	/* what was told of the task */
 	struct walk_result result;
-	size_t nr_nodes;
+	size_t nr_nodes, nr_leaves;
 	bool is_cut;
 	uint64_t local; /* the first */
 	char text[512];
@@ -334,9 +334,11 @@ static void on_task(void *arg, size_t index, const struct walk_result *r)
 	assert_int_equal(index, 0);
 	w->result = *r;
 	w->nr_nodes = r->tree->nodes.nr;
+	w->nr_leaves = 0;
 	w->is_cut = r->tree->is_cut;
 	w->local = r->tree->locals.nr ? r->tree->locals.v[0].number : 0;
 	vec_each (n, &r->tree->nodes) {
+		w->nr_leaves += n->leaf != NULL;
 		strbuf_addf(&text, "%s%u", text.len ? ", " : "", n->depth);
 		if (tree_is_generated(n))
 			strbuf_addf(&text, " %s:%u", n->type->function, n->variant->line);
@@ -562,6 +564,7 @@ static void test_no_end(void **state)
 	walk(&w, WALK_OK);
 	assert_in_range(w.nr_nodes, 400, 100000);
 	assert_true(w.is_cut);
+	assert_int_equal(w.nr_leaves, 0); /* what is cut off is none */
 	world_release(&w);
 }
 
