@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "runtime/source.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/util.h"
 #include "runtime/runtime.h"
+#include "symbol/crate_path.h"
 
 /* Folders that hold what others wrote. */
 static const char *const of_rust[] = { "/rustc/", "/rustlib/src/rust/", NULL };
@@ -18,17 +18,6 @@ static bool holds_one(const char *file, const char *const *parts)
 		if (strstr(file, *parts))
 			return true;
 	return false;
-}
-
-/* "-1.2.3/": a version (not a number: "tokio-101"), and the end of the component. */
-static const char *skip_version(const char *s)
-{
-	size_t nr = s[0] == '-' ? strspn(s + 1, "0123456789") : 0;
-
-	if (!nr || s[1 + nr] != '.' || !isdigit((unsigned char)s[2 + nr]))
-		return NULL;
-	s += strcspn(s, "/");
-	return *s ? s : NULL;
 }
 
 /* "-0123456789abcdef/": what cargo adds to the name of a repository. */
@@ -46,7 +35,7 @@ static bool is_of_crate(const char *file, const char *name, bool is_fetched)
 		at += *at == '/';
 		if (strncmp(at, name, len) != 0)
 			continue;
-		if (skip_version(at + len) ||
+		if (crate_skip_version(at + len) ||
 		    (is_fetched && (str_has_prefix(at + len, "/src/") || is_checkout(at + len))))
 			return true;
 	}
@@ -61,19 +50,6 @@ static bool is_of_runtime(const char *file, const struct runtime *r, bool is_fet
 	return holds_one(file, r->copies);
 }
 
-/* With trimmed paths a crate's files begin with its name and version. */
-static bool is_trimmed_crate(const char *file)
-{
-	const char *slash = strchr(file, '/');
-
-	if (file[0] == '/' || !slash)
-		return false;
-	for (const char *s = file; s < slash; s++)
-		if (skip_version(s) == slash)
-			return true;
-	return false;
-}
-
 enum source_owner source_owner(const char *file)
 {
 	bool is_fetched = holds_one(file, fetched);
@@ -83,7 +59,7 @@ enum source_owner source_owner(const char *file)
 	for (size_t i = 0; runtimes[i]; i++)
 		if (is_of_runtime(file, runtimes[i], is_fetched))
 			return SOURCE_OF_RUNTIME;
-	return is_fetched || is_trimmed_crate(file) || str_has_prefix(file, "vendor/")
+	return is_fetched || crate_is_trimmed(file) || str_has_prefix(file, "vendor/")
 		       ? SOURCE_OF_LIBRARY
 		       : SOURCE_OF_PROGRAM;
 }

@@ -6,10 +6,10 @@
  * Macros. What a macro wrote has the file and line of the macro: an await inside of select!, or a
  * whole body, as of #[tokio::main] and stream!. Only what is in the body's own lines is believed.
  */
-#include <ctype.h>
 #include <dwarf.h>
 #include <string.h>
 
+#include "symbol/crate_path.h"
 #include "symbol/demangle.h"
 #include "symbol/layout_types.h"
 
@@ -56,9 +56,9 @@ static bool is_foreign(const char *file, const char *type)
 		const char *dash = from;
 		size_t i = 0;
 
-		while (dash < slash && !(*dash == '-' && isdigit((unsigned char)dash[1])))
+		while (dash < slash && crate_skip_version(dash) != slash)
 			dash++;
-		if (dash == slash || !memchr(dash, '.', slash - dash))
+		if (dash == slash)
 			continue;
 		while (from + i < dash && type[i] == (from[i] == '-' ? '_' : from[i]))
 			i++;
