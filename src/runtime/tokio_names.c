@@ -156,13 +156,16 @@ static void split_copies(struct finding *f, struct dwarf_function *fns, size_t n
 			vec_push(&copies, copy);
 	}
 	for (size_t i = 0; copies.nr > 1 && i < copies.nr; i++) {
-		const char *version = strstr(copies.v[i], "/tokio-1.");
+		const char *slash = strrchr(copies.v[i], '/');
+		const char *folder = slash ? slash + 1 : copies.v[i];
 		uint32_t number = i ? more + i - 1 : first;
 
 		if (i)
 			vec_push(&f->runtimes, f->runtimes.v[first]);
 		f->runtimes.v[number].version =
-			version ? finding_string(f, version + strlen("/tokio-")) : "";
+			str_has_prefix(folder, "tokio-1.")
+				? finding_string(f, folder + strlen("tokio-"))
+				: "";
 		f->runtimes.v[number].nr_tables = 0;
 		names_each(t, f, WIRE_TABLE_TOKIO)
 		{

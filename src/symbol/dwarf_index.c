@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "symbol/crate_path.h"
 #include "symbol/demangle.h"
 #include "symbol/dwarf_index.h"
 
@@ -52,6 +53,7 @@ bool dwarf_cursor(struct dwarf *d, uint64_t off, struct raw_cursor *c)
 
 /*
  * Cargo builds a dependency in its own folder: "src/lib.rs" alone would not tell which one's it is.
+ * What was trimmed lies in no such folder, whichever unit speaks of it.
  */
 const char *dwarf_file_name(struct dwarf *d, struct raw_unit *u, uint64_t index)
 {
@@ -60,7 +62,7 @@ const char *dwarf_file_name(struct dwarf *d, struct raw_unit *u, uint64_t index)
 
 	read_unit_name(d, u, &unit);
 	name = raw_line_file(&d->raw, unit.line_off, index);
-	if (name && name[0] != '/' && unit.comp_dir) {
+	if (name && name[0] != '/' && unit.comp_dir && !crate_is_trimmed(name)) {
 		char *whole = xasprintf("%s/%s", unit.comp_dir, name);
 
 		free(name);
