@@ -77,6 +77,25 @@ bool leaf_is_ready(const char *type)
 	return false;
 }
 
+/* Where the first type argument begins of what is fed by it; NULL: it is none of these. */
+static const char *source_of(const char *type)
+{
+	each_rules (r)
+		for (const char *const *f = r->fed; f && *f; f++)
+			if (str_has_prefix(type, *f))
+				return type + strlen(*f);
+	return NULL;
+}
+
+bool leaf_is_fed(const char *type)
+{
+	const char *source = source_of(type);
+
+	while (source && !leaf_is_ready(source))
+		source = source_of(source);
+	return source;
+}
+
 bool leaf_is_passing(const char *type)
 {
 	each_rules (r)

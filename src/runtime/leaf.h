@@ -117,6 +117,9 @@ struct leaf_rules {
 	size_t nr_shared;
 	/* Futures and streams that never wait, and so say nothing, up to NULL: prefixes. */
 	const char *const *ready;
+	/* Streams that take what they give from another one, their first type argument, the same
+	 * way. If that never waits, they wait for nothing but a future that they hold at times. */
+	const char *const *fed;
 	/* What is over when there is nothing left in it, the same way. */
 	const char *const *passing;
 	/* Futures that are made to wait for ever, the same way. */
@@ -134,6 +137,7 @@ const struct list_rule *leaf_find_list(const char *type);
 const struct guard_rule *leaf_find_guard(const char *type);
 const struct shared_rule *leaf_find_shared(const char *type); /* an Arc that is to be followed */
 bool leaf_is_ready(const char *type);			      /* nothing to be told of */
+bool leaf_is_fed(const char *type); /* from what is ready: so is it, if it holds no future */
 bool leaf_is_passing(const char *type);
 bool leaf_is_never(const char *type); /* nobody will ever wake it, and on purpose */
 bool leaf_is_loop(const char *type);  /* no part of what waits */

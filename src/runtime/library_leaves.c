@@ -102,20 +102,43 @@ static const struct shared_rule shared[] = {
 static const char *const ready[] = {
 	"futures_util::stream::iter::Iter<",
 	"futures_util::stream::empty::Empty<",
-	"futures_util::stream::stream::map::Map<futures_util::stream::iter::Iter<",
+	NULL,
+};
+
+#define STREAM(name)	 "futures_util::stream::stream::" name "<"
+#define TRY_STREAM(name) "futures_util::stream::try_stream::" name "<"
+
+static const char *const fed[] = {
+	STREAM("chunks::Chunks"),
+	STREAM("enumerate::Enumerate"),
+	STREAM("filter::Filter"),
+	STREAM("filter_map::FilterMap"),
+	STREAM("fuse::Fuse"),
+	STREAM("map::Map"),
+	STREAM("peek::Peekable"),
+	STREAM("skip::Skip"),
+	STREAM("skip_while::SkipWhile"),
+	STREAM("take::Take"),
+	STREAM("take_while::TakeWhile"),
+	STREAM("then::Then"),
+	TRY_STREAM("MapErr"),
+	TRY_STREAM("MapOk"),
+	TRY_STREAM("and_then::AndThen"),
+	TRY_STREAM("into_stream::IntoStream"),
 	NULL,
 };
 
 static const char *const passing[] = {
 	"futures_util::future::future::fuse::Fuse<",
 	"futures_util::future::future::shared::Shared<",
-	"futures_util::stream::stream::fuse::Fuse<",
+	"tokio_stream::stream_ext::fuse::Fuse<",
 	NULL,
 };
 
 static const char *const never[] = {
 	"core::future::pending::Pending<",
 	"futures_util::future::pending::Pending<",
+	"futures_util::stream::pending::Pending<",
 	NULL,
 };
 
@@ -127,6 +150,7 @@ const struct leaf_rules library_leaves = {
 	.shared = shared,
 	.nr_shared = ARRAY_SIZE(shared),
 	.ready = ready,
+	.fed = fed,
 	.passing = passing,
 	.never = never,
 	.lists = lists,

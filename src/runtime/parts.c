@@ -67,7 +67,7 @@ static bool look(struct parts *p, uint32_t type, unsigned depth)
 {
 	const struct layout *t = layouts_get(p->layouts, type);
 
-	if (leaf_is_loop(t->name))
+	if (leaf_is_loop(t->name) || leaf_is_ready(t->name))
 		return false;
 	if (t->is_future || leaf_find(t->name))
 		return true;

@@ -397,6 +397,22 @@ static uint32_t add_step(struct reading *r, const struct recipe_book *b, uint32_
 	return r->out->steps.nr - 1;
 }
 
+/* A stream that is not asked for more, as its source would have it at once. */
+static void drop_idle(struct reading *r, struct recipe_book *b, uint32_t step)
+{
+	const struct recipe_step *s = &r->out->steps.v[step];
+	uint32_t outer = s->outer;
+	bool has_brother = false;
+
+	if (!s->is_last || outer == UINT32_MAX ||
+	    !leaf_is_fed(layouts_get(b->parts.layouts, s->type)->name))
+		return;
+	r->out->steps.nr = step;
+	for (uint32_t i = outer + 1; i < step; i++)
+		has_brother = has_brother || r->out->steps.v[i].outer == outer;
+	r->out->steps.v[outer].is_last = !has_brother;
+}
+
 static void explain_parts(struct reading *r, struct recipe_book *b, uint32_t type, uint32_t variant,
 			  uint32_t outer, unsigned depth, bool is_awaited)
 {
@@ -428,7 +444,7 @@ static void explain(struct reading *r, struct recipe_book *b, uint32_t type, uin
 	const struct layout *t = layouts_get(b->parts.layouts, type);
 	enum parts_role role = parts_role(&b->parts, type);
 	const struct recipe_meaning *m;
-	uint32_t variant = PARTS_NO_VARIANT, edge;
+	uint32_t variant = PARTS_NO_VARIANT, edge, step = UINT32_MAX;
 	const uint64_t *spot = map_get(&b->spots, type);
 	bool was_borrowed = r->is_borrowed, was_cut = r->is_cut;
 	bool parts_way = spot && (uint32_t)*spot && !was_cut;
@@ -455,12 +471,14 @@ static void explain(struct reading *r, struct recipe_book *b, uint32_t type, uin
 	}
 	if (parts_is_step(t) || role == PARTS_COROUTINE ||
 	    (is_awaited && !parts_hold(&b->parts, type))) {
-		outer = add_step(r, b, type, variant, outer);
+		outer = step = add_step(r, b, type, variant, outer);
 		is_awaited = false;
 	}
 	r->is_cut = !parts_way;
 	explain_parts(r, b, type, variant, outer, depth,
 		      role == PARTS_COROUTINE || (is_awaited && role == PARTS_POINTER));
+	if (step != UINT32_MAX && !r->is_broken)
+		drop_idle(r, b, step);
 	r->is_borrowed = was_borrowed;
 	r->is_cut = was_cut;
 }

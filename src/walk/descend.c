@@ -443,6 +443,19 @@ static void visit_arms(struct descent *d, const struct value *v, struct spot at)
 	}
 }
 
+/* A stream that is not asked for more, as its source would have it at once. */
+static void drop_idle(struct descent *d, uint32_t node)
+{
+	struct tree *t = d->tree;
+	const struct tree_node *n = &t->nodes.v[node];
+
+	if (n->nr_children || n->is_cut || d->is_torn)
+		return;
+	if (n->parent != TREE_NO_NODE)
+		t->nodes.v[n->parent].nr_children--;
+	t->nodes.nr--;
+}
+
 static void visit_struct(struct descent *d, struct value v, struct spot at)
 {
 	const struct type *t = type_of(&v);
@@ -468,6 +481,8 @@ static void visit_struct(struct descent *d, struct value v, struct spot at)
 			      at);
 	else
 		visit_members(d, &v, t->layout->members, t->layout->nr_members, at);
+	if (t->is_node && t->is_fed)
+		drop_idle(d, at.parent);
 }
 
 static void visit_array(struct descent *d, struct value v, struct spot at)

@@ -45,6 +45,7 @@ static struct type *type_new(const struct layout *l)
 	/* its poll may be gone from debug info: it is nothing */
 	t->is_never = leaf_is_never(l->name);
 	t->is_node = type_is_future(l) || t->is_never;
+	t->is_fed = leaf_is_fed(l->name);
 	t->is_closure = type_is_closure(l);
 	t->polls_closure = type_is_poll_fn(l);
 	t->is_tuple = l->name[0] == '(';

@@ -31,6 +31,7 @@ struct type {
 	bool holds;    /* a future, in itself or behind what it owns */
 	bool is_node;  /* a future that a tree shows */
 	bool is_never; /* one that is made to wait for ever */
+	bool is_fed;   /* see leaf_is_fed */
 	bool is_closure;
 	bool polls_closure; /* PollFn: what its closure borrows is what it polls */
 	bool is_tuple;

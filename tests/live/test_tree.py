@@ -102,6 +102,15 @@ def down_to_the_handler(t):
     check(max(len(line.split("shapes_web")[0]) for line in shown) < 100, f"wrappers are not folded:\n{text}")
 
 
+@test()
+def ready_sources(t):
+    """A stream that could give more at once is neither waited for nor done: it is left out."""
+    p, truth = trees.start(t, "shapes", "await")
+    ids = [x["id"] for x in truth if x["name"] in ("buffered", "buffer_unordered", "enumerated", "filtered", "tried")]
+    text = json.dumps([x for x in trees.look(t, "tree", str(p.pid))["tasks"] if x["id"] in ids])
+    same("tasks, and futures that are done", (len(ids), text.count('"done"')), (5, 0))
+
+
 @test(cases=[("levels", 3000), ("branches", 60000)])
 def too_large(t, shape, nr):
     """A tree that is too deep or too large is cut, which is told in every way, and what is left out is no leaf."""

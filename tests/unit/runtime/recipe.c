@@ -101,6 +101,27 @@ static void test_result(void **state)
 	assert_stands(outer, value, "");
 }
 
+/* A source that never waits is not waited for, nor is a stream of it that holds no future now. */
+static void test_ready_source(void **state)
+{
+#define ITER "futures_util::stream::iter::Iter<Range>"
+#define THEN "futures_util::stream::stream::then::Then<" ITER ">"
+	uint32_t inner = type_async("inner", 16, 8), outer = type_async("outer", 32, 24);
+	uint32_t iter = type_new(ITER, LAYOUT_STRUCT, 8), then = type_new(THEN, LAYOUT_STRUCT, 24);
+	uint32_t next = type_new("Next", LAYOUT_STRUCT, 24);
+	uint8_t value[32] = { 0 };
+
+	type_of(iter)->is_future = type_of(then)->is_future = type_of(next)->is_future = true;
+	type_member(then, "stream", iter, 16);
+	type_member(then, "future", option_of(inner, 8), 0);
+	type_member(next, "stream", then, 0);
+	value[8] = type_await(inner, 20, type_sleep(), 0);
+	value[24] = type_await(outer, 40, next, 0);
+	assert_stands(outer, value, "0 outer:40, 1 Next, 2 " THEN ", 3 inner:20, 4 sleep");
+	value[8] = 200; /* None */
+	assert_stands(outer, value, "0 outer:40, 1 Next");
+}
+
 static void test_boxes(void **state)
 {
 	uint32_t inner = type_async("inner", 16, 8), outer = type_async("outer", 16, 8);
@@ -285,10 +306,11 @@ static void test_depth(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(test_chain),    TEST(test_instances), TEST(test_option), TEST(test_result),
-		TEST(test_boxes),    TEST(test_not_owned), TEST(test_dyn),    TEST(test_two_books),
-		TEST(test_branches), TEST(test_arrays),	   TEST(test_stage),  TEST(test_recursion),
-		TEST(test_depth),
+		TEST(test_chain),     TEST(test_instances),    TEST(test_option),
+		TEST(test_result),    TEST(test_ready_source), TEST(test_boxes),
+		TEST(test_not_owned), TEST(test_dyn),	       TEST(test_two_books),
+		TEST(test_branches),  TEST(test_arrays),       TEST(test_stage),
+		TEST(test_recursion), TEST(test_depth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

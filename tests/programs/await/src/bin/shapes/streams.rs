@@ -2,7 +2,8 @@
 //! Streams: their own state machines, and the adapters that poll futures for them.
 
 use crate::{nap, start};
-use futures::{stream, StreamExt};
+use futures::{stream, FutureExt, StreamExt, TryStreamExt};
+use std::future::Future;
 use std::time::Duration;
 use waits::{here, At};
 
@@ -17,6 +18,40 @@ async fn buffer_unordered(at: At) {
 	let at = here!(at, 2);
 	let s = stream::iter(0..10).map(|i| nap(at, 5100 + i));
 	s.buffer_unordered(2).for_each(|_| async {}).await;
+}
+
+async fn enumerated(at: At) {
+	let at = here!(at, 2);
+	let s = stream::iter(0..10).enumerate();
+	s.map(|(_, i)| nap(at, 5700 + i)).buffered(2).for_each(|_| async {}).await;
+}
+
+async fn filtered(at: At) {
+	let at = here!(at, 2);
+	let s = stream::iter(0..10).filter(|i| std::future::ready(*i > 2)).map(|i| nap(at, 5800 + i));
+	s.buffer_unordered(2).for_each(|_| async {}).await;
+}
+
+async fn tried(at: At) {
+	let at = here!(at, 3);
+	let s = stream::iter((0..10).map(Ok::<u64, ()>)).map_ok(|i| nap(at, 5900 + i).map(Ok));
+	let s = s.try_buffer_unordered(2);
+	s.try_for_each(|_| async { Ok(()) }).await.unwrap();
+}
+
+async fn no_item(at: At) {
+	let facts = r#""type":"futures_util::stream::pending::Pending<()>","for_ever":true"#;
+	let _w = here!(at, 1).waits("other", facts);
+	stream::pending::<()>().next().await;
+}
+
+/// No stream, but it has variables of its own: those that it has taken.
+fn captured(at: At) -> impl Future<Output = ()> {
+	let (seconds, wide, ratio) = (6100, i128::MIN, 0.25);
+	async move {
+		nap(here!(at), seconds).await;
+		println!("{seconds} {wide} {ratio}");
+	}
 }
 
 async fn for_each(at: At) {
@@ -55,6 +90,11 @@ async fn interval(at: At) {
 pub fn start_all() {
 	start("buffered", 3, buffered);
 	start("buffer_unordered", 2, buffer_unordered);
+	start("enumerated", 2, enumerated);
+	start("filtered", 2, filtered);
+	start("tried", 2, tried);
+	start("no_item", 1, no_item);
+	start("captured", 1, captured);
 	start("for_each", 1, for_each);
 	start("async_stream", 1, by_macro);
 	start("unfold", 1, unfold);
