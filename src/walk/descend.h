@@ -35,7 +35,7 @@ struct descent {
 
 /* Reads what the rule of its type tells of a leaf that is in the tree (leaves.c). */
 void read_leaf(struct descent *d, struct value v, uint32_t node);
-/* Notes the locks that variables of a coroutine hold. */
+/* Notes the locks that variables of a coroutine hold (guards.c). */
 void read_guards(struct descent *d, struct value v, uint32_t node);
 
 /* `object` is the one that knows the type. */

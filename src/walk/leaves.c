@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Reads what a task waits for in the end, and which locks it holds, by the rules of runtime/leaf.h.
- */
+/* Reads what a task waits for in the end, by the rules of runtime/leaf.h. */
 #include <string.h>
 
 #include "memory/epoll.h"
 #include "walk/descend.h"
 
-#define NS	   UINT64_C(1000000000)
-#define NS_PER_MS  UINT64_C(1000000)
-#define MAX_QUEUE  10000
-#define MAX_NESTED 16 /* parts of parts that are looked into for a guard */
+#define NS	  UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+#define MAX_QUEUE 10000
 
 static bool read_instant(const struct descent *d, struct value v, uint64_t *ns)
 {
@@ -255,65 +253,4 @@ void read_leaf(struct descent *d, struct value v, uint32_t node)
 	}
 	read_fields(d, rule->fields, v, above, node);
 	n->leaf = kind_of_fd(d, n, kind_of_join(d, n, n->leaf));
-}
-
-/* What `guard` says of the coroutine that has it is so of all guards in the value. */
-static void add_guards(struct descent *d, struct value v, struct tree_guard guard, unsigned depth)
-{
-	const struct guard_rule *rule = types_get(v.types, v.type)->guard;
-	const struct layout_member *m;
-	uint32_t nr = 0;
-
-	if (!depth || !types_has_guard(v.types, v.type))
-		return;
-	if (rule) {
-		if (!path_follow(d->snapshot, &v, rule->lock))
-			return;
-		guard.lock_addr = v.addr;
-		vec_push(&d->tree->guards, guard);
-		return;
-	}
-	if (type_is_box(types_get(v.types, v.type)->layout)) {
-		if (path_follow(d->snapshot, &v, "*"))
-			add_guards(d, v, guard, depth - 1);
-		return;
-	}
-	m = path_members(d->snapshot, &v, &nr);
-	for (uint32_t i = 0; i < nr; i++)
-		add_guards(d, (struct value){ v.types, m[i].type, v.addr + m[i].off }, guard,
-			   depth - 1);
-}
-
-/*
- * A variable that is moved away in some cases only has a flag, a nameless bool, that says whether
- * it is still there. Which flag is whose nobody tells.
- */
-static bool has_moved(const struct descent *d, struct value v, const struct layout_variant *variant)
-{
-	for (uint32_t i = 0; i < variant->nr_saved; i++) {
-		const struct layout_member *m = &variant->members[i];
-		uint64_t flag;
-
-		if (str_has_prefix(m->name, "__") &&
-		    strcmp(types_get(v.types, m->type)->layout->name, "bool") == 0 &&
-		    snapshot_number(d->snapshot, v.addr + m->off, 1, &flag) && !flag)
-			return true;
-	}
-	return false;
-}
-
-void read_guards(struct descent *d, struct value v, uint32_t node)
-{
-	const struct tree_node *n = &d->tree->nodes.v[node];
-	const struct layout_variant *variant = n->variant;
-	/* one that was not polled yet has all that it was given */
-	uint32_t nr = n->state == TREE_NOT_STARTED ? variant->nr_members : variant->nr_saved;
-	struct tree_guard guard = { .node = node, .may_be_gone = has_moved(d, v, variant) };
-
-	for (uint32_t i = 0; i < nr; i++) {
-		const struct layout_member *m = &variant->members[i];
-
-		add_guards(d, (struct value){ v.types, m->type, v.addr + m->off }, guard,
-			   MAX_NESTED);
-	}
 }

@@ -176,6 +176,7 @@ FAULTS = {
     "lock-cycle-futures": ("lock-cycle", {"stuck", "stuck too"}),
     "lock-cycle-inside": ("lock-cycle", {"stuck", "stuck too"}),
     "lock-cycle-boxed": ("lock-cycle", {"stuck", "stuck too"}),
+    "lock-cycle-owned": ("lock-cycle", {"stuck", "stuck too"}),
     "lock-kept": ("lock-cycle", {"stuck", "stuck too"}),
     "lock-twice": ("lock-cycle", {"stuck"}),
     "rwlock-cycle": ("lock-cycle", {"stuck", "stuck too"}),
@@ -186,7 +187,7 @@ FAULTS = {
     "futurelock-queued": ("futurelock", {"stuck"}),
     "lost-waker": ("no-waker", {"stuck"}),
 }
-HEALTHY = ("lock-order", "lock-let-go", "lock-dropped", "lock-dropped-two", "lock-boxed-elsewhere", "lock-given-away",
+HEALTHY = ("lock-order", "lock-let-go", "lock-dropped", "lock-dropped-two", "lock-boxed-elsewhere", "lock-given-away", "lock-given-owned", "lock-given-always",
            "two-readers", "lock-chain", "await-chain", "lock-polled", "lock-shared", "lock-elsewhere", "kept-waker", "semaphore-sleeps",
            "semaphore-gives-up")
 

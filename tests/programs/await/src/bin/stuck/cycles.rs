@@ -246,6 +246,90 @@ pub fn lock_given_away(gives: bool) {
 	start("stuck too", 1, |at| take_both(at, b, a, all));
 }
 
+type Owned = Arc<Mutex<u64>>;
+
+/// What becomes of the guard that a task has, besides the argument that it moves away.
+#[derive(Clone, Copy)]
+pub enum Guard {
+	Kept,
+	/// a thread has it, where nobody can see it
+	Given,
+	/// the same, in any case
+	GivenAlways,
+}
+
+fn give_to_thread<T: Send + 'static>(guard: T) {
+	std::thread::spawn(move || {
+		std::thread::sleep(Duration::from_secs(100_000));
+		drop(guard);
+	});
+}
+
+/// Its arguments are moved away one after the other; `b_too` only says where the second one is.
+async fn take_both_owned(at: At, a: Owned, b: Owned, b_too: &'static Owned, both: &'static Barrier) {
+	let held = a.lock_owned().await;
+	both.wait().await;
+	let _w = here!(at, 1).object("mutex", &**b_too, "");
+	let mut wanted = b.lock_owned().await;
+	*wanted += *held;
+}
+
+async fn give_away_owned(
+	at: At,
+	(a, gives): (Owned, bool),
+	b: Owned,
+	b_too: &'static Owned,
+	both: &'static Barrier,
+) {
+	let mut held = a.lock_owned().await;
+	*held += 1;
+	if gives {
+		give_to_thread(held);
+	}
+	both.wait().await;
+	let _w = here!(at, 1).object("mutex", &**b_too, "");
+	let mut wanted = b.lock_owned().await;
+	*wanted += 1;
+}
+
+async fn always_give_away_owned(
+	at: At,
+	a: Owned,
+	b: Owned,
+	b_too: &'static Owned,
+	both: &'static Barrier,
+) {
+	let mut held = a.lock_owned().await;
+	both.wait().await;
+	*held += 1;
+	give_to_thread(held);
+	let _w = here!(at, 1).object("mutex", &**b_too, "");
+	let mut wanted = b.lock_owned().await;
+	*wanted += 1;
+}
+
+/// Each lock is an argument that is moved into the guard of it.
+pub fn locks_owned(guard: Guard) {
+	let (a, b) = (Owned::default(), Owned::default());
+	let (a_too, b_too): (&Owned, &Owned) = (keep(a.clone()), keep(b.clone()));
+	let both: &Barrier = keep(Barrier::new(2));
+	let (own_a, own_b) = (a.clone(), b.clone());
+	match guard {
+		Guard::Kept => start("stuck", 1, |at| {
+			take_both_owned(at, own_a, own_b, b_too, both)
+		}),
+		Guard::Given => start("first", 1, |at| {
+			give_away_owned(at, (own_a, true), own_b, b_too, both)
+		}),
+		Guard::GivenAlways => start("first", 1, |at| {
+			always_give_away_owned(at, own_a, own_b, b_too, both)
+		}),
+	};
+	start("stuck too", 1, |at| {
+		take_both_owned(at, b, a, a_too, both)
+	});
+}
+
 async fn read_and_nap(at: At, a: &'static RwLock<u64>, all: &'static Barrier) {
 	let held = a.read().await;
 	all.wait().await;
