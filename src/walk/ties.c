@@ -20,6 +20,7 @@ void ties_release(struct ties *t)
 	vec_release(&t->idle);
 	vec_release(&t->frees);
 	map_release(&t->tasks);
+	map_release(&t->out);
 }
 
 /* ---- gathering ---- */
@@ -78,6 +79,17 @@ static bool was_given(const struct tree *tree, const struct tree_node *n)
 	return (is_lock(n) || is_semaphore(n)) && missing && !missing->number;
 }
 
+/* Who is first in the queue has been given all permits that others do not have. */
+static void note_out(struct ties *t, uint64_t lock, const struct tree *tree,
+		     const struct tree_node *n)
+{
+	const struct tree_value *place = value_of(tree, n, "queue_place");
+	const struct tree_value *missing = value_of(tree, n, "permits_missing");
+
+	if (strcmp(n->leaf, "rwlock") == 0 && place && place->number == 1 && missing)
+		*map_put(&t->out, lock, NULL) = missing->number;
+}
+
 /* What the only leaf of a tree waits for. */
 static void add_wait(struct ties *t, size_t task, const struct tree *tree)
 {
@@ -88,12 +100,14 @@ static void add_wait(struct ties *t, size_t task, const struct tree *tree)
 
 	if (was_given(tree, n))
 		return;
-	if (lock && is_lock(n))
+	if (lock && is_lock(n)) {
 		vec_push(&t->wants, tie_of(task, TIE_WANTS_LOCK, lock->number, tree, place));
-	else if (lock && is_semaphore(n))
+		note_out(t, lock->number, tree, n);
+	} else if (lock && is_semaphore(n)) {
 		vec_push(&t->wants, tie_of(task, TIE_WANTS_PERMIT, lock->number, tree, place));
-	else if (joined && joined->task_addr)
+	} else if (joined && joined->task_addr) {
 		vec_push(&t->wants, tie_of(task, TIE_JOINS, joined->task_addr, tree, place));
+	}
 }
 
 static void add_holds(struct ties *t, size_t task, enum tie_kind kind, const struct tree *tree)
@@ -244,17 +258,43 @@ struct graph {
 	uint32_t *seen;		    /* in which walk, from 1 */
 };
 
+/* Of readers who all want the lock itself, the next; NULL: one of them may let go of it. */
+static const struct tie *find_reader(const struct graph *g, struct holders h,
+				     const struct tie *wants)
+{
+	const uint64_t *nr = map_get(&g->ties->out, wants->addr);
+	size_t next = 0;
+
+	if (!nr || *nr != h.nr)
+		return NULL;
+	for (size_t i = 0; i < h.nr; i++) {
+		const struct tie *own = g->wants[h.v[i].task];
+
+		if (h.v[i].may_be_gone || !own || own->kind != TIE_WANTS_LOCK ||
+		    own->addr != wants->addr)
+			return NULL;
+		if (h.v[i].task == wants->task)
+			next = (i + 1) % h.nr;
+	}
+	return h.v + next;
+}
+
 /* If more than one has it, and each of them is held up, too, any of them leads on to why. */
 static void find_next(struct graph *g, const struct tie *wants)
 {
 	const struct holders h = ties_holders(g->ties, wants->addr);
 	const uint64_t *joined = map_get(&g->ties->tasks, wants->addr);
+	const struct tie *held_by = NULL;
 
-	if (wants->kind == TIE_JOINS) {
+	if (wants->kind == TIE_JOINS)
 		g->next[wants->task] = joined ? *joined : NOBODY;
-	} else if (h.nr && !h.v->may_be_gone && (h.nr == 1 || wants->kind == TIE_WANTS_PERMIT)) {
-		g->held_by[wants->task] = h.v;
-		g->next[wants->task] = h.v->task;
+	else if (h.nr > 1 && wants->kind == TIE_WANTS_LOCK)
+		held_by = find_reader(g, h, wants);
+	else if (h.nr && !h.v->may_be_gone)
+		held_by = h.v;
+	if (held_by) {
+		g->held_by[wants->task] = held_by;
+		g->next[wants->task] = held_by->task;
 	}
 }
 

@@ -17,6 +17,10 @@
  * one is left, nothing follows from it. A task that waits for several things at once may go on with
  * another of them, and is not said to be stuck.
  *
+ * Of an RwLock several may read. Its queue tells how many they are: who is first in it has all the
+ * permits but theirs. If as many seem to have it, and all of them wait for that very lock, to
+ *write, they are stuck.
+ *
  * Of a semaphore many may have permits, and each of them may let go: who waits for it is stuck if
  * all are that seem to have some. So are those who stand in its queue, and with them what the queue
  * keeps for them, unless one of them may leave it. How many permits there are nobody keeps, so some
@@ -59,6 +63,7 @@ struct ties {
 	 * were in `holds`, and TIE_QUEUES. */
 	VEC(struct tie) frees;
 	struct map tasks; /* by address: in the census */
+	struct map out;	  /* by RwLock: permits that who is first in its queue has not got */
 };
 
 /* A task of a finding: where it waits, and who holds it up. */

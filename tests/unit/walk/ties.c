@@ -12,6 +12,7 @@
 static const struct leaf_field addr_field = { "addr", "", LEAF_ADDRESS };
 static const struct leaf_field task_field = { "task", "", LEAF_TASK };
 static const struct leaf_field missing_field = { "permits_missing", "", LEAF_NUMBER };
+static const struct leaf_field place_field = { "queue_place", "", LEAF_QUEUE };
 static const struct layout leaf_type = { .name = "leaf", .kind = LAYOUT_STRUCT };
 static const struct layout body_type = { .name = "body", .kind = LAYOUT_COROUTINE };
 static const struct layout_variant at_line = { .name = "Suspend0",
@@ -336,6 +337,92 @@ static void who_can_go_on(void **state)
 	assert_int_equal(w->found.all.nr, 0);
 }
 
+/* To write: who is first in the queue misses one permit for each that reads. */
+static void wants_to_write(struct world *w, unsigned task, uint64_t missing, uint64_t place)
+{
+	struct tree_value values[] = { { .field = &addr_field, .number = 0xa0 },
+				       { .field = &missing_field, .number = missing },
+				       { .field = &place_field, .number = place } };
+
+	add_leaf(tree_of(w, task), "rwlock", values, 3);
+}
+
+/* 1 and 2 read what both of them want to write. */
+static void readers_who_write(struct world *w)
+{
+	holds(w, 1, 0xa0);
+	wants_to_write(w, 1, 999, 2);
+	holds(w, 2, 0xa0);
+}
+
+static void readers_of_one_lock(void **state)
+{
+	struct world *w = *state;
+
+	readers_who_write(w);
+	wants_to_write(w, 2, 2, 1);
+	wants_to_write(w, 3, 999, 3); /* waits for them, but is no part of it */
+	find(w);
+	is_cycle(w, "lock-cycle", 2);
+	assert_true(ties_is_by_guards(&w->found.all.v[0]));
+}
+
+/* One more reads than can be seen, or one less: then one has let go of it. */
+static void reader_nobody_sees(void **state)
+{
+	struct world *w = *state;
+
+	readers_who_write(w);
+	wants_to_write(w, 2, 3, 1);
+	find(w);
+	assert_int_equal(w->found.all.nr, 0);
+}
+
+static void reader_that_let_go(void **state)
+{
+	struct world *w = *state;
+
+	readers_who_write(w);
+	wants_to_write(w, 2, 1, 1);
+	find(w);
+	assert_int_equal(w->found.all.nr, 0);
+}
+
+static void reader_in_doubt(void **state)
+{
+	struct world *w = *state;
+
+	readers_who_write(w);
+	tree_of(w, 2)->guards.v[0].may_be_gone = true;
+	wants_to_write(w, 2, 2, 1);
+	find(w);
+	assert_int_equal(w->found.all.nr, 0);
+}
+
+/* Who is not first does not know how many have it. */
+static void readers_behind_another(void **state)
+{
+	struct world *w = *state;
+
+	readers_who_write(w);
+	wants_to_write(w, 2, 2, 3);
+	find(w);
+	assert_int_equal(w->found.all.nr, 0);
+}
+
+/* Two read, and only wait for something else. */
+static void readers_who_go_on(void **state)
+{
+	struct world *w = *state;
+
+	holds(w, 1, 0xa0);
+	holds(w, 2, 0xa0);
+	joins(w, 2, 4);
+	wants_to_write(w, 3, 2, 1);
+	find(w);
+	assert_int_equal(w->found.all.nr, 0);
+}
+
 /* 1 and 2 have permits of a semaphore each, and want one of the other's. */
 static void permits_of_each_other(struct world *w)
 {
@@ -466,6 +553,12 @@ int main(void)
 		TEST(was_given_meanwhile),
 		TEST(ends_of_each_other),
 		TEST(lock_and_end),
+		TEST(readers_of_one_lock),
+		TEST(reader_nobody_sees),
+		TEST(reader_that_let_go),
+		TEST(reader_in_doubt),
+		TEST(readers_behind_another),
+		TEST(readers_who_go_on),
 		TEST(semaphores),
 		TEST(its_own_semaphore),
 		TEST(semaphore_and_lock),
