@@ -119,6 +119,8 @@ void look_notes(const struct look *l)
 {
 	char bytes[FORMAT_SIZE];
 
+	vec_each (tid, &l->census.rootless)
+		cmd_note("thread %u waits in block_on, but its future was not found", *tid);
 	if (l->memory->nr_missing_bytes)
 		cmd_note("the core file was cut: %s of memory are missing, and with them tasks",
 			 format_bytes(l->memory->nr_missing_bytes, bytes));
@@ -140,10 +142,18 @@ void look_notes(const struct look *l)
 	}
 }
 
-void look_note_none(const char *filter)
+void look_note_none(const struct look *l, const char *filter)
 {
+	uint32_t nr = 0;
+
+	vec_each (t, &l->memory->threads)
+		nr += !t->sp;
 	if (filter)
 		cmd_note("no live task fits '%s'", filter);
+	else if (nr)
+		cmd_note("no task is alive; but %u thread%s, and what a thread that runs has in "
+			 "block_on is not seen",
+			 nr, nr == 1 ? " runs" : "s run");
 	else
 		cmd_note("no task is alive");
 }

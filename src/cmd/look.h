@@ -35,7 +35,7 @@ int look_check(struct look *l);
 /* Says what could not be seen, and why. */
 void look_notes(const struct look *l);
 /* filter: what tasks were to fit; NULL: all were wanted. */
-void look_note_none(const char *filter);
+void look_note_none(const struct look *l, const char *filter);
 
 const char *look_state_name(enum task_state state);
 const struct found_table *look_table(const struct look *l, const struct census_task *t);

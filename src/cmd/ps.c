@@ -218,7 +218,7 @@ static int print(const struct list *l, const struct styles *styles)
 		if (l->rows[i].is_shown)
 			vec_push(&t.rows, &l->rows[i]);
 	if (!t.rows.nr)
-		look_note_none(l->filter);
+		look_note_none(l->look, l->filter);
 	out_init(&out, fileno(stdout));
 	table_text(&t, style_width(), &out);
 	vec_release(&t.rows);

@@ -27,7 +27,7 @@ static const struct opt options[] = {
 	{ 0 },
 };
 
-static int print(const struct forest *f)
+static int print(const struct forest *f, const struct look *l)
 {
 	struct err e = ERR_INIT;
 	struct out out;
@@ -35,7 +35,7 @@ static int print(const struct forest *f)
 	out_init(&out, fileno(stdout));
 	findings_text(&f->findings, f->styles, &out.buf);
 	if (!f->groups.nr)
-		look_note_none(f->opts->filter);
+		look_note_none(l, f->opts->filter);
 	vec_each (g, &f->groups) {
 		forest_print_group(f, g, &out.buf);
 		out_spill(&out);
@@ -55,7 +55,7 @@ static int show(struct forest *f, struct look *l)
 	f->now_ns = look_now(l);
 	findings_conclude(&f->findings);
 	forest_sort(f);
-	return print(f);
+	return print(f, l);
 }
 
 /* What ties tasks together is known when all of them were seen, so they are walked twice. */

@@ -72,11 +72,7 @@ char *root_future_name(const struct layout *l)
 		       : readable_type(l->name, strlen(l->name), false);
 }
 
-/*
- * Not what the runtime's own threads wait for: of its futures only those that hold one of the
- * program's, which is their last type argument.
- */
-static bool is_programs(struct layouts *l, uint32_t type)
+bool root_future_is_programs(struct layouts *l, uint32_t type)
 {
 	for (unsigned i = 0; i < MAX_WRAPPERS; i++) {
 		const struct layout *t = layouts_get(l, type);
@@ -235,7 +231,7 @@ static void look_at(struct search *s, const struct symbol *f, const struct root_
 	for (size_t i = 0; i < nr; i++) {
 		if (r->is_entry)
 			add_entry(s, f, &found[i], r);
-		else if (!r->has_workers || is_programs(s->layouts, found[i].type))
+		else if (!r->has_workers || root_future_is_programs(s->layouts, found[i].type))
 			add(s, f, &found[i], r);
 	}
 	free(found);

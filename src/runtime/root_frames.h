@@ -17,6 +17,11 @@ uint32_t root_frames_find(struct recipe_book *b, struct layouts *l, const struct
 			  const char *path, uint64_t base, struct root_frame *out, uint32_t max);
 /* The future of a function whose type argument is `type`; LAYOUT_NONE: it has none. */
 uint32_t root_future_of(struct layouts *l, const struct root_shape *r, uint32_t type);
+/*
+ * False: the runtime's own threads may wait for it. Of its futures those are the program's that
+ * hold one of the program's, which is their last type argument.
+ */
+bool root_future_is_programs(struct layouts *l, uint32_t type);
 /* As people call it. The caller frees it. */
 char *root_future_name(const struct layout *l);
 

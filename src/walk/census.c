@@ -260,6 +260,7 @@ void census_release(struct census *c)
 	vec_each (name, &c->names)
 		free(*name);
 	vec_release(&c->roots);
+	vec_release(&c->rootless);
 	vec_release(&c->names);
 	map_release(&c->by_addr);
 	vec_release(&c->tables);

@@ -36,6 +36,7 @@ struct census {
 	struct map by_addr;		 /* of tables: index */
 	VEC(struct census_task) tasks;	 /* by runtime and id; without the runtimes' own helpers */
 	VEC(struct found_table *) roots; /* what stands for a table */
+	VEC(uint32_t) rootless; /* threads in block_on whose future was not found (roots.h) */
 	VEC(char *) names;
 	uint64_t nr_over;   /* tasks of which only the output is left */
 	uint64_t nr_copies; /* left behind on stacks and in the heap */

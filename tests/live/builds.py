@@ -82,9 +82,9 @@ AWAIT_SLOW = {  # live.SLOW_BUILDS
 }
 ALL_AWAIT = {**AWAIT, **AWAIT_SLOW}
 AWAIT_ONLY = {  # that tests want of a build; all of the others
-    "await-lto": ("shapes", "shapes-async-std", "shapes-smol", "stuck", "stuck-smol", "counts"),
+    "await-lto": ("counts", "roots", "shapes", "shapes-async-std", "shapes-smol", "stuck", "stuck-smol"),
     "await-dev": ("counts", "losers", "nested-async-std", "nested-current-thread", "nested-large", "nested-smol",
-                  "nested-tokio", "shapes", "shapes-async-std", "shapes-smol"),
+                  "nested-tokio", "roots", "shapes", "shapes-async-std", "shapes-smol"),
 }
 # Programs with our crate: profile and RUSTFLAGS of each build, and what is built of them. Rust's own linker is LLD since 1.90.
 FOR_PERF = [*bins("hooked", "marks"), "--features", "perf"]

@@ -19,26 +19,64 @@ NR_SAMPLES, NR_SAMPLES_SLOW = 100, 10000
 ONLY_LIVE = ("peer",)
 
 
-def start(t, program, build):
-    """Root futures are found by the function whose frame they lie in: with LTO that is a part of main."""
-    p, truth = trees.start(t, program, build)
-    return p, [x for x in truth if build != "await-lto" or not x["name"].startswith("root")]
-
-
 @test(cases=[(p, b) for b in BUILDS for p in PROGRAMS])
 def every_shape(t, program, build):
     """Each task waits at the lines and for the things that it says itself, and nowhere else."""
-    p, truth = start(t, program, build)
+    p, truth = trees.start(t, program, build)
     found = trees.look(t, "tree", str(p.pid))
     same("pid", found["pid"], p.pid)
     same("tasks of that id", [i for i, n in collections.Counter(x["id"] for x in found["tasks"]).items() if n > 1], [])
     trees.compare(truth, found["tasks"])
     roots = [x for x in found["tasks"] if x["kind"] == "block_on"]
-    if build != "await-lto":
-        same("root futures", len(roots), sum(x["name"].startswith("root") for x in truth))
+    same("root futures", len(roots), sum(x["name"].startswith("root") for x in truth))
     check(all(x["guess"] for x in roots), "a root future is not said to be a guess")
     p.close_stdin()
     same("the program's end", p.wait(), 0)
+
+
+ROOT_BUILDS = ("await", "await-lto", "await-dev", "await-v0", "await-small")
+
+
+def roots_of(t, p):
+    """What is said of root futures: those that are shown, and what is told besides."""
+    r = t.run(t.futrace, "tree", "--json", str(p.pid)).ok()
+    return [x for x in json.loads(r.out)["tasks"] if x["kind"] == "block_on"], r.err
+
+
+@test(cases=[(b,) for b in ROOT_BUILDS])
+def a_root_wherever_block_on_is(t, build):
+    """The future of main is found, whatever function its block_on was inlined into, and even where there is no task at all."""
+    source = open(os.path.join(builds.PROGRAMS, "await/src/bin/roots.rs"), encoding="utf-8").read().splitlines()
+    p = t.start([t.program("roots", build), "block"])
+    p.wait_line("ready")
+    settle(p)
+    roots, err = roots_of(t, p)
+    names = [line.split()[1:] for line in p.seen if line.startswith("lines")][0]
+    lines = [[i for i, text in enumerate(source, 1) if text.endswith(f"// {name}")][0] for name in names]
+    same("roots, their threads and lines", [(x["id"], [n["line"] for n in w["path"]], w["leaf"]["kind"])
+                                            for x in roots for w in trees.waits_of(x)], [(p.pid, lines, "sleep")])
+    same("notes", err, "")
+
+
+@test(cases=[(b, s) for b in ROOT_BUILDS for s in ("sleep", "task")])
+def a_root_that_nothing_proves(t, build, shape):
+    """Nothing tells a mere Sleep from other bytes, and the handle of one task from others on the stack: no root is shown, and that is said."""
+    p = t.start([t.program("roots", build), shape])
+    p.wait_line("ready")
+    settle(p)
+    roots, err = roots_of(t, p)
+    same("roots", roots, [])
+    check(f"thread {p.pid} waits in block_on, but its future was not found" in err, err)
+
+
+@test()
+def a_root_that_runs(t):
+    """Of a thread that runs nothing is known: it is said that there is one, and not that nothing is alive."""
+    p = t.start([t.program("roots", "await"), "busy"])
+    p.wait_line("ready")
+    for command in ("ps", "tree"):
+        err = t.run(t.futrace, command, str(p.pid)).ok().err
+        check("but 1 thread runs" in err, f"{command}: {err}")
 
 
 @test()
@@ -70,7 +108,7 @@ def copies_of_tasks(t, program):
 def every_shape_in_a_core(t, program, build):
     """A core file has the same trees as the process had; only what the kernel knew is not in it."""
     before = time.monotonic_ns()
-    p, truth = start(t, program, build)
+    p, truth = trees.start(t, program, build)
     core = trees.core_of(t, p)
     after = time.monotonic_ns()
     p.close_stdin()
