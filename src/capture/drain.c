@@ -85,7 +85,7 @@ static const uint32_t numbered = UINT32_C(1) << EV_INSTANCE | UINT32_C(1) << EV_
 static void number(struct drain *d, struct event *ev)
 {
 	if (ev->kind == EV_INSTANCE)
-		instances_number(d->instances, d->writer, ev);
+		instances_number(d->instances, d->writer, ev, &d->root);
 	else
 		texts_number(d->texts, d->writer, ev);
 }

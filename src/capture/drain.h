@@ -28,6 +28,7 @@ struct drain {
 	uint64_t tail;		    /* what the producer knows of pos */
 	uint64_t last_ticks;	    /* unwrapped, of the latest event */
 	uint64_t nr_events[EV_MAX]; /* as the file has them, with those of our own */
+	uint64_t root;		    /* what instances_number remembers of the thread */
 	uint64_t nr_broken;	    /* stretches that made no sense */
 	bool is_named;		    /* its name was looked for */
 	uint64_t counted_pos;	    /* pos when the kernel was last asked about the thread */

@@ -22,13 +22,16 @@ static const char *scheduler(const struct instances *in, uint64_t flags)
 	return flags & EF_INSTANCE_LOCAL ? in->known->local_scheduler : in->known->other_scheduler;
 }
 
-void instances_number(struct instances *in, struct trace_writer *w, struct event *ev)
+void instances_number(struct instances *in, struct trace_writer *w, struct event *ev,
+		      uint64_t *root)
 {
 	uint64_t key = ev->a + (ev->b << 48), *entry, addr = ev->a,
 		 flags = (uint64_t)ev->flags << NUMBER_BITS;
 	uint32_t max = ev->b ? TRACE_MAX_INSTANCES : TRACE_MAX_INSTANCES / 2; /* roots: no more */
 	bool was_there;
 
+	if (!ev->b)
+		*root = addr;
 	ev->a = 0;
 	if (in->numbers.nr + 1 >= max) { /* some of these may be known */
 		entry = map_get(&in->numbers, key);
@@ -40,12 +43,13 @@ void instances_number(struct instances *in, struct trace_writer *w, struct event
 		*entry = in->numbers.nr;
 	if (!was_there || flags & ~*entry) {
 		*entry |= flags;
-		trace_writer_instance(w, (uint32_t)*entry,
-				      &(struct trace_instance){
-					      .type = ev->type,
-					      .owner = ev->b,
-					      .addr = addr,
-					      .scheduler = scheduler(in, *entry >> NUMBER_BITS) });
+		trace_writer_instance(
+			w, (uint32_t)*entry,
+			&(struct trace_instance){ .type = ev->type,
+						  .owner = ev->b,
+						  .addr = addr,
+						  .scheduler = scheduler(in, *entry >> NUMBER_BITS),
+						  .root = ev->b ? *root : 0 });
 	}
 	ev->a = (uint32_t)*entry;
 }

@@ -19,7 +19,9 @@ struct instances {
 void instances_release(struct instances *in);
 /* A runtime that the process has. */
 void instances_know(struct instances *in, const struct known_runtime *k);
-/* Puts the number into an instance event that came from a ring. */
-void instances_number(struct instances *in, struct trace_writer *w, struct event *ev);
+/* Puts the number into an instance event that came from a ring. root: what its thread told last of
+ * a root future, 0 at first. */
+void instances_number(struct instances *in, struct trace_writer *w, struct event *ev,
+		      uint64_t *root);
 
 #endif

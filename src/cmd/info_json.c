@@ -121,6 +121,7 @@ static void json_instances(struct json *j, const struct info *in)
 		json_uint(j, "owner", instances[i].owner);
 		json_uint(j, "addr", instances[i].addr);
 		json_str(j, "scheduler", instances[i].scheduler[0] ? instances[i].scheduler : NULL);
+		json_uint(j, "root", instances[i].root);
 		json_close_object(j);
 	}
 	json_close_array(j);

@@ -48,7 +48,8 @@ static struct recording_runtime of_copy(const struct trace_runtime *copies, uint
 					   .scheduler = "" };
 }
 
-#define HANDLE_MAX 4096 /* bytes of a scheduler's handle, at most */
+#define HANDLE_MAX 4096		       /* bytes of a scheduler's handle, at most */
+#define MET	   (UINT64_C(1) << 32) /* more than there are pairs of instances */
 
 static bool is_root(const struct defs *d, uint32_t number)
 {
@@ -80,11 +81,14 @@ static bool *find_unplaced(const struct defs *d)
 	return is_unplaced;
 }
 
-/* How far from the beginning of its scheduler a root's address is, by flavour: what most agree on,
- * and the least of these. UINT64_MAX: that is not known. */
+/*
+ * How far from the beginning of its scheduler a root's address is, by flavour: what most pairs
+ * agree on, and the least of these. UINT64_MAX: that is not known. What merely lies near may be of
+ * another time, and of another flavour: one that a thread was in counts for more than all of those.
+ */
 static void find_offsets(const struct defs *d, uint32_t copy, uint64_t offs[2])
 {
-	uint32_t(*counts)[HANDLE_MAX + 1] = xcalloc(2, sizeof(*counts));
+	uint64_t(*counts)[HANDLE_MAX + 1] = xcalloc(2, sizeof(*counts));
 
 	for (uint32_t root = 1; root < d->nr_instances; root++)
 		for (uint32_t i = 1;
@@ -94,10 +98,11 @@ static void find_offsets(const struct defs *d, uint32_t copy, uint64_t offs[2])
 
 			if (off <= HANDLE_MAX && is_scheduler(d, i) &&
 			    copy_of_instance(d, i) == copy)
-				counts[flavour_of(d, i)][off]++;
+				counts[flavour_of(d, i)][off] +=
+					d->instances[i].root == d->instances[root].addr ? MET : 1;
 		}
 	for (unsigned i = 0; i < 2; i++) {
-		uint32_t most = 0;
+		uint64_t most = 0;
 
 		for (uint32_t off = 0; off <= HANDLE_MAX; off++)
 			if (counts[i][off] > most) {

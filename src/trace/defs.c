@@ -185,6 +185,7 @@ static bool load_instance(struct load *l, struct cursor *c)
 	l->instances.v[number].owner = take_field(c);
 	l->instances.v[number].addr = take_field(c);
 	l->instances.v[number].scheduler = take_string(l, c);
+	l->instances.v[number].root = take_field(c);
 	return !c->bad;
 }
 

@@ -82,6 +82,8 @@ struct trace_instance {
 			   defined, or told by a root future */
 	uint64_t addr;	/* of the scheduler; of a root future: somewhere in it; 0: not known */
 	const char *scheduler; /* where more is known than the type tells; else "" */
+	uint64_t root; /* address that a root future told last on the thread that ran a task of it,
+			  and so most likely in this scheduler; 0: none */
 };
 
 /* A flavour that no type tells: its tasks have the tables of another, but stay on their thread. */

@@ -261,7 +261,8 @@ void trace_writer_stack(struct trace_writer *w, uint32_t number, const struct tr
 
 void trace_writer_instance(struct trace_writer *w, uint32_t number, const struct trace_instance *i)
 {
-	const uint64_t v[] = { number, i->type, i->owner, i->addr, string_number(w, i->scheduler) };
+	const uint64_t v[] = { number, i->type, i->owner, i->addr, string_number(w, i->scheduler),
+			       i->root };
 
 	add_numbers(w, DEF_INSTANCE, v, ARRAY_SIZE(v));
 }

@@ -82,6 +82,19 @@ def no_tasks(t, profile):
     same("tasks", [x["tasks"] for x in got], [w["tasks"] + 1 for w in want])
 
 
+@test(cases=[("dev",), ("release",)])
+def same_memory(t, profile):
+    """Where one runtime had its memory one of another flavour may have it: each is one, and has its own root and tasks."""
+    r = t.record(t.program("instances", profile), "after").ok()
+    rep, want = t.report(), {w["id"]: w["owner"] for w in truth(r.out, "task")}
+    same("lost", nr_lost(rep), 0)
+    same("flavours", [x["flavour"] for x in rep["runtimes"]], ["multi_thread", "current_thread"])
+    by_id = {x["id"]: x["owner"] for x in rep["runtimes"]}
+    same("owners", {x["id"]: by_id.get(x["runtime_id"]) for x in user_tasks(rep)}, want)
+    roots = sorted((x for x in rep["tasks"] if x["kind"] == "block_on"), key=lambda x: x["id"])
+    same("roots", [x["runtime_id"] for x in roots], [x["id"] for x in rep["runtimes"]])
+
+
 @test(cases=[("dev", "current_thread"), ("release", None)])
 def ready_at_once(t, profile, current):
     """A runtime that ran no task and whose root was ready at once has the flavour that debug info tells of that root's stack."""

@@ -81,24 +81,26 @@ class Recording:
         self.sets = {i for i, (_, _, number) in enumerate(all_) if schedulers.get(number) == "local"}
 
     def place_roots(self, roots, runtimes):
-        """A root's address lies in a scheduler, as far from its beginning as those of most others, or in one of its own."""
+        """A root's address lies in a scheduler, or in one of its own. How far from the beginning, runtimes tell of which a
+        thread ran a task while it was in a root; where none does, what most of those near each other have in common."""
         def near(root):
             for i in runtimes:
                 t, off = self.types[i["type_id"]], root["addr"] - i["addr"]
                 if t["copy"] == self.types[root["type_id"]]["copy"] and 0 <= off <= 4096:
-                    yield (t["copy"], t["scheduler"] == "multi_thread"), off, i["number"]
+                    yield (t["copy"], t["scheduler"] == "multi_thread"), off, i
 
         unplaced = {self.types[i["type_id"]]["copy"] for i in runtimes if not i["addr"]}
         roots = [r for r in roots if self.types[r["type_id"]]["copy"] not in unplaced]
         counts = {}
         for root in roots:
-            for flavour, off, _ in near(root):
+            for flavour, off, i in near(root):
                 of = counts.setdefault(flavour, {})
-                of[off] = of.get(off, 0) + 1
-        best = {flavour: min(of, key=lambda off, of=of: (-of[off], off)) for flavour, of in counts.items()}
+                told, guessed = of.get(off, (0, 0))
+                of[off] = told + (i["root"] == root["addr"]), guessed + (i["root"] != root["addr"])
+        best = {flavour: max(of, key=lambda off, of=of: (of[off], -off)) for flavour, of in counts.items()}
         found = {}
         for root in roots:
-            inside = [number for flavour, off, number in near(root) if off == best[flavour]]
+            inside = [i["number"] for flavour, off, i in near(root) if off == best[flavour]]
             if len(inside) < 2:
                 found[root["number"]] = inside[0] if inside else root["number"]
         return found

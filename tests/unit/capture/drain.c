@@ -336,6 +336,23 @@ static void test_instances(void **state)
 	assert_int_equal(fake_file.instances.nr, TRACE_MAX_INSTANCES - 1);
 }
 
+/* A runtime is defined with the address that the latest root on its thread told, if one did. */
+static void test_roots_of_instances(void **state)
+{
+	static const uint64_t roots[] = { 0, 0, 0, 0x1220, 0x2220 }; /* in order of numbers */
+	struct setup *s = *state;
+
+	number_of(s, 0x9000, 1);
+	number_of(s, 0x2220, 0);
+	number_of(s, 0x1220, 0);
+	number_of(s, 0x1000, 2);
+	number_of(s, 0x2220, 0); /* known, and not defined again */
+	number_of(s, 0x2000, 3);
+	assert_int_equal(fake_file.instances.nr, ARRAY_SIZE(roots));
+	for (unsigned i = 0; i < ARRAY_SIZE(roots); i++)
+		assert_int_equal(fake_file.instances.v[i].root, roots[i]);
+}
+
 static void put_burst(struct setup *s, struct fake_agent *agent, unsigned *nr, unsigned count)
 {
 	while (count--) {
@@ -522,12 +539,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(test_every_kind),	   TEST(test_tells_how_much), TEST(test_unused_rest),
-		TEST(test_wild_order),	   TEST(test_stamps_wrap),    TEST(test_unknown_kind),
-		TEST(test_cut_event),	   TEST(test_wild_head),      TEST(test_random_words),
-		TEST(test_told_instances), TEST(test_instances),      TEST(test_texts),
-		TEST(test_tight_memory),   TEST(test_growing),	      TEST(test_wild_growth),
-		TEST(test_stops_at_size),  TEST(test_concurrent),
+		TEST(test_every_kind),	   TEST(test_tells_how_much),	  TEST(test_unused_rest),
+		TEST(test_wild_order),	   TEST(test_stamps_wrap),	  TEST(test_unknown_kind),
+		TEST(test_cut_event),	   TEST(test_wild_head),	  TEST(test_random_words),
+		TEST(test_told_instances), TEST(test_roots_of_instances), TEST(test_instances),
+		TEST(test_texts),	   TEST(test_tight_memory),	  TEST(test_growing),
+		TEST(test_wild_growth),	   TEST(test_stops_at_size),	  TEST(test_concurrent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

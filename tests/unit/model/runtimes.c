@@ -264,6 +264,31 @@ static void test_root_addresses(void **state)
 	recording_release_runtimes(&rec);
 }
 
+/* Where a runtime had its scheduler one of another flavour may have it next. How far from it a root
+ * lies is then what threads say that were in both, however many pairs say something else. */
+static void test_reused_place(void **state)
+{
+	static const struct trace_instance some[] = {
+		{ 0 },
+		{ ROOT, 0, 0x10320 },
+		{ ROOT, 0, 0x10220 },
+		{ ROOT, 0, 0x40100 }, /* of two that ran no task */
+		{ ROOT, 0, 0x50100 },
+		{ MULTI, 1, 0x10000, .root = 0x10320 },
+		{ CURRENT, 2, 0x10000, .root = 0x10220 },
+		{ MULTI, 3, 0x40000 },
+		{ MULTI, 4, 0x50000 },
+	};
+	static const uint32_t runtimes[] = { 0, 1, 4, 5 }; /* of the roots */
+	struct recording rec = { .types = types, .nr_types = ARRAY_SIZE(types) };
+
+	recording_make_runtimes(&rec, copies, ARRAY_SIZE(copies), some, ARRAY_SIZE(some));
+	for (unsigned i = 0; i < ARRAY_SIZE(runtimes); i++)
+		assert_int_equal(rec.model_runtimes.of_instance[1 + i], runtimes[i]);
+	assert_int_equal(rec.nr_runtimes, 7);
+	recording_release_runtimes(&rec);
+}
+
 /* Files that do not tell where schedulers are do not tell whose roots are, either. */
 static void test_roots_unplaced(void **state)
 {
@@ -387,7 +412,7 @@ int main(void)
 		cmocka_unit_test(test_new_worker),     cmocka_unit_test(test_root_alone),
 		cmocka_unit_test(test_only_one),       cmocka_unit_test(test_roots_unplaced),
 		cmocka_unit_test(test_learnt),	       cmocka_unit_test(test_roots_alone),
-		cmocka_unit_test(test_set_worker),
+		cmocka_unit_test(test_set_worker),     cmocka_unit_test(test_reused_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,6 +257,26 @@ static void check_stands(struct trace *t)
 	assert_true(s[0].time < s[1].time);
 }
 
+static const struct trace_instance test_instance = { .type = 4,
+						     .owner = ~0ull,
+						     .addr = 0x7f0000001000,
+						     .scheduler = TRACE_LOCAL_RUNTIME,
+						     .root = 0x7f0000001220 };
+
+static void check_instances(struct trace *t)
+{
+	uint32_t nr;
+	const struct trace_instance *i = trace_get_instances(t, &nr);
+
+	assert_int_equal(nr, 3);
+	assert_string_equal(i[1].scheduler, ""); /* nobody defined it */
+	assert_int_equal(i[2].type, test_instance.type);
+	assert_int_equal(i[2].owner, test_instance.owner);
+	assert_int_equal(i[2].addr, test_instance.addr);
+	assert_string_equal(i[2].scheduler, test_instance.scheduler);
+	assert_int_equal(i[2].root, test_instance.root);
+}
+
 static void write_definitions(const struct memory_file *f)
 {
 	struct trace_writer *w = make_writer(f);
@@ -275,6 +295,7 @@ static void write_definitions(const struct memory_file *f)
 	trace_writer_stack(w, 16383, &(struct trace_stack){ "/src/main.rs", 77 });
 	trace_writer_stack(
 		w, 3, &(struct trace_stack){ "/src/main.rs", ~0u, .scheduler = "multi_thread" });
+	trace_writer_instance(w, 2, &test_instance);
 	assert_int_equal(trace_writer_step(w, &test_steps[0]), 0);
 	assert_int_equal(trace_writer_step(w, &test_steps[1]), 1);
 	trace_writer_path(w, 65535, &(struct trace_path){ (const uint32_t[]){ 1, 0, 1 }, 3 });
@@ -396,6 +417,7 @@ static void definitions_come_back(void **state)
 	assert_string_equal(trace_get_objects(t, &nr)[0].build_id, "00");
 	assert_string_equal(trace_get_runtimes(t, &nr)[0].name, "tokio");
 	check_stacks(t);
+	check_instances(t);
 	check_steps(t);
 	check_stands(t);
 	check_futures(t);

@@ -2,7 +2,7 @@
 //! Several runtimes and LocalSets in one process, at the same time and one after the other. Each task and
 //! closure says which one it belongs to, by Tokio's own number, and on which thread it ran. `instances driver`: one
 //! thread that has nearly always something to do, looks at its timers and sockets meanwhile, and seldom parks. `instances idle`: more workers than work. `instances alone`: runtimes that run
-//! no task. `instances ready`: that do not even wait.
+//! no task. `instances ready`: that do not even wait. `instances after`: two of two flavours, one after the other.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -190,7 +190,24 @@ fn ready() {
 	}
 }
 
+/// The second has its memory where the first had it, if the allocator does as most do.
+fn after() {
+	let first = multi(2);
+	first.block_on(some("task", 10));
+	std::thread::spawn(|| ()).join().expect("thread");
+	drop(first);
+	let second = Builder::new_current_thread().build().expect("runtime");
+	second.block_on(some("task", 10));
+	drop(second);
+	for line in LINES.lock().unwrap().iter() {
+		println!("{line}");
+	}
+}
+
 fn main() {
+	if std::env::args().nth(1).as_deref() == Some("after") {
+		return after();
+	}
 	if std::env::args().nth(1).as_deref() == Some("ready") {
 		return ready();
 	}
