@@ -149,8 +149,8 @@ const struct table_kind table_by_await = {
 	.name = "await",
 	.summary = "where tasks wait",
 	.what = "await point",
-	.empty =
-		"No await point was recorded: that takes debug info (debug = 2), and no --no-await.",
+	.empty = "No await point was recorded: that takes futures whose place is known, debug = 2, "
+		 "no --no-await.",
 	.sort = "wait_ns",
 	.limit = 40,
 	.columns = columns,
