@@ -27,8 +27,10 @@ extern struct env_entry agent_env HIDDEN;
 size_t agent_preload_len(const char *list) HIDDEN;
 extern int agent_pid HIDDEN;	  /* of the process that is traced, 0: none */
 extern bool agent_follows HIDDEN; /* children are traced too */
-/* Does the exec that is to come end a forked child that was counted as not recorded? It no longer
- * is; if the exec fails, it is again. */
+/*
+ * An exec of this process is to come: one that is traced leaves, and a forked child that was
+ * counted as not recorded no longer is. True: if it fails, that must be taken back.
+ */
 bool agent_exec_begins(void) HIDDEN;
 void agent_exec_failed(void) HIDDEN;
 bool agent_is_vforked(void) HIDDEN; /* is this memory another process's too? */

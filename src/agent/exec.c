@@ -69,7 +69,7 @@ struct new_env {
 	void *map; /* what had to be taken besides, NULL: nothing */
 	size_t size;
 	char *const *envp;
-	bool is_uncounted; /* if it fails, this process is one to be counted again */
+	bool is_told; /* if it fails, this must be taken back */
 };
 
 /* Enough for most; under a limit on address space there may be no other memory. */
@@ -137,7 +137,7 @@ static void make_env(struct new_env *n, char *const envp[], const char *file, bo
 
 	n->map = NULL;
 	n->envp = envp;
-	n->is_uncounted = !is_child && agent_exec_begins();
+	n->is_told = !is_child && agent_exec_begins();
 	if (!is_traced(is_child))
 		return;
 	for (; envp && envp[nr]; nr++)
@@ -173,7 +173,7 @@ static int failed(const struct new_env *n, int rc)
 	int saved = errno;
 
 	give_memory(n->map, n->size);
-	if (n->is_uncounted)
+	if (n->is_told)
 		agent_exec_failed();
 	errno = saved;
 	return rc;

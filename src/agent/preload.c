@@ -201,14 +201,23 @@ static void count_child(int change)
 	__atomic_fetch_add(&region->nr_forked, change, __ATOMIC_RELAXED);
 }
 
+static void tell_exec(bool begins)
+{
+	if (agent_pid)
+		__atomic_store_n(&region->is_leaving, begins, __ATOMIC_RELAXED);
+	else
+		count_child(begins ? -1 : 1);
+}
+
 bool agent_exec_begins(void)
 {
-	/* not in a child by vfork, which has this memory but another id */
-	bool is_counted = counted_pid && counted_pid == getpid();
+	int owner = agent_pid ? agent_pid : counted_pid;
 
-	if (is_counted)
-		count_child(-1);
-	return is_counted;
+	/* not in a child by vfork, which has this memory but another id */
+	if (!owner || owner != getpid())
+		return false;
+	tell_exec(true);
+	return true;
 }
 
 bool agent_is_vforked(void)
@@ -220,7 +229,7 @@ bool agent_is_vforked(void)
 
 void agent_exec_failed(void)
 {
-	count_child(1);
+	tell_exec(false);
 }
 
 /* A fork: the page is wiped already. With --follow the child comes in by a door of its own. */

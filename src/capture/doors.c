@@ -202,6 +202,7 @@ static void succeed(struct session *s, struct process *old, struct process *p)
 	struct process_sum sum;
 
 	p->nr_execs = old->nr_execs + 1;
+	__atomic_store_n(&old->region->is_leaving, 0, __ATOMIC_RELAXED);
 	if (!old->is_ended) {
 		process_drain(old, true);
 		process_sum(old, &sum);

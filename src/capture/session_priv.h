@@ -10,10 +10,12 @@
 struct session_seen {
 	unsigned nr_processes;
 	uint64_t nr_objects, nr_tables, nr_hooked, nr_task_events, nr_unreadable;
-	uint32_t note; /* enum wire_note */
-	char *exe;     /* the latest of CMD itself */
-	char *runtime; /* "tokio 1.54.1", of the first that was found */
-	char *refusal; /* why tables of a runtime are not hooked, or NULL */
+	uint64_t nr_unfollowed; /* children by fork */
+	bool has_left;		/* a process became a program that did not come in */
+	uint32_t note;		/* enum wire_note */
+	char *exe;		/* the latest of CMD itself */
+	char *runtime;		/* "tokio 1.54.1", of the first that was found */
+	char *refusal;		/* why tables of a runtime are not hooked, or NULL */
 };
 
 struct session {

@@ -29,6 +29,9 @@ void why_look_at(struct session_seen *seen, const struct process *p, bool is_tar
 	seen->nr_hooked += sum.nr_hooked;
 	seen->nr_task_events += sum.nr_task_events;
 	seen->nr_unreadable += sum.nr_unreadable;
+	seen->nr_unfollowed += sum.nr_unfollowed;
+	if (__atomic_load_n(&p->region->is_leaving, __ATOMIC_RELAXED))
+		seen->has_left = true;
 	if (p->region->note)
 		seen->note = p->region->note;
 	vec_each (o, &p->objects)
@@ -99,13 +102,33 @@ static void why_unreadable(const struct session *s, struct err *e)
 			s->look.path);
 }
 
+/* ld-linux-x86-64.so.2, and ld-2.31.so of older ones. */
+static bool is_loader(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return str_has_prefix(name, "ld-") && strstr(name, ".so");
+}
+
 static void why_no_runtime(const struct session *s, struct err *e)
 {
 	struct strbuf known = STRBUF_INIT;
 
 	known_runtimes_text(&known);
-	err_set(e, ERR_NOT_ASYNC, "nothing was recorded: no async runtime (%s) in %s%s", known.s,
-		program(s), children(s));
+	if (is_loader(program(s)))
+		err_set(e, ERR_NOT_ASYNC,
+			"nothing was recorded: %s was started as a program, and what it loads then "
+			"cannot be told; start that itself",
+			program(s));
+	else if (s->seen.has_left)
+		err_set(e, ERR_NO_AGENT,
+			"nothing was recorded: what %s became, or a program that it started, could not "
+			"take the agent: of another user or user namespace, static, or privileged; if the user "
+			"changes, put futrace behind that",
+			program(s));
+	else
+		err_set(e, ERR_NOT_ASYNC, "nothing was recorded: no async runtime (%s) in %s%s",
+			known.s, program(s), children(s));
 	strbuf_release(&known);
 }
 
@@ -160,6 +183,12 @@ void why_empty(const struct session *s, struct err *e)
 		why_no_tables(s, e);
 	else if (!seen->nr_hooked)
 		why_not_hooked(s, e);
+	else if (seen->nr_unfollowed)
+		err_set(e, ERR_NOT_ASYNC,
+			"nothing was recorded: %s itself ran no task, and went on in a child by fork "
+			"that was not followed; run it in the foreground if it is a daemon, or add "
+			"--follow",
+			program(s));
 	else
 		err_set(e, ERR_NOT_ASYNC,
 			"nothing was recorded: %s ran no task of %s (what block_on is given is none)%s",

@@ -480,7 +480,9 @@ struct wire_region {
 	uint32_t nr_no_path;  /* runs whose path found no place in paths */
 	uint32_t nr_bad_path; /* runs of a task that was not as its recipe says */
 	uint32_t nr_framed;   /* framed[0..n) are valid */
-	uint32_t pad[2];
+	uint32_t is_leaving;  /* this program is about to become another; cleared by the tool when
+				 that has come in */
+	uint32_t pad;
 	uint64_t lost[EV_MAX]; /* events of threads without a slot */
 	struct wire_object objects[WIRE_MAX_OBJECTS];
 	struct wire_table tables[WIRE_MAX_TABLES];

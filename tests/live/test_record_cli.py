@@ -144,6 +144,47 @@ def small_files(t, kind, command):
                 same("tasks", len(user_tasks(t.report(f"{nr}.data"))), 5)
 
 
+def why_nothing(t, *cmd, opts=()):
+    """What is said at the end, of a command that ends as it does alone and of which nothing is recorded."""
+    alone = t.run(*cmd)
+    r = t.record(*cmd, opts=list(opts))
+    same("status", r.status, alone.status)
+    last = [line for line in r.err.splitlines() if "nothing was recorded" in line]
+    same("reasons", len(last), 1)
+    return last[0]
+
+
+@test()
+def nothing_of_daemon(t):
+    """Of a program that went on in a child by fork it is said that this was not followed."""
+    said = why_nothing(t, t.program("life"), "daemon")
+    check("in the foreground" in said and "--follow" in said, said)
+
+
+@test()
+def nothing_by_loader(t):
+    """Of a program that is started by the loader it is said that this hides it."""
+    loader = "/lib64/ld-linux-x86-64.so.2"
+    said = why_nothing(t, loader, t.program("life"), "small", "5")
+    check("start that itself" in said, said)
+
+
+@test(only_root=True)
+def nothing_of_other_user(t):
+    """A program that is started as another user cannot come in, and this is said; of one that stays who it is nothing is."""
+    drop = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups"]
+    stay = ["setpriv", "--clear-groups"]
+    for opts in ([], ["--follow"]):
+        said = why_nothing(t, *drop, "/bin/echo", "x", opts=opts)
+        check("of another user" in said and "--follow" not in said, said)
+        said = why_nothing(t, "sh", "-c", f"{' '.join(drop)} echo x; :", opts=opts)
+        same(f"a word of the user with {opts}", "of another user" in said, bool(opts))
+        for cmd in ("/bin/echo", "/nonexistent"):
+            check("of another user" not in why_nothing(t, *stay, cmd, opts=opts), f"no other user for {cmd}")
+    t.record(*stay, t.program("life"), "small", "5").ok()
+    same("tasks", len(user_tasks(t.report())), 5)
+
+
 @test()
 def closed_streams(t):
     """A program finds those streams closed that were closed for futrace, and no word of ours gets into its recording."""

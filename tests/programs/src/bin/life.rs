@@ -167,6 +167,14 @@ fn children() {
 	say("parent");
 }
 
+/// What a daemon does: all tasks are run by a child, whose parent has left at once.
+fn daemon() {
+	if unsafe { libc::fork() } != 0 {
+		unsafe { libc::_exit(0) };
+	}
+	run("ct", 11);
+}
+
 fn raise(sig: i32) {
 	unsafe {
 		libc::kill(libc::getpid(), sig);
@@ -371,7 +379,7 @@ fn ignore_sigint() {
 
 fn usage() {
 	eprintln!("usage: life small N | fork | exec N | children | leave HOW | close-fds | limits | chdir | threads |");
-	eprintln!("            fork-in-poll fork|raw | runtimes | names | signals | env | wait | handle-sigint | ignore-sigint");
+	eprintln!("            fork-in-poll fork|raw | daemon | runtimes | names | signals | env | wait | handle-sigint | ignore-sigint");
 	std::process::exit(2);
 }
 
@@ -386,6 +394,7 @@ fn main() {
 		}
 		"fork" => fork(1),
 		"fork-in-poll" => fork_in_poll(arg(1)),
+		"daemon" => daemon(),
 		"exec" => exec(number(1)),
 		"children" => children(),
 		"leave" => leave(arg(1)),
