@@ -45,7 +45,7 @@ class Recording:
         whole = self.report()
         self.types, self.runtimes, self.pid = whole["types"], whole["runtimes"], whole["pid"]
         info = json.loads(self.run("info", "--json"))
-        self.number_runtimes(info["instances"])
+        self.number_runtimes(info["instances"], [r["id"] for r in info["runtimes"]])
         self.local_stacks = set(info["local_stacks"])
         self.awaits = awaits.of_info(info)
         self.stands = info["stands"]
@@ -63,17 +63,18 @@ class Recording:
                 u["id"] for u in self.types
                 if u is t or is_exact(t) and is_exact(u) and (u["name"], u["kind"]) == (t["name"], t["kind"]))
 
-    def number_runtimes(self, instances):
+    def number_runtimes(self, instances, copies):
         """By copy and owner, then those that roots alone tell of; a copy of which nothing is known stands for all."""
         roots = [i for i in instances if not i["owner"] and i["addr"] and self.types_has(i["type_id"])]
         known = [i for i in instances if i["owner"] and self.types_has(i["type_id"])]
-        copies = sorted({r["copy"] for r in self.runtimes})
         of_root = self.place_roots(roots, [i for i in known if self.types[i["type_id"]]["scheduler"] != "local"])
         alone = [i for i in roots if of_root.get(i["number"]) == i["number"]]
         all_ = [(self.types[i["type_id"]]["copy"], i["owner"] or 1 << 64, i["number"]) for i in known + alone]
         all_ += [(copy, 0, 0) for copy in copies if copy not in {a[0] for a in all_}]
         all_.sort()
         self.copies = [copy for copy, *_ in all_]  # of each runtime
+        ran = {self.types[e.type]["copy"] for e in self.events if e.type is not None and self.types_has(e.type)}
+        self.copies_that_ran = {i: copy for i, (copy, _, number) in enumerate(all_) if number or copy in ran}
         self.runtime_of_instance = {number: i for i, (_, _, number) in enumerate(all_) if number}
         for root, runtime in of_root.items():
             self.runtime_of_instance[root] = self.runtime_of_instance[runtime]

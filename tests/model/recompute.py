@@ -121,7 +121,7 @@ def check_view(s, options):
     machines.check(s, options, out)
     nr = check_findings(s, options, report, out)
     if not options:
-        out.compare("copies", {r["id"]: r["copy"] for r in report["runtimes"]}, dict(enumerate(s.rec.copies)))
+        out.compare("runtimes", {"copies": {r["id"]: r["copy"] for r in report["runtimes"]}}, {"copies": s.rec.copies_that_ran})
         out.compare("flavours", {r["id"]: r["flavour"] for r in report["runtimes"]}, tables.flavours(s))
     what = " ".join([s.rec.path, *options])
     print(f"{what}: {len(s.tasks)} tasks, {len(s.threads)} threads, {len(s.events) - s.begin_seq} events, {nr} findings:"
