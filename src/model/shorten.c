@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/crate_path.h"
+
 static bool ends_path(char c)
 {
 	return strchr("<>()[],;&|+= *", c) != NULL; /* the NUL too */
@@ -118,16 +120,6 @@ struct fetched {
 	const char *rest;
 };
 
-/* Of "hyper-util-0.1.2": 10. */
-static size_t without_version(const char *name, size_t len)
-{
-	for (size_t i = 0; i + 1 < len; i++)
-		if (name[i] == '-' && name[i + 1] >= '0' && name[i + 1] <= '9' &&
-		    memchr(name + i, '.', len - i))
-			return i;
-	return len;
-}
-
 static const char *after(const char *path, const char *folders)
 {
 	const char *at = strstr(path, folders);
@@ -157,14 +149,16 @@ static bool is_in_folder(const char *path, struct fetched *f)
 {
 	const char *name = skip_folder(after(path, "/registry/src/"));
 	bool is_sure = name || (name = find_vendored(path));
+	const char *version;
 
 	f->name = is_sure ? name : path;
 	f->rest = skip_folder(f->name);
 	if (!f->rest)
 		return false;
+	version = crate_find_version(f->name);
 	f->versioned_len = f->rest - 1 - f->name;
-	f->name_len = without_version(f->name, f->versioned_len);
-	return is_sure || f->name_len < f->versioned_len;
+	f->name_len = version ? (size_t)(version - f->name) : f->versioned_len;
+	return is_sure || version;
 }
 
 /* "tokio-0123456789abcdef/1a2b3c4/src/lib.rs" behind git: of a repository, not of a crate. */

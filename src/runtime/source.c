@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "base/crate_path.h"
 #include "base/util.h"
 #include "runtime/runtime.h"
-#include "symbol/crate_path.h"
 
 /* Folders that hold what others wrote. */
 static const char *const of_rust[] = { "/rustc/", "/rustlib/src/rust/", NULL };
@@ -59,7 +59,7 @@ enum source_owner source_owner(const char *file)
 	for (size_t i = 0; runtimes[i]; i++)
 		if (is_of_runtime(file, runtimes[i], is_fetched))
 			return SOURCE_OF_RUNTIME;
-	return is_fetched || crate_is_trimmed(file) || str_has_prefix(file, "vendor/")
+	return is_fetched || crate_find_version(file) || str_has_prefix(file, "vendor/")
 		       ? SOURCE_OF_LIBRARY
 		       : SOURCE_OF_PROGRAM;
 }

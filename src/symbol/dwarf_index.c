@@ -8,8 +8,8 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "base/crate_path.h"
 #include "base/strbuf.h"
-#include "symbol/crate_path.h"
 #include "symbol/demangle.h"
 #include "symbol/dwarf_index.h"
 
@@ -62,7 +62,7 @@ const char *dwarf_file_name(struct dwarf *d, struct raw_unit *u, uint64_t index)
 
 	read_unit_name(d, u, &unit);
 	name = raw_line_file(&d->raw, unit.line_off, index);
-	if (name && name[0] != '/' && unit.comp_dir && !crate_is_trimmed(name)) {
+	if (name && name[0] != '/' && unit.comp_dir && !crate_find_version(name)) {
 		char *whole = xasprintf("%s/%s", unit.comp_dir, name);
 
 		free(name);

@@ -9,7 +9,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "symbol/crate_path.h"
+#include "base/crate_path.h"
 #include "symbol/demangle.h"
 #include "symbol/layout_types.h"
 
@@ -53,12 +53,10 @@ static uint32_t count_saved(const struct layout_variant *v, const struct layout_
 static bool is_foreign(const char *file, const char *type)
 {
 	for (const char *from = file, *slash; (slash = strchr(from, '/')); from = slash + 1) {
-		const char *dash = from;
+		const char *dash = crate_find_version(from);
 		size_t i = 0;
 
-		while (dash < slash && crate_skip_version(dash) != slash)
-			dash++;
-		if (dash == slash)
+		if (!dash)
 			continue;
 		while (from + i < dash && type[i] == (from[i] == '-' ? '_' : from[i]))
 			i++;

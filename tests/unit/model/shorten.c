@@ -167,6 +167,7 @@ static void test_fetched_place(void **state)
 	assert_place("/c/registry/src/index-1", 12, "src/index-1:12");
 	assert_place("/c/registry/src/index-1/a.rs", 12, "index-1/a.rs:12");
 	assert_place("hyper-1.2.3/src/ext.rs", 20, "hyper/src/ext.rs:12");
+	assert_place("hyper-1.40-mine/src/ext.rs", 20, "src/ext.rs:12"); /* no whole version */
 	assert_place("/c/git/checkouts/", 4, "checkouts/:12");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "symbol/crate_path.h"
+#include "base/crate_path.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -21,12 +21,12 @@ const char *crate_skip_version(const char *s)
 	return *s == '/' ? s : NULL;
 }
 
-bool crate_is_trimmed(const char *file)
+const char *crate_find_version(const char *file)
 {
 	const char *slash = strchr(file, '/');
 
 	for (const char *s = file; slash && s < slash; s++)
 		if (s > file && crate_skip_version(s) == slash)
-			return true;
-	return false;
+			return s;
+	return NULL;
 }
