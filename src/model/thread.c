@@ -270,6 +270,10 @@ static void pop_run(struct model *m, struct thread *thr)
 		/* What looked like blocking inside a task was a worker with nothing to do. */
 		thr->pub.asleep_ns += f->blocked_ns;
 		thr->pub.sleeps += f->nr_blocks;
+		/* that it is a worker may have shown on another thread meanwhile */
+		if (!thr->stack.nr && !thr->ran_worker &&
+		    !(f->flags & (EF_RUN_SHUTDOWN | EF_RUN_FINISHED)))
+			note_kind(m, thr, &f->key);
 		return;
 	}
 	thr->pub.blocked_ns += f->blocked_ns;

@@ -65,6 +65,14 @@ def idle_workers(t, profile):
     check(all(x["workers"] <= 6 for x in rep["runtimes"]), f"too many workers: {rep['runtimes']}")
 
 
+@test()
+def idle_workers_without_symbols(t):
+    """A worker that runs no task is told by the one that does, of the same type: that is all that a stripped program shows."""
+    t.record(t.program("instances", "stripped"), "idle").ok()
+    kinds = [w["kind"] for w in t.report()["workers"] if w["name"] == "tokio-rt-worker"]
+    same("workers of two runtimes with six each", kinds.count("worker"), 12)
+
+
 @test(cases=[("dev",), ("release",), ("lto",)])
 def no_tasks(t, profile):
     """A runtime that only waits in block_on is one of its own, with its root and its workers."""

@@ -57,8 +57,18 @@ static void test_stripped_launch(void **state)
 	assert_true(thread(&told, 0)->is_launched);
 	assert_int_equal(thread(&told, 0)->asleep_ns, 7);
 	assert_int_equal(thread(&told, 0)->busy_ns, 10);
+	assert_int_equal(thread(&told, 1)->kind, MODEL_WORKER);
+	assert_true(thread(&told, 1)->is_launched);
 	assert_int_equal(thread(&told, 1)->asleep_ns, 7);
 	assert_int_equal(thread(&told, 1)->busy_ns, 0);
+	told_release(&told);
+	/* one that was over before has told of a closure; dropping one says nothing */
+	PLAY(&told, 1000, START(1, 1, 91, STRIPPED, 0), END(2, 1, COMPLETE),
+	     START(3, 0, 90, STRIPPED, 0), START(4, 0, 1, STRIPPED_TASK, 0), END(5, 0, COMPLETE),
+	     START(6, 2, 92, STRIPPED, EF_RUN_SHUTDOWN), END(7, 2, COMPLETE));
+	assert_int_equal(thread(&told, 0)->kind, MODEL_WORKER); /* open at the end */
+	assert_int_equal(thread(&told, 1)->kind, MODEL_BLOCKING);
+	assert_int_equal(thread(&told, 2)->kind, MODEL_OTHER);
 	told_release(&told);
 }
 
