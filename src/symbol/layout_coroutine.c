@@ -29,6 +29,18 @@ static bool is_await(const struct layout_variant *v)
 	return str_has_prefix(v->name, "Suspend");
 }
 
+/*
+ * LLVM takes members of one name in one structure for the same: a captured variable is told with
+ * the type and place of the variable that is called as it is and stands before it.
+ */
+static bool is_hidden(const struct layout_member *members, const struct layout_member *m)
+{
+	for (; members < m; members++)
+		if (strcmp(members->name, m->name) == 0)
+			return members->type == m->type && members->off == m->off;
+	return false;
+}
+
 /* The captured variables stand behind what is saved, in the order of Unresumed. */
 static uint32_t count_saved(const struct layout_variant *v, const struct layout_variant *captures)
 {
@@ -40,7 +52,7 @@ static uint32_t count_saved(const struct layout_variant *v, const struct layout_
 		const struct layout_member *m = &v->members[v->nr_members - nr + i];
 
 		if (strcmp(m->name, captures->members[i].name) != 0 ||
-		    m->type != captures->members[i].type)
+		    (m->type != captures->members[i].type && !is_hidden(v->members, m)))
 			return v->nr_members;
 	}
 	return v->nr_members - nr;

@@ -173,6 +173,15 @@ fn foreign() -> impl Future<Output = u64> {
     }
 }
 
+/// What it captured is hidden by a variable of another type.
+fn hides(n: u64) -> impl Future<Output = u64> {
+    async move {
+        let n = n as u16 + 1;
+        wait(1).await;
+        n as u64
+    }
+}
+
 async fn generic<T: Clone>(x: T, n: u64) -> T {
     leaf(n).await;
     x.clone()
@@ -380,6 +389,8 @@ fn coroutines() {
     at(name, "Suspend1", FOREIGN + 2, FOREIGN + 4, "layouts::leaf::{async_fn_env#0}");
     at(name, "Suspend2", FOREIGN + 4, 0, "layouts::leaf::{async_fn_env#0}");
 
+    let name = "layouts::hides::{async_block_env#0}";
+    coroutine(name, hides(8), &[("Unresumed", 0, "n", 8), ("Suspend0", 1, "n", 9)]);
     let name = "layouts::generic::{async_fn_env#0}<u32>";
     coroutine(name, generic(9u32, 1), &[("Unresumed", 0, "x", 9), ("Suspend0", 1, "", 0)]);
     let name = "layouts::many::{async_fn_env#0}";
