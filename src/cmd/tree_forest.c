@@ -7,7 +7,7 @@ static uint64_t hash_of(const struct forest *f, size_t index, const struct walk_
 
 	hash = map_hash(hash + f->look->census.tasks.v[index].table);
 	vec_each (l, &r->tree->locals)
-		hash = map_hash(hash * 31 + l->number);
+		hash = map_hash(hash * 31 + (uint64_t)(l->number ^ l->number >> 64));
 	vec_each (v, &r->tree->values)
 		hash = map_hash(hash * 31 + (uintptr_t)v->field);
 	return f->opts->all ? index : map_hash(hash + r->status * 8 + r->state);

@@ -275,11 +275,20 @@ void say_leaves(const struct say *s, uint32_t max, struct strbuf *out)
 
 /* ---- values of variables ---- */
 
-static int64_t sign_extend(uint64_t bits, uint64_t bytes)
+static void add_unsigned(unsigned __int128 number, struct strbuf *out)
 {
-	unsigned shift = bytes >= 8 ? 0 : 64 - 8 * bytes;
+	if (number > 9)
+		add_unsigned(number / 10, out);
+	strbuf_addch(out, '0' + number % 10);
+}
 
-	return (int64_t)(bits << shift) >> shift;
+static void add_signed(unsigned __int128 bits, uint64_t bytes, struct strbuf *out)
+{
+	bool is_negative = bits >> (8 * bytes - 1) & 1;
+	unsigned shift = 128 - 8 * bytes;
+
+	strbuf_addstr(out, is_negative ? "-" : "");
+	add_unsigned(is_negative ? -bits << shift >> shift : bits, out);
 }
 
 static double as_float(uint64_t bits, uint64_t bytes)
@@ -296,8 +305,7 @@ void say_local(const struct tree_local *l, struct strbuf *out)
 {
 	switch (l->type->number) {
 	case LAYOUT_SIGNED:
-		return strbuf_addf(out, "%lld",
-				   (long long)sign_extend(l->number, l->type->size_bytes));
+		return add_signed(l->number, l->type->size_bytes, out);
 	case LAYOUT_BOOL:
 		return strbuf_addstr(out, l->number ? "true" : "false");
 	case LAYOUT_FLOAT:
@@ -305,7 +313,7 @@ void say_local(const struct tree_local *l, struct strbuf *out)
 	case LAYOUT_CHAR:
 		return strbuf_addf(out, "'\\u{%llx}'", (unsigned long long)l->number);
 	default:
-		return strbuf_addf(out, "%llu", (unsigned long long)l->number);
+		return add_unsigned(l->number, out);
 	}
 }
 

@@ -233,23 +233,6 @@ static void visit_trait(struct descent *d, struct value v, struct spot at)
 		visit_behind(d, inner, at);
 }
 
-/* Variables of plain types, those that lie behind the await point's own first. */
-static void add_locals(struct descent *d, const struct value *v, struct tree_node *n)
-{
-	for (uint32_t i = 0; i < n->variant->nr_saved; i++) {
-		const struct layout_member *m = &n->variant->members[i];
-		struct tree_local local = { .name = m->name,
-					    .type = types_get(v->types, m->type)->layout };
-
-		/* "__3" is the compiler's own */
-		if (local.type->kind == LAYOUT_NUMBER && !str_has_prefix(m->name, "__") &&
-		    snapshot_number(d->snapshot, v->addr + m->off, local.type->size_bytes,
-				    &local.number))
-			vec_push(&d->tree->locals, local);
-	}
-	n->nr_locals = d->tree->locals.nr - n->first_local;
-}
-
 /* What it awaits is polled; what else it keeps is not. */
 static void visit_awaitee(struct descent *d, const struct value *v, uint32_t node,
 			  const struct layout_variant *variant)
@@ -351,7 +334,7 @@ static void visit_coroutine(struct descent *d, struct value v, struct spot at)
 	if (n->state != TREE_WAITS)
 		return;
 	if (d->wants_locals)
-		add_locals(d, &v, n);
+		read_locals(d, v, node);
 	if (variant->awaitee >= 0 && (uint32_t)variant->awaitee < variant->nr_members)
 		visit_awaitee(d, &v, node, variant);
 	visit_kept(d, &v, variant);

@@ -37,6 +37,8 @@ struct descent {
 void read_leaf(struct descent *d, struct value v, uint32_t node);
 /* Notes the locks that variables of a coroutine hold (guards.c). */
 void read_guards(struct descent *d, struct value v, uint32_t node);
+/* Notes the variables of plain types that a coroutine has, which stands at an await (locals.c). */
+void read_locals(struct descent *d, struct value v, uint32_t node);
 
 /* `object` is the one that knows the type. */
 void descend(struct descent *d, uint32_t object, uint32_t type, uint64_t addr);

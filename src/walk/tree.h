@@ -56,11 +56,11 @@ struct tree_guard {
 	bool may_be_gone; /* a variable beside it, or it itself, was moved away */
 };
 
-/* A variable of plain type that a coroutine keeps. */
+/* A variable of plain type that a coroutine keeps, or has captured. */
 struct tree_local {
 	const char *name;
 	const struct layout *type;
-	uint64_t number; /* the bits of its value */
+	unsigned __int128 number; /* the bits of its value */
 };
 
 struct tree {

@@ -206,6 +206,37 @@ def ways_to_print(t):
     check("no live task fits 'nobody'" in nobody.err, f"no word of it: {nobody.err}")
 
 
+VARIABLES = {
+    "by_value::{async block#0}": {"count": "42", "early": "12", "hidden": "-1", "is_on": "true", "sign": r"'\u{78}'", "half": "2.5",
+                                  "wide": str(2 ** 128 - 1), "deep": str(-2 ** 127)},
+    "by_reference::{async block#0}": {"count": "-43", "small": "9"},
+    "by_closure::{closure#0}::{async closure#0}": {"outer": "60"},
+    "own_mask": {"disabled": "7"},
+    "select_mask": {"own": "6"},
+}
+
+
+@test(cases=[(b,) for b in ("await", "await-lto", "await-dev")])
+def variables(t, build):
+    """Of plain types all are there, also those that a block has captured, with the values that they have now; what a macro made is not."""
+    p, _ = trees.start(t, "shapes", build)
+    found = {}
+
+    def go_down(node):
+        if node["function"]:
+            have = [(x["name"], x["value"]) for x in node.get("locals", ())]
+            same("names that are there twice", len(dict(have)), len(have))
+            found[node["function"].removeprefix("shapes::blocks::")] = dict(have)
+        for child in node["children"]:
+            go_down(child)
+
+    for task in trees.look(t, "tree", "--locals", str(p.pid))["tasks"]:
+        if task["tree"]:
+            go_down(task["tree"])
+    same("variables", {name: found.get(name) for name in VARIABLES}, VARIABLES)
+    same("of a macro", [name for name, have in found.items() if "disabled" in have], ["own_mask"])
+
+
 # Findings
 
 # What is wrong in each mode of the program, and the names of the tasks that are part of it.

@@ -2,6 +2,7 @@
 //! Blocks, branches, and awaits that macros write.
 
 use crate::{nap, never, start, turns};
+use std::future::{poll_fn, Future};
 use waits::{here, within, At};
 
 macro_rules! awaited {
@@ -89,6 +90,66 @@ async fn never_in_macro(at: At) {
 	awaited!(std::future::pending::<()>());
 }
 
+/// A block changes and hides what it has captured; of what it only uses before it waits, the value is known as well.
+async fn by_value(at: At) {
+	let at = here!(at, 11);
+	let (mut count, early, hidden) = (41u64, 12u16, 7u8);
+	let (is_on, sign, half) = (true, 'x', 2.5f64);
+	let (wide, deep) = (u128::MAX, i128::MIN);
+	async move {
+		turns(u64::from(early) % 5).await;
+		count += 1;
+		let hidden = i32::from(hidden) - 8;
+		nap(here!(at), 4700).await;
+		println!("{count} {hidden} {is_on} {sign} {half} {wide} {deep}");
+	}
+	.await;
+}
+
+async fn by_reference(at: At) {
+	let at = here!(at, 7);
+	let (mut count, small, row) = (-42i128, 9u8, Box::<[u8]>::from([88]));
+	async {
+		count -= 1;
+		nap(here!(at), 4701).await;
+		println!("{count} {small} {}", row[0]);
+	}
+	.await;
+}
+
+/// The argument is moved to a variable before all else, and changed there.
+async fn by_closure(at: At) {
+	let outer = 60i8;
+	let c = async |at: At, mut inner: u32| {
+		inner += 1;
+		turns(u64::from(inner)).await;
+		nap(here!(at), 4702).await;
+		println!("{outer}");
+	};
+	c(here!(at), 5).await;
+}
+
+/// A variable that is called as that of select!, and the latter.
+async fn own_mask(at: At) {
+	let mut disabled = 3u8;
+	let mut f = std::pin::pin!(nap(here!(at, 5), 4703));
+	poll_fn(|cx| {
+		disabled |= 4;
+		f.as_mut().poll(cx)
+	})
+	.await;
+	println!("{disabled}");
+}
+
+async fn select_mask(at: At) {
+	let own = 6u8;
+	tokio::select! {
+		_ = nap(within!(at), 4704) => {}
+		_ = turns(1), if own == 7 => {}
+	}
+	println!("{own}");
+}
+
 pub fn start_all() {
 	start("own macro", 1, own_macro);
 	start("between macros", 1, between_macros);
@@ -98,6 +159,11 @@ pub fn start_all() {
 	start("branches", 1, branches);
 	start("shadowed", 1, shadowed);
 	start("method", 1, method);
+	start("captured by value", 1, by_value);
+	start("captured by reference", 1, by_reference);
+	start("captured by a closure", 1, by_closure);
+	start("own mask", 1, own_mask);
+	start("mask of select!", 1, select_mask);
 	start("never", 1, never);
 	start("never, in a macro", 1, never_in_macro);
 }
