@@ -197,9 +197,14 @@ uint32_t look_runtime_id(const struct look *l, const struct census_task *t)
 	return id;
 }
 
+static bool is_root(const struct census *c, const struct census_task *t)
+{
+	return c->tables.v[t->table].found->kind == TRACE_BLOCK_ON;
+}
+
 bool look_is_guess(const struct look *l, const struct census_task *t)
 {
-	return look_table(l, t)->kind == TRACE_BLOCK_ON;
+	return is_root(&l->census, t);
 }
 
 void look_add_id(const struct census_task *t, struct strbuf *out)
@@ -208,6 +213,12 @@ void look_add_id(const struct census_task *t, struct strbuf *out)
 		strbuf_addf(out, "0x%llx", (unsigned long long)t->id);
 	else
 		strbuf_adduint(out, t->id);
+}
+
+void look_add_who(const struct census *c, const struct census_task *t, struct strbuf *out)
+{
+	strbuf_addstr(out, is_root(c, t) ? "thread " : "task ");
+	look_add_id(t, out);
 }
 
 bool look_is_boxed(const struct look *l, const struct census_task *t)

@@ -48,6 +48,8 @@ uint32_t look_runtime_id(const struct look *l, const struct census_task *t);
 bool look_is_guess(const struct look *l, const struct census_task *t);
 /* Its number, or the address that stands in its place. */
 void look_add_id(const struct census_task *t, struct strbuf *out);
+/* "task 7"; of a root future, which is none, "thread 4711". */
+void look_add_who(const struct census *c, const struct census_task *t, struct strbuf *out);
 /* Readable, and the same for all tasks of a table; "table 0x…" when nothing names it. */
 /* A Box<dyn Future>: what it holds says more than its type. */
 bool look_is_boxed(const struct look *l, const struct census_task *t);

@@ -15,7 +15,7 @@
 
 struct rule {
 	const char *name, *severity;
-	const char *what, *what_many; /* behind "1 task", and behind the number of tasks */
+	const char *what, *what_many; /* behind "1 task", and behind the number of several */
 	const char *advice;
 };
 
@@ -282,11 +282,9 @@ static const struct rule *rule_of(const struct stuck *s)
 	return r;
 }
 
-static void add_id(const struct look *l, uint32_t task, struct strbuf *out)
+static void add_who(const struct look *l, uint32_t task, struct strbuf *out)
 {
-	const struct census_task *t = &l->census.tasks.v[task];
-
-	strbuf_addf(out, t->id == t->addr ? "task 0x%llx" : "task %llu", (unsigned long long)t->id);
+	look_add_who(&l->census, &l->census.tasks.v[task], out);
 }
 
 static const struct stuck_task *behind(const struct stuck *s, size_t i)
@@ -300,23 +298,38 @@ static void add_task(const struct look *l, const struct stuck *s, size_t i, stru
 	const struct tie *held = t->held_by;
 
 	strbuf_addstr(out, "    ");
-	add_id(l, t->wants->task, out);
+	add_who(l, t->wants->task, out);
 	if (*t->wants->file) {
 		strbuf_addstr(out, " waits at ");
 		shorten_place(out, t->wants->file, t->wants->line, PLACE_WIDTH);
 	}
 	if (t->wants->kind == TIE_JOINS) {
 		strbuf_addstr(out, " for the end of ");
-		add_id(l, behind(s, i)->wants->task, out);
+		add_who(l, behind(s, i)->wants->task, out);
 	} else if (held) {
 		strbuf_addf(out, " for %s 0x%llx, held by ",
 			    t->wants->kind == TIE_WANTS_PERMIT ? "semaphore" : "lock",
 			    (unsigned long long)held->addr);
-		add_id(l, held->task, out);
+		add_who(l, held->task, out);
 		strbuf_addstr(out, held->kind == TIE_KEEPS_LOCK ? " in a future left at " : " at ");
 		shorten_place(out, held->file, held->line, PLACE_WIDTH);
 	}
 	strbuf_addch(out, '\n');
+}
+
+/* "2 tasks", "1 task and 1 thread" */
+static void add_number(const struct look *l, const struct stuck *s, struct strbuf *out)
+{
+	size_t nr_threads = 0, nr_tasks;
+
+	vec_each (t, &s->tasks)
+		nr_threads += look_is_guess(l, &l->census.tasks.v[t->wants->task]);
+	nr_tasks = s->tasks.nr - nr_threads;
+	if (nr_tasks)
+		strbuf_addf(out, "%zu task%s", nr_tasks, plural(nr_tasks));
+	if (nr_threads)
+		strbuf_addf(out, "%s%zu thread%s", nr_tasks ? " and " : "", nr_threads,
+			    plural(nr_threads));
 }
 
 static const char growth_advice[] =
@@ -348,9 +361,10 @@ void findings_text(const struct findings *f, const struct styles *styles, struct
 	vec_each (s, &f->found.all) {
 		const struct rule *r = rule_of(s);
 
-		strbuf_addf(out, "%s%s%s  %zu task%s %s\n", style_on(styles, STYLE_HEAD), r->name,
-			    style_off(styles), s->tasks.nr, plural(s->tasks.nr),
-			    s->tasks.nr == 1 ? r->what : r->what_many);
+		strbuf_addf(out, "%s%s%s  ", style_on(styles, STYLE_HEAD), r->name,
+			    style_off(styles));
+		add_number(f->look, s, out);
+		strbuf_addf(out, " %s\n", s->tasks.nr == 1 ? r->what : r->what_many);
 		for (size_t i = 0; i < MIN(s->tasks.nr, (size_t)MAX_TASKS); i++)
 			add_task(f->look, s, i, out);
 		if (s->tasks.nr > MAX_TASKS)

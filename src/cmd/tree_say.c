@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "cmd/look.h"
 #include "model/shorten.h"
 #include "symbol/demangle.h"
 
@@ -173,18 +174,15 @@ static const struct census_task *holder(const struct say *s, const struct holder
 	return &s->ties->census->tasks.v[h->v[i].task];
 }
 
-/* "task 3", "task 3 or task 8", "task 3, task 5, task 8 or 2 others" */
+/* "task 3", "task 3 or thread 4711", "task 3, task 5, task 8 or 2 others" */
 static void add_holders(const struct say *s, const struct holders *h, struct strbuf *out)
 {
 	size_t nr = MIN(h->nr, (size_t)MAX_HOLDERS);
 
 	for (size_t i = 0; i < nr; i++) {
-		const struct census_task *t = holder(s, h, i);
-
 		if (i)
 			strbuf_addstr(out, i + 1 == h->nr ? " or " : ", ");
-		strbuf_addf(out, t->id == t->addr ? "task 0x%llx" : "task %llu",
-			    (unsigned long long)t->id);
+		look_add_who(s->ties->census, holder(s, h, i), out);
 	}
 	if (h->nr > nr)
 		strbuf_addf(out, " or %zu other%s", h->nr - nr, plural(h->nr - nr));

@@ -333,6 +333,23 @@ def holders_in_doubt(t):
 
 
 @test()
+def holder_that_is_a_thread(t):
+    """The future of main is no task: where it has a lock, or waits in a cycle, its thread is named."""
+    p, truth = trees.start(t, "stuck", "await", "lock-of-main")
+    found = trees.look(t, "tree", str(p.pid))
+    same("holder", lock_leaves(found)[truth[0]["id"]]["holder"], p.pid)
+    same("findings", found["findings"], [])
+    text = t.run(t.futrace, "tree", str(p.pid)).ok().out
+    same("in text", re.findall(r"held\? by (.*)", text), [f"thread {p.pid}"])
+    p, truth = trees.start(t, "stuck", "await", "lock-cycle-main")
+    names = (f"task {truth[0]['id']}", f"thread {p.pid}")
+    lines = t.run(t.futrace, "tree", str(p.pid)).ok().out.split("\n")
+    same("the finding", lines[0], "lock-cycle  1 task and 1 thread wait for each other's locks, and will do so for ever")
+    same("who, and by whom", [re.findall(r"^    (\S+ \d+) waits .*, held by (\S+ \d+) at ", x) for x in lines[1:3]],
+         [[names], [names[::-1]]])
+
+
+@test()
 def holder_that_runs(t):
     """What a task that cannot be read may disprove is not told, live and in a core, and it is said that it is not."""
     p, _ = trees.start(t, "stuck", "await", "lock-cycle-unread")

@@ -43,6 +43,33 @@ pub fn locks(is_fault: bool) {
 	}
 }
 
+async fn wait_for(at: At, lock: &'static Mutex<u64>) {
+	let _w = here!(at, 1).object("mutex", lock, "");
+	*lock.lock().await += 1;
+}
+
+/// Main has the lock, which is no task: a thread waits for its future.
+pub async fn lock_of_main() {
+	let lock: &Mutex<u64> = keep(Mutex::new(1));
+	let mut held = lock.lock().await;
+	start("waits", 1, |at| wait_for(at, lock));
+	waits::tell_when_ready();
+	tokio::time::sleep(Duration::from_secs(100_000)).await;
+	*held += 1;
+}
+
+/// Main is one of the two.
+pub async fn locks_with_main() {
+	let (a, b): (&Mutex<u64>, &Mutex<u64>) = (keep(Mutex::new(1)), keep(Mutex::new(2)));
+	let both: &Barrier = keep(Barrier::new(2));
+	let held = a.lock().await;
+	start("stuck", 1, |at| take_both(at, b, a, both));
+	both.wait().await;
+	waits::tell_when_ready();
+	let mut wanted = b.lock().await;
+	*wanted += *held;
+}
+
 struct Order {
 	nr: u64,
 	lock: MutexGuard<'static, u64>,

@@ -52,6 +52,8 @@ async fn main() {
 		"lock-cycle-unread" => cycles::locks_beside_one_that_runs(),
 		"lock-twice" => cycles::lock_twice(),
 		"lock-dropped-two" => cycles::locks_dropped(),
+		"lock-of-main" => cycles::lock_of_main().await,
+		"lock-cycle-main" => cycles::locks_with_main().await,
 		"lock-order" => cycles::locks(false),
 		"two-readers" => cycles::two_readers(),
 		"rwlock-cycle" => cycles::rwlocks(),
