@@ -81,8 +81,18 @@ static void add_count(const struct tree_value *v, struct strbuf *out)
 		strbuf_addf(out, "..%llu", (unsigned long long)v->highest);
 }
 
+/* How many an RwLock has is a number that Tokio made up: "all", "2..all". */
+static void add_permits(const struct say *s, const struct tree_value *v, struct strbuf *out)
+{
+	if (!s->all_permits || MAX(v->number, v->highest) != s->all_permits)
+		return add_count(v, out);
+	if (v->number < s->all_permits)
+		strbuf_addf(out, "%llu..", (unsigned long long)v->number);
+	strbuf_addstr(out, "all");
+}
+
 /* "permits_free" -> "3 permits free", "1 permit free"; "pid" -> "pid 3" */
-static void add_number(const struct tree_value *v, struct strbuf *out)
+static void add_number(const struct say *s, const struct tree_value *v, struct strbuf *out)
 {
 	const char *key = v->field->key;
 	size_t word = strcspn(key, "_");
@@ -92,7 +102,10 @@ static void add_number(const struct tree_value *v, struct strbuf *out)
 		strbuf_addf(out, "%s ", key);
 		return add_count(v, out);
 	}
-	add_count(v, out);
+	if (str_has_prefix(key, "permits_"))
+		add_permits(s, v, out);
+	else
+		add_count(v, out);
 	strbuf_addf(out, " %.*s", (int)word - is_one, key);
 	for (key += word; *key; key++)
 		strbuf_addch(out, *key == '_' ? ' ' : *key);
@@ -146,7 +159,7 @@ static void add_value(const struct say *s, const struct tree_value *v, struct st
 		return strbuf_addstr(out, v->field->text);
 	case LEAF_NUMBER:
 	case LEAF_CONSTANT:
-		return add_number(v, out);
+		return add_number(s, v, out);
 	case LEAF_QUEUE:
 		strbuf_addstr(out, "place ");
 		add_count(v, out);
@@ -218,6 +231,19 @@ static void add_job(const struct say *s, const struct tree_node *n, struct strbu
 	shorten_type(out, v->task_type, OTHER_WIDTH);
 }
 
+/* Who writes wants all permits of an RwLock, who reads wants one; 0: nobody here writes. */
+static uint64_t all_permits(const struct say *s, const struct tree_node *n)
+{
+	const struct tree_value *values = s->tree->values.v + n->first_value;
+
+	if (!n->leaf || strcmp(n->leaf, "rwlock") != 0)
+		return 0;
+	for (uint32_t i = 0; i < n->nr_values; i++)
+		if (strcmp(values[i].field->key, "permits_wanted") == 0 && values[i].number > 1)
+			return values[i].number;
+	return 0;
+}
+
 /* The runtime's clock is no value of its own: it tells how others are to be said. */
 static struct say say_of(const struct say *s, const struct tree_node *n)
 {
@@ -225,6 +251,7 @@ static struct say say_of(const struct say *s, const struct tree_node *n)
 	struct say of_leaf = *s;
 
 	of_leaf.clock_ns = clock ? clock->number : 0;
+	of_leaf.all_permits = all_permits(s, n);
 	return of_leaf;
 }
 

@@ -17,6 +17,7 @@ struct say {
 	/* for tree_say.c only: the clock of a leaf's runtime, when that looked last; 0: not known
 	 */
 	uint64_t clock_ns;
+	uint64_t all_permits; /* … and how many a lock has, told by who wants all; 0: not known */
 };
 
 /* "shop::checkout", "tokio::time::timeout::Timeout<…>", in at most width columns. */

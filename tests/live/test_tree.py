@@ -333,6 +333,19 @@ def holders_in_doubt(t):
 
 
 @test()
+def all_permits_of_a_lock(t):
+    """A writer wants all permits of an RwLock: text does not give the number that Tokio has made of it, JSON does."""
+    p, truth = trees.start(t, "stuck", "await", "two-readers")
+    ids = sorted(x["id"] for x in truth if x["name"].startswith("writes"))
+    leaves = lock_leaves(trees.look(t, "tree", str(p.pid)))
+    wanted = {leaves[i]["permits_wanted"] for i in ids}
+    same("wanted and missing", (len(wanted), sorted(leaves[i]["permits_missing"] for i in ids)), (1, [2, *wanted]))
+    said = lambda *opts: re.findall(r"rwlock write, 0x\w+, (.*), place", t.run(t.futrace, "tree", str(p.pid), *opts).ok().out)
+    same("of both", said(), ["all permits wanted, 2..all permits missing, 0 permits free"])
+    same("of each", sorted(said("--all")), [f"all permits wanted, {nr} permits missing, 0 permits free" for nr in ("2", "all")])
+
+
+@test()
 def holder_that_is_a_thread(t):
     """The future of main is no task: where it has a lock, or waits in a cycle, its thread is named."""
     p, truth = trees.start(t, "stuck", "await", "lock-of-main")

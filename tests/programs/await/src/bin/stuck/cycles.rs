@@ -364,16 +364,19 @@ async fn read_and_nap(at: At, a: &'static RwLock<u64>, all: &'static Barrier) {
 	drop(held);
 }
 
-/// Two have the lock that a third one wants for itself.
+async fn write(at: At, a: &'static RwLock<u64>, all: &'static Barrier) {
+	all.wait().await;
+	let _w = here!(at, 1).object("rwlock", a, "");
+	*a.write().await += 1;
+}
+
+/// Two have the lock that two others want for themselves.
 pub fn two_readers() {
-	let (a, all): (&RwLock<u64>, &Barrier) = (keep(RwLock::new(1)), keep(Barrier::new(3)));
+	let (a, all): (&RwLock<u64>, &Barrier) = (keep(RwLock::new(1)), keep(Barrier::new(4)));
 	start("reads", 1, |at| read_and_nap(at, a, all));
 	start("reads too", 1, |at| read_and_nap(at, a, all));
-	start("writes", 1, |at| async move {
-		all.wait().await;
-		let _w = here!(at, 1).object("rwlock", a, "");
-		*a.write().await += 1;
-	});
+	start("writes", 1, |at| write(at, a, all));
+	start("writes too", 1, |at| write(at, a, all));
 }
 
 async fn read_then_write(
