@@ -34,6 +34,33 @@ const char *allocator_in(const struct image *img)
 	return "";
 }
 
+struct shims {
+	bool has_system, has_any;
+};
+
+/* By their plain names (Rust 1.63), or with the compiler's crate before them (1.95). */
+static void look_for_shims(void *arg, const struct symbol *s)
+{
+	struct shims *shims = arg;
+
+	shims->has_system |= str_has_suffix(s->name, "__rdl_alloc");
+	shims->has_any |= str_has_suffix(s->name, "__rust_dealloc");
+}
+
+/*
+ * All of Rust's code calls __rust_alloc and __rust_dealloc. Without a #[global_allocator] these
+ * lead to __rdl_alloc of std, which is linked for nothing else. Link-time optimisation may make one
+ * function of them, but then it does so with __rust_dealloc, too (seen with 1.63 and 1.95, at every
+ * opt-level, thin and fat).
+ */
+enum found_memory allocator_memory(const struct image *syms_img)
+{
+	struct shims shims = { 0 };
+
+	symtab_each_function(syms_img, look_for_shims, &shims);
+	return shims.has_system ? MEMORY_SYSTEM : shims.has_any ? MEMORY_OWN : MEMORY_UNKNOWN;
+}
+
 static void look_at(void *arg, const struct symbol *s)
 {
 	struct match *matches = arg;

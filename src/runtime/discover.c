@@ -223,6 +223,7 @@ struct discovery *discover_file(const char *path, const char *shown_path,
 	fill(&o->d, &f, &fs, shown_path);
 	marks_find(fs.img, &o->d.marks);
 	o->d.allocator = opts->allocator ? allocator_in(fs.img) : "";
+	o->d.memory = opts->allocator ? allocator_memory(f.syms_img) : MEMORY_UNKNOWN;
 	judge(&f, &o->d);
 	symtab_free(f.syms);
 	free(key);

@@ -59,6 +59,13 @@ struct found_roots {
 	const char *note;	  /* why roots are not seen, or "" */
 };
 
+/* Where Rust's code gets its memory from, as symbols tell. */
+enum found_memory {
+	MEMORY_UNKNOWN, /* no symbols, or link-time optimisation left nothing to tell by */
+	MEMORY_SYSTEM,	/* libc */
+	MEMORY_OWN,	/* a #[global_allocator], which may pass on to libc what it is asked for */
+};
+
 /* A function of an allocator in the file that gives tasks their memory, and can be redirected. */
 struct found_alloc {
 	const char *allocator; /* as in struct discovery */
@@ -106,10 +113,11 @@ struct found_marks {
 
 struct discovery {
 	const char *path;
-	const char *build_id;	/* hex, "" when there is none */
-	const char *allocator;	/* "jemalloc", "mimalloc"; "": none that is known, or not asked */
-	const char *mangling;	/* "legacy", "v0", "": no symbols, or not asked */
-	const char *debug_path; /* separate file with its symbols and debug info, or "" */
+	const char *build_id;	  /* hex, "" when there is none */
+	const char *allocator;	  /* "jemalloc", "mimalloc"; "": none that is known, or not asked */
+	enum found_memory memory; /* MEMORY_UNKNOWN also when not asked for an allocator */
+	const char *mangling;	  /* "legacy", "v0", "": no symbols, or not asked */
+	const char *debug_path;	  /* separate file with its symbols and debug info, or "" */
 	enum elf_link link;
 	bool is_pie;
 	enum rung rung;		     /* without opts.names at least this one */

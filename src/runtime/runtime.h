@@ -64,6 +64,8 @@ runtime_descriptor(const struct found_runtime *r); /* NULL: no such descriptor *
 const struct symtab *finding_symbols(struct finding *f);
 
 const char *allocator_in(const struct image *img);
+/* syms_img: that the symbols are in. */
+enum found_memory allocator_memory(const struct image *syms_img);
 /* For a runtime whose tasks are known by their memory. */
 void allocator_find_functions(struct finding *f);
 

@@ -77,6 +77,14 @@ static struct found_fact spawns(struct finding *f, const struct discovery *d,
 					    "most tasks begin when first seen, as before Tokio "
 					    "1.29 their memory looks like any other",
 					    "use Tokio 1.29 or later" };
+	} else if (!*d->allocator && d->memory == MEMORY_OWN) {
+		fact = (struct found_fact){ HOW_SOME,
+					    "where the program's own allocator takes a task's "
+					    "memory from libc, aligned as it was asked for; "
+					    "else tasks begin when first seen",
+					    "build with the system's allocator" };
+	} else if (!*d->allocator && d->memory == MEMORY_UNKNOWN) {
+		fact.text = "with parent, unless the program has an allocator of its own";
 	} else if (*d->allocator) {
 		why = xasprintf("with parent, by a redirected function of %s", d->allocator);
 		fact.text = finding_string(f, why);

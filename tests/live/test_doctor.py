@@ -66,6 +66,23 @@ def spawns_as_said(t, program, build):
     same("how spawns are seen", got, {said})
 
 
+@test(cases=[("ownalloc", "dev", "mt 2", "first_seen"), ("ownalloc", "release", "mt 2", "first_seen"), ("closing", "await", "3 mt", "exact")])
+def own_allocator(t, program, build, args, how):
+    """Of a program with an allocator of its own it promises no spawns: they are seen if that passes on to libc what it is asked for."""
+    path = t.program(program, build)
+    said = ask(t, path)[0]["runtimes"][0]["seen"]["spawns"]["how"]
+    t.record(path, *args.split()).ok()
+    got = {x["spawn"] for x in user_tasks(t.report()) if x["kind"] != "blocking"}
+    same("said, and how spawns are seen", (said, got), ("some", {how}))
+
+
+@test(cases=[("release", "with parent"), ("dev", "with parent"), ("stripped", "with parent, unless the program has an allocator of its own")])
+def whose_memory(t, build, text):
+    """Symbols prove that memory comes from libc; without them it is not taken for granted."""
+    fact = ask(t, t.program("exact", build))[0]["runtimes"][0]["seen"]["spawns"]
+    same("spawns", (fact["how"], fact["text"]), ("exact", text))
+
+
 @test(cases=[("release", "legacy"), ("relr-v0", "v0"), ("stripped", None)])
 def mangling(t, build, name):
     """It tells how symbols are mangled."""
