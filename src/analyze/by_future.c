@@ -329,6 +329,24 @@ static bool tell_anew(struct fold *f, const struct trace_path *p)
 	return true;
 }
 
+/* Is it part of a select! or timeout that may be over, if one of its waits is? */
+static bool may_be_over(const struct fold *f, uint32_t step)
+{
+	for (uint32_t at = step; at != TRACE_NO_STEP; at = f->steps->outer[at])
+		if (f->left[at].is_fork && f->left[at].may_finish && is_over_with_part(f, at) &&
+		    is_owned_by(f, step, at))
+			return true;
+	return false;
+}
+
+/* The task stands where it stood before, and nobody knows whether the same futures do. */
+static void note_again(struct fold *f)
+{
+	vec_each (step, &f->visited)
+		if (f->steps->v[*step].state != TRACE_STEP_READY && may_be_over(f, *step))
+			f->out->v[f->steps->future_of[*step]].nr_again += f->change->nr;
+}
+
 /* A branch of the path that was left, from the outside in; the task went on or completed. */
 static void tell_branch(struct fold *f, uint32_t leaf)
 {
@@ -361,6 +379,8 @@ static void tell_left(struct fold *f, const struct trace_path *p)
 
 	if (to == f->change->from && tell_anew(f, p))
 		return;
+	if (to == f->change->from)
+		note_again(f);
 	for (uint32_t i = 0; goes_on && i < p->nr_steps; i++)
 		tell_branch(f, p->steps[i]);
 	if (goes_on)

@@ -9,7 +9,8 @@
  * (select!, a timeout) one may be ready and the others dropped: which one, is told by the leaf that
  * was ready, or by who woke the task; where neither does, they are *unsure*. A future that is
  * ready at its first poll is on no path; and where a loop begins the same future again at the same
- * line, the path is the same: they count as one, unless their leaf was seen to be ready.
+ * line, the path is the same: they count as one, unless their leaf was seen to be ready. Of those
+ * that a select! in a loop may have dropped so it is kept how often that was.
  *
  * Where polls of a future were recorded one by one (record --futures), how often it was polled and
  * how long that took is exact, and how many finished; if only some of its polls were, it is what
@@ -46,9 +47,10 @@ struct by_future_row {
 	enum by_future_source source;
 	uint64_t nr; /* that were told from each other */
 	uint64_t nr_finished, nr_dropped, nr_unsure;
-	uint64_t nr_unknown;		  /* the rest: still there, or nobody knows */
-	uint64_t polls, poll_ns;	  /* as the source says */
-	uint64_t waits, wait_ns;	  /* of tasks while it was there */
+	uint64_t nr_unknown;	 /* the rest: still there, or nobody knows */
+	uint64_t nr_again;	 /* turns of a select! that may each have made another one */
+	uint64_t polls, poll_ns; /* as the source says */
+	uint64_t waits, wait_ns; /* of tasks while it was there */
 	VEC(struct by_future_drop) drops; /* most often first */
 };
 

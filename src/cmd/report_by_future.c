@@ -102,6 +102,7 @@ static const struct column columns[] = {
 	COUNT("dropped", "DROPPED", nr_dropped, 1),
 	COUNT("unsure", "UNSURE", nr_unsure, 1),
 	COUNT("unknown", "UNKNOWN", nr_unknown, 1),
+	COUNT("again", "AGAIN", nr_again, 3),
 	{ .key = "polls", .head = "POLLS", AT(polls) },
 	{ .key = "polls_from", .text = polls_from },
 	{ .head = "BY", .rank = 3, .text = polls_from_short },
@@ -189,6 +190,8 @@ static void tell_ends(const struct by_future_row *row, struct strbuf *b)
 	put_count(b, &sep, row->nr_dropped, "dropped");
 	put_count(b, &sep, row->nr_unsure, "finished or dropped");
 	put_count(b, &sep, row->nr_unknown, "of unknown end");
+	sep = "; perhaps ";
+	put_count(b, &sep, row->nr_again, "more, in turns of a select!");
 	if (row->nr)
 		strbuf_addch(b, '\n');
 }

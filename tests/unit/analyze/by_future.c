@@ -295,10 +295,17 @@ static void test_loop(void **state)
 	FATES(&b, "tokio::sync::mpsc::recv", 3, 3, 0, 0, 0);
 	assert_string_equal(find(&b, "doze")->drops.v[0].step->file, "doze.rs");
 	assert_int_equal(find(&b, "doze")->drops.v[0].nr, 3);
+	assert_int_equal(find(&b, "doze")->nr_again, 0);
 	done(&b, p);
 	p = fold(&b, unsure, ARRAY_SIZE(unsure));
 	FATES(&b, "doze", 1, 0, 0, 0, 1);
 	FATES(&b, "tokio::sync::mpsc::recv", 1, 0, 0, 0, 1);
+	/* but that there were two such turns */
+	assert_int_equal(find(&b, "doze")->nr_again, 2);
+	assert_int_equal(find(&b, "DozeSleep")->nr_again, 2);
+	assert_int_equal(find(&b, "tokio::sync::mpsc::recv")->nr_again, 2);
+	assert_int_equal(find(&b, "rest")->nr_again, 0); /* borrowed */
+	assert_int_equal(find(&b, "work")->nr_again, 0);
 	done(&b, p);
 }
 

@@ -25,6 +25,7 @@ static REST: AtomicU32 = AtomicU32::new(0);
 static SLOW: AtomicU32 = AtomicU32::new(0);
 static NR_DOZES: AtomicU32 = AtomicU32::new(0);
 static NR_SLOW: AtomicU32 = AtomicU32::new(0);
+static NR_LULLS: AtomicU32 = AtomicU32::new(0);
 
 /// Nobody answers in time.
 async fn answer(rx: Receiver<()>) {
@@ -58,6 +59,21 @@ async fn slow(rx: Receiver<()>) {
 	SLOW.store(line!() + 2, Relaxed);
 	NR_SLOW.fetch_add(1, Relaxed);
 	rx.await.ok();
+}
+
+async fn lull() {
+	NR_LULLS.fetch_add(1, Relaxed);
+	sleep(ms(3_600_000)).await;
+}
+
+/// One timer loses against another in each turn: nobody who only sees that a timer woke the task knows which one.
+async fn ticks() {
+	for _ in 0..TURNS {
+		tokio::select! {
+			_ = lull() => unreachable!(),
+			_ = sleep(ms(5)) => {}
+		}
+	}
 }
 
 /// At one line: what is made anew in each turn loses in each, what is only borrowed is dropped once.
@@ -124,6 +140,8 @@ async fn main() {
 	}
 	tokio::spawn(turns()).await.unwrap();
 	tokio::spawn(is_late_again()).await.unwrap();
+	tokio::spawn(ticks()).await.unwrap();
+	println!(r#"{{"function":"lull","nr":{}}}"#, NR_LULLS.load(Relaxed));
 	assert_eq!((NR_DOZES.load(Relaxed), NR_SLOW.load(Relaxed)), (TURNS, TURNS));
 	for (function, line, dropped, finished) in [
 		("answer", &ANSWER, TIMEOUTS, RACES),
