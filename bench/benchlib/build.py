@@ -19,6 +19,7 @@ class Tools:
         self.paths = {}
         self.find("futrace", os.path.join(build, "futrace"), "not built: run make first")
         self.find("reader", os.path.join(build, "bench", "reader"), "bench/reader.c is not built")
+        self.find("hook", os.path.join(build, "bench", "hook"), "bench/hook.c is not built")
         self.find("layouts", os.path.join(build, "bench", "layouts"), "bench/layouts.c is not built")
         for peer in ("bpftrace", "uftrace"):
             self.find(peer, shutil.which(peer), "not installed: see bench/setup")

@@ -89,12 +89,15 @@ class Pairs:
         return [Row(what, "no tracing", spread(self.plain, " ns", 0), n=str(len(self.plain))), row]
 
 
+def build(tools):
+    if shutil.which("cargo"):
+        servers.build(tools.target, True)
+
+
 def rows(tools, place, nr_pairs, say):
     out = []
     if not shutil.which("cargo") or not tools.has("futrace"):
         return [Row("CPU per request, servers", "`futrace record`", "not measured: cargo or futrace is missing")]
-    say("building servers")
-    servers.build(tools.target, True)
     for name in servers.ALL:
         say(f"servers: {name}")
         pairs = Pairs()
