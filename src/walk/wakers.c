@@ -17,24 +17,32 @@ static const char *future_of(const struct census *c, const struct census_table *
 		       : NULL;
 }
 
+/* Are these references only those that an executor keeps for itself? None keeps more than one. */
+static bool are_kept(const struct census *c, const struct census_table *t, uint64_t nr)
+{
+	const char *future;
+
+	if (nr != 1 || !t->shape->nr_kept)
+		return nr == 0;
+	future = future_of(c, t);
+	return future && nr <= t->shape->nr_kept(future);
+}
+
 static bool is_without(const struct census *c, uint32_t task)
 {
 	const struct census_task *t = &c->tasks.v[task];
 	const struct census_table *table = &c->tables.v[t->table];
 	uint64_t header[TASK_HEADER_BYTES / 8];
 	struct task_look look;
-	const char *future;
 
-	/* no executor keeps more than one; few are left to be read once more */
-	if (!table->shape || table->found->kind == TRACE_BLOCKING || t->nr_wakers > 1 ||
+	/* few are left to be read once more: each takes a system call */
+	if (!table->shape || table->found->kind == TRACE_BLOCKING ||
+	    !are_kept(c, table, t->nr_wakers) ||
 	    !memory_read(c->memory, t->addr, header, sizeof(header)) ||
 	    header[t->table_word] != table->addr)
 		return false;
 	look = table->shape->look(table->found, header, t->table_word);
-	if (look.state != TASK_IDLE || !table->shape->nr_kept)
-		return look.state == TASK_IDLE && !look.nr_wakers;
-	future = future_of(c, table);
-	return future && look.nr_wakers <= table->shape->nr_kept(future);
+	return look.state == TASK_IDLE && are_kept(c, table, look.nr_wakers);
 }
 
 void ties_find_without_waker(const struct ties *t, struct stuck_list *found)
