@@ -376,14 +376,12 @@ static char *put_arg(const char *real, size_t len, struct span *args)
 	     p = other.s + other.len)
 		if (other.len != param.len || strncmp(other.s, param.s, param.len) != 0)
 			return text;
-	for (other = param;; from = other.s + other.len) {
-		strbuf_add(&out, from, other.s - from);
+	do {
+		strbuf_add(&out, from, param.s - from);
 		strbuf_add(&out, arg[0].s, arg[0].len);
-		if (!next_param(other.s + other.len - 1, &other)) {
-			strbuf_addstr(&out, other.s + other.len);
-			break;
-		}
-	}
+		from = param.s + param.len;
+	} while (next_param(from - 1, &param));
+	strbuf_addstr(&out, from);
 	if (nr == 1) {
 		args->len = 0;
 	} else {

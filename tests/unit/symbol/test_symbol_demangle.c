@@ -154,6 +154,17 @@ static const struct {
 	{ "app::{impl#0}::map::{async_fn_env#0}<app::A<u8>, u16>",
 	  "_ZN3app13Pool$LT$T$GT$3map28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E",
 	  "app::Pool<app::A<u8>>::map::{async_fn_env#0}<u16>" },
+	/* a parameter that stands more than once */
+	{ "app::{impl#0}::get::{async_fn_env#0}<u32>",
+	  "_ZN3app17Pair$LT$T$C$T$GT$3get28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E",
+	  "app::Pair<u32,u32>::get::{async_fn_env#0}" },
+	{ "app::{impl#0}::get::{async_fn_env#0}<app::A<u8>, u16>",
+	  "_ZN3app13Pool$LT$T$GT$12get$LT$T$GT$28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E",
+	  "app::Pool<app::A<u8>>::get<app::A<u8>>::{async_fn_env#0}<u16>" },
+	{ "app::{impl#0}::get::{async_fn_env#0}<u32>",
+	  "_ZN71_$LT$app..Pool$LT$T$GT$$u20$as$u20$app..Get$LT$T$C$Map$LT$T$GT$$G"
+	  "T$$GT$3get28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E",
+	  "<app::Pool<u32> as app::Get<u32,Map<u32>>>::get::{async_fn_env#0}" },
 	/* which of two is which does not show */
 	{ "app::{impl#0}::get::{async_fn_env#0}<u32, u8>",
 	  "_ZN3app17Both$LT$B$C$A$GT$3get28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E",
