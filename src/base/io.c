@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,25 +83,69 @@ int io_read_file(const char *path, struct strbuf *out, size_t max, struct err *e
 	return rc;
 }
 
-int io_replace_file(const char *path, const void *data, size_t len, unsigned mode, struct err *e)
+int io_read_regular_at(int dir, const char *name, struct strbuf *out, size_t max, struct err *e)
 {
-	char *tmp = xasprintf("%s.%d.tmp", path, (int)getpid());
-	int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode), rc = -1;
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), rc;
+	struct stat st;
 
-	if (fd < 0) {
-		err_sys(e, "cannot create %s", tmp);
-		goto out;
-	}
+	if (fd < 0)
+		return err_sys(e, "cannot open %s", name);
+	if (fstat(fd, &st))
+		rc = err_sys(e, "cannot read %s", name);
+	else if (!S_ISREG(st.st_mode))
+		rc = err_set(e, ERR_SYS, "%s is not a regular file", name);
+	else if ((uint64_t)st.st_size > max)
+		rc = err_set(e, ERR_SYS, "%s is larger than expected", name);
+	else
+		rc = read_fd(fd, out, max, name, e);
+	close(fd);
+	return rc;
+}
+
+int io_create_temporary_at(int dir, const char *prefix, unsigned mode, char **name)
+{
+	uint64_t random;
+	int fd, reason;
+
+	do {
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			return -1;
+		*name = xasprintf("%s.%016llx.tmp", prefix, (unsigned long long)random);
+		fd = openat(dir, *name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+		if (fd >= 0) {
+			fchmod(fd, mode); /* some file systems have no modes */
+			return fd;
+		}
+		reason = errno;
+		free(*name);
+		*name = NULL;
+		errno = reason;
+	} while (errno == EEXIST);
+	return -1;
+}
+
+int io_replace_at(int dir, const char *name, const void *data, size_t len, unsigned mode,
+		  struct err *e)
+{
+	char *tmp;
+	int fd = io_create_temporary_at(dir, name, mode, &tmp), rc;
+
+	if (fd < 0)
+		return err_sys(e, "cannot create %s", name);
 	rc = io_write_all(fd, data, len);
 	if (close(fd) < 0)
 		rc = -1;
 	if (rc == 0)
-		rc = rename(tmp, path);
+		rc = renameat(dir, tmp, dir, name);
 	if (rc < 0) {
-		err_sys(e, "cannot write %s", path);
-		unlink(tmp);
+		err_sys(e, "cannot write %s", name);
+		unlinkat(dir, tmp, 0);
 	}
-out:
 	free(tmp);
 	return rc;
+}
+
+int io_replace_file(const char *path, const void *data, size_t len, unsigned mode, struct err *e)
+{
+	return io_replace_at(AT_FDCWD, path, data, len, mode, e);
 }

@@ -10,14 +10,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/vec.h"
+#include "symbol/cache_dir.h"
 
-#define MAGIC	 UINT64_C(0x3245484341435446) /* "FTCACHE2" */
-#define SUFFIX	 ".cache"
-#define MAX_FILE (48 << 20)
+#define MAGIC	    UINT64_C(0x3245484341435446) /* "FTCACHE2" */
+#define SUFFIX	    ".cache"
+#define MAX_FILE    (48 << 20)
+#define MAX_WRITE_S 3600 /* a temporary file that is older has no writer */
 
 struct header {
 	uint64_t magic, checksum; /* of everything behind the header */
@@ -43,9 +46,9 @@ static uint64_t checksum(const void *data, size_t len)
 	return h;
 }
 
-static char *file_of(const char *dir, const char *key)
+static char *file_of(const char *key)
 {
-	return xasprintf("%s/%016llx" SUFFIX, dir, (unsigned long long)checksum(key, strlen(key)));
+	return xasprintf("%016llx" SUFFIX, (unsigned long long)checksum(key, strlen(key)));
 }
 
 static bool is_good(const struct strbuf *file, const char *key, const struct header *h)
@@ -58,28 +61,33 @@ static bool is_good(const struct strbuf *file, const char *key, const struct hea
 	       h->checksum == checksum(file->s + sizeof(*h), body);
 }
 
-bool cache_get(const char *dir, const char *key, struct strbuf *out)
+bool cache_get(const char *path, const char *key, struct strbuf *out)
 {
-	char *path = file_of(dir, key);
+	int dir = cache_dir_open(path, false);
+	char *name = file_of(key);
 	struct strbuf file = STRBUF_INIT;
 	struct header h;
 	bool ok = false;
 
-	if (io_read_file(path, &file, MAX_FILE, NULL) == 0 && file.len >= sizeof(h)) {
+	if (dir >= 0 && io_read_regular_at(dir, name, &file, MAX_FILE, NULL) == 0 &&
+	    file.len >= sizeof(h)) {
 		memcpy(&h, file.s, sizeof(h));
 		ok = is_good(&file, key, &h);
 	}
 	if (ok) {
 		strbuf_add(out, file.s + sizeof(h) + h.key_len, h.data_len);
-		utimensat(AT_FDCWD, path, NULL, 0); /* in use: the last to be removed */
+		/* in use: the last to be removed */
+		utimensat(dir, name, NULL, AT_SYMLINK_NOFOLLOW);
 	}
 	strbuf_release(&file);
-	free(path);
+	if (dir >= 0)
+		close(dir);
+	free(name);
 	return ok;
 }
 
 struct old_file {
-	char *path;
+	char *name;
 	uint64_t bytes;
 	struct timespec used;
 };
@@ -93,74 +101,75 @@ static int by_age(const void *a, const void *b)
 	return x->used.tv_nsec < y->used.tv_nsec ? -1 : x->used.tv_nsec > y->used.tv_nsec;
 }
 
-static void shrink(const char *dir, uint64_t max_bytes)
+/* Left by a process that was killed before it could rename it? */
+static bool is_left_over(const char *name, const struct stat *st)
+{
+	return str_has_suffix(name, ".tmp") && time(NULL) - st->st_mtime > MAX_WRITE_S;
+}
+
+/* Also removes temporary files that nobody writes any more. dir is closed. */
+static void shrink(int dir, uint64_t max_bytes)
 {
 	VEC(struct old_file) files = { 0 };
 	uint64_t total = 0;
-	DIR *d = opendir(dir);
+	DIR *d = fdopendir(dir);
 	struct dirent *entry;
+	struct stat st;
 
-	while (d && (entry = readdir(d))) {
-		struct old_file f = { .path = xasprintf("%s/%s", dir, entry->d_name) };
-		struct stat st;
+	if (!d) {
+		close(dir);
+		return;
+	}
+	while ((entry = readdir(d))) {
+		struct old_file f = { 0 };
 
-		if (!str_has_suffix(entry->d_name, SUFFIX) || lstat(f.path, &st) < 0 ||
-		    !S_ISREG(st.st_mode)) {
-			free(f.path);
+		if (fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
-		}
+		if (is_left_over(entry->d_name, &st))
+			unlinkat(dir, entry->d_name, 0);
+		if (!str_has_suffix(entry->d_name, SUFFIX))
+			continue;
+		f.name = xstrdup(entry->d_name);
 		f.bytes = st.st_size;
 		f.used = st.st_mtim;
 		total += f.bytes;
 		vec_push(&files, f);
 	}
-	if (d)
-		closedir(d);
 	if (files.nr)
 		qsort(files.v, files.nr, sizeof(*files.v), by_age);
 	vec_each (f, &files) {
-		if (total > max_bytes && unlink(f->path) == 0)
+		if (total > max_bytes && unlinkat(dir, f->name, 0) == 0)
 			total -= f->bytes;
-		free(f->path);
+		free(f->name);
 	}
 	vec_release(&files);
+	closedir(d);
 }
 
-/* The folder and those above it. */
-static void make_dir(const char *dir)
-{
-	char *path = xstrdup(dir);
-
-	for (char *p = path + 1; *p; p++) {
-		if (*p != '/')
-			continue;
-		*p = '\0';
-		mkdir(path, 0700);
-		*p = '/';
-	}
-	mkdir(path, 0700);
-	free(path);
-}
-
-void cache_put(const char *dir, const char *key, const void *data, size_t len, uint64_t max_bytes)
+void cache_put(const char *path, const char *key, const void *data, size_t len, uint64_t max_bytes)
 {
 	struct header h = { .magic = MAGIC, .key_len = strlen(key), .data_len = len };
 	struct strbuf file = STRBUF_INIT;
-	char *path = file_of(dir, key);
+	char *name = file_of(key);
+	int dir = -1;
 
 	if (len > MAX_FILE - sizeof(h) - h.key_len)
+		goto out;
+	dir = cache_dir_open(path, true);
+	if (dir < 0)
 		goto out;
 	strbuf_add(&file, &h, sizeof(h));
 	strbuf_add(&file, key, h.key_len);
 	strbuf_add(&file, data, len);
 	h.checksum = checksum(file.s + sizeof(h), file.len - sizeof(h));
 	memcpy(file.s, &h, sizeof(h));
-	make_dir(dir);
-	if (io_replace_file(path, file.s, file.len, 0600, NULL) == 0)
+	if (io_replace_at(dir, name, file.s, file.len, 0600, NULL) == 0)
 		shrink(dir, max_bytes);
+	else
+		close(dir);
 out:
 	strbuf_release(&file);
-	free(path);
+	free(name);
 }
 
 void cache_add_image(struct strbuf *key, const struct image *img)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Proves that the cache gives back what was stored or nothing, whatever happens to its files, and
- * stays small.
+ * stays small; and that nothing of another user is read or written through.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "check.h"
 #include "symbol/cache.h"
+#include "symbol/cache_dir.h"
 
 static char dir[64];
 
@@ -104,6 +105,127 @@ static void test_bounded(void)
 	check_num(has("key 19", ""), true);
 }
 
+/* What is no regular file counts as absent, at once, and is replaced, not written through. */
+static void test_planted(void)
+{
+	char *path = only_file(), *bait = xasprintf("%s-bait", dir);
+	struct strbuf kept = STRBUF_INIT;
+	struct stat st;
+
+	unlink(path);
+	free(path);
+	cache_put(dir, "k", "good", 4, 1 << 20);
+	path = only_file();
+	check_num(unlink(path), 0);
+	check_num(mkfifo(path, 0600), 0);
+	alarm(10); /* a reader that waits for the other end would do so for ever */
+	check_num(has("k", ""), false);
+	check_num(unlink(path), 0);
+	io_replace_file(bait, "bait", 4, 0600, NULL);
+	check_num(symlink(bait, path), 0);
+	check_num(has("k", ""), false);
+	cache_put(dir, "k", "good", 4, 1 << 20);
+	alarm(0);
+	check_num(has("k", "good"), true);
+	check_num(lstat(path, &st), 0);
+	check_num(S_ISREG(st.st_mode), true);
+	check_num(st.st_mode & 07777, 0600);
+	check_num(io_read_file(bait, &kept, 100, NULL), 0);
+	check_str(kept.s, "bait");
+	check_num(truncate(path, (off_t)1 << 40), 0);
+	check_num(has("k", ""), false);
+	unlink(bait);
+	unlink(path);
+	strbuf_release(&kept);
+	free(bait);
+	free(path);
+}
+
+/* Is a cache in home/.cache used? Leaves home as it was. */
+static bool is_used(const char *home)
+{
+	char *cache = xasprintf("%s/.cache", home), *folder = xasprintf("%s/futrace", cache);
+	struct strbuf out = STRBUF_INIT;
+	bool used;
+	int fd;
+
+	cache_put(folder, "k", "v", 1, 1 << 20);
+	used = cache_get(folder, "k", &out);
+	strbuf_release(&out);
+	fd = cache_dir_open(folder, false);
+	check_num(fd >= 0, used);
+	if (fd >= 0) {
+		struct dirent *entry;
+		DIR *d = fdopendir(fd);
+
+		while ((entry = readdir(d)))
+			if (entry->d_name[0] != '.')
+				unlinkat(fd, entry->d_name, 0);
+		closedir(d);
+	}
+	rmdir(folder);
+	rmdir(cache);
+	free(folder);
+	free(cache);
+	return used;
+}
+
+/* A folder that other users can write to, or that is one's of them, is not used. */
+static void test_whose(void)
+{
+	char *home = xasprintf("%s/home", dir), *cache = xasprintf("%s/.cache", home),
+	     *link = xasprintf("%s/link", dir);
+	mode_t mask = umask(0777);
+
+	mkdir(home, 0);
+	chmod(home, 0755);
+	check_num(is_used(home), true); /* whatever the umask */
+	umask(mask);
+	chmod(home, 0777);
+	check_num(is_used(home), false);
+	chmod(home, 01777);
+	check_num(is_used(home), true);
+	chmod(home, 0755);
+	check_num(symlink(home, link), 0);
+	check_num(is_used(link), true);
+	for (int i = 0; i < 2; i++) {
+		char *folder = xasprintf("%s/futrace", cache);
+
+		/* an existing folder must be closed to others already */
+		check_num(mkdir(cache, 0755) || mkdir(folder, i ? 0700 : 0755), 0);
+		check_num(is_used(home), i);
+		free(folder);
+	}
+	check_num(cache_dir_open("home", true), -1);
+	if (geteuid() == 0) {
+		check_num(lchown(link, 65534, 65534), 0);
+		check_num(is_used(link), false);
+		check_num(chown(home, 65534, 65534), 0);
+		check_num(is_used(home), false);
+	}
+	unlink(link);
+	rmdir(home);
+	free(link);
+	free(cache);
+	free(home);
+}
+
+/* Temporary files of a process that was killed are removed some time later, and not before. */
+static void test_left_over(void)
+{
+	const struct timespec old[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	char *dead = xasprintf("%s/a.tmp", dir), *busy = xasprintf("%s/b.tmp", dir);
+
+	io_replace_file(dead, "x", 1, 0600, NULL);
+	io_replace_file(busy, "x", 1, 0600, NULL);
+	check_num(utimensat(AT_FDCWD, dead, old, 0), 0);
+	cache_put(dir, "k", "v", 1, 1 << 20);
+	check_num(access(dead, F_OK) == 0, false);
+	check_num(access(busy, F_OK) == 0, true);
+	free(dead);
+	free(busy);
+}
+
 static void clean_up(void)
 {
 	char *path;
@@ -121,6 +243,11 @@ int main(void)
 	test_round_trip();
 	test_damage();
 	test_bounded();
+	clean_up();
+	test_round_trip();
+	test_planted();
+	test_whose();
+	test_left_over();
 	clean_up();
 	return check_result();
 }
