@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -13,6 +14,14 @@ int io_open(const char *path)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
+/* A descriptor that we were given may have been made non-blocking by another of its users. */
+static bool wait_for_room(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, -1) >= 0 || errno == EINTR;
+}
+
 int io_write_all(int fd, const void *data, size_t len)
 {
 	const char *p = data;
@@ -21,6 +30,8 @@ int io_write_all(int fd, const void *data, size_t len)
 		ssize_t n = write(fd, p, len);
 
 		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN && wait_for_room(fd))
 			continue;
 		if (n < 0)
 			return -1;

@@ -83,7 +83,7 @@ static void end_file(struct session *s, struct process *p, enum trace_end_kind k
 	session_tell_error(s, p);
 	report_file(s, p, &end);
 	/* Whether FILE is worth more than what stood there is known when all have ended. */
-	if (p->out.old_path && !sum.nr_task_events && strcmp(p->out.path, s->o->output) == 0) {
+	if (p->out.old_name && !sum.nr_task_events && strcmp(p->out.path, s->o->output) == 0) {
 		s->out = p->out;
 		p->out = (struct output)OUTPUT_INIT;
 	}
@@ -188,11 +188,11 @@ void session_stop(struct session *s, enum trace_stop why)
 static char *further_path(const struct session *s, const struct process *p)
 {
 	/* Beside a device there is no place for files. */
-	if (!s->out_is_regular)
+	if (!s->out_beside)
 		return xstrdup("/dev/null");
 	if (p->nr_execs)
-		return xasprintf("%s.%u.%u", s->o->output, p->pid, p->nr_execs);
-	return xasprintf("%s.%u", s->o->output, p->pid);
+		return xasprintf("%s.%u.%u", s->out_beside, p->pid, p->nr_execs);
+	return xasprintf("%s.%u", s->out_beside, p->pid);
 }
 
 /* p is what old has become. Had old nothing to tell, its file is p's: nobody cares for wrapper

@@ -53,6 +53,9 @@ static int explain(const char *path, struct err *e)
 			"cannot create %s: its directory does not exist; create it or choose "
 			"another place with -o FILE",
 			path);
+	case EBADF:
+		return err_set(e, ERR_SYS,
+			       "cannot write %s: this descriptor is not open for writing", path);
 	case EMFILE:
 		return err_sys(e, "cannot create %s", path);
 	case EISDIR:
@@ -62,42 +65,43 @@ static int explain(const char *path, struct err *e)
 	}
 }
 
-/* Moves what is at path out of the way. A file of no bytes, as mktemp(1) makes, is nothing to keep.
+/* Moves what is there out of the way. A file of no bytes, as mktemp(1) makes, is nothing to keep.
  */
-static int rotate(struct output *o, const char *path, const struct stat *st)
+static int rotate(struct output *o)
 {
-	int reason;
+	const char *name = o->dest.name;
+	int dir = o->dest.dir, reason;
 
-	if (st->st_size == 0)
-		return unlink(path);
-	o->old_path = xasprintf("%s.old", path);
-	o->older_path = xasprintf("%s.old.tmp", path);
-	if (rename(o->old_path, o->older_path)) {
-		free(o->older_path);
-		o->older_path = NULL;
+	if (o->dest.is_empty)
+		return unlinkat(dir, name, 0);
+	o->old_name = xasprintf("%s.old", name);
+	o->older_name = xasprintf("%s.old.tmp", name);
+	if (renameat(dir, o->old_name, dir, o->older_name)) {
+		free(o->older_name);
+		o->older_name = NULL;
 	}
-	if (rename(path, o->old_path) == 0)
+	if (renameat(dir, name, dir, o->old_name) == 0)
 		return 0;
 	reason = errno;
-	if (o->older_path)
-		rename(o->older_path, o->old_path);
-	free(o->old_path);
-	free(o->older_path);
-	o->old_path = o->older_path = NULL;
+	if (o->older_name)
+		renameat(dir, o->older_name, dir, o->old_name);
+	free(o->old_name);
+	free(o->older_name);
+	o->old_name = o->older_name = NULL;
 	errno = reason;
 	return -1;
 }
 
-static int put_back(struct output *o, const char *path)
+static int put_back(struct output *o)
 {
-	int rc = 0;
+	int dir = o->dest.dir, rc = 0;
 
-	if (o->old_path)
-		rc = rename(o->old_path, path);
-	if (o->older_path && rename(o->older_path, o->old_path))
+	if (o->old_name)
+		rc = renameat(dir, o->old_name, dir, o->dest.name);
+	if (o->older_name && renameat(dir, o->older_name, dir, o->old_name))
 		rc = -1;
-	free(o->older_path);
-	o->older_path = NULL;
+	free(o->older_name);
+	o->older_name = NULL;
 	return rc;
 }
 
@@ -120,50 +124,72 @@ static void pack_trace(const struct trace_meta *meta, struct strbuf *out)
 }
 
 /*
- * A new file has its first bytes before it has its name. -1: the name is taken, or the file system
- * has no files without one; open(2) says what else is wrong.
+ * A new file has its first bytes before it has its name. -1: the file system has no files without
+ * one, or something is wrong that open(2) explains.
  */
-static int create(const struct output *o, const char *path)
+static int create_whole(const struct output *o)
 {
-	char *dir = directory_of(path), self[32];
-	int fd = o->first.len ? open(dir, O_TMPFILE | O_CLOEXEC | O_WRONLY, 0600) : -1;
+	int dir = o->dest.dir;
+	int fd = o->first.len ? openat(dir, ".", O_TMPFILE | O_CLOEXEC | O_WRONLY, 0600) : -1;
+	char self[32];
 
-	free(dir);
 	if (fd < 0)
 		return -1;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	fchmod(fd, 0600);
 	if (io_write_all(fd, o->first.s, o->first.len) == 0 && lseek(fd, 0, SEEK_SET) == 0 &&
-	    linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
+	    linkat(AT_FDCWD, self, dir, o->dest.name, AT_SYMLINK_FOLLOW) == 0)
 		return fd;
 	close(fd);
 	return -1;
 }
 
+static int create(const struct output *o)
+{
+	int fd = create_whole(o);
+
+	if (fd >= 0)
+		return fd;
+	fd = openat(o->dest.dir, o->dest.name, O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY,
+		    0600);
+	if (fd >= 0)
+		fchmod(fd, 0600); /* whatever the umask; some file systems have no modes */
+	return fd;
+}
+
 int output_open(struct output *o, const char *path, const struct trace_meta *first, struct err *e)
 {
-	struct stat st;
-
 	*o = (struct output)OUTPUT_INIT;
+	if (dest_open(&o->dest, path))
+		return explain(path, e);
+	o->path = xstrdup(path);
+	if (o->dest.fd >= 0) {
+		o->fd = o->dest.fd;
+		o->dest.fd = -1;
+		if (!isatty(o->fd))
+			return 0;
+		output_release(o);
+		return err_set(e, ERR_SYS,
+			       "%s is a terminal, and a recording is no text; name a "
+			       "file with -o FILE",
+			       path);
+	}
 	if (first)
 		pack_trace(first, &o->first);
-	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && rotate(o, path, &st)) {
+	if (o->dest.exists && rotate(o)) {
 		explain(path, e);
-		goto fail;
+		output_release(o);
+		return -1;
 	}
-	o->fd = create(o, path);
-	if (o->fd < 0)
-		o->fd = open(path, O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_WRONLY, 0600);
-	if (o->fd < 0 || fstat(o->fd, &st)) {
+	o->fd = create(o);
+	if (o->fd < 0) {
 		explain(path, e);
-		goto fail;
+		put_back(o);
+		output_release(o);
+		return -1;
 	}
-	o->path = xstrdup(path);
-	o->is_regular = S_ISREG(st.st_mode);
+	o->is_regular = true;
 	return 0;
-fail:
-	put_back(o, path);
-	output_release(o);
-	return -1;
 }
 
 int output_rewind(struct output *o)
@@ -178,10 +204,10 @@ int output_rewind(struct output *o)
 
 void output_settle(struct output *o)
 {
-	if (o->older_path)
-		unlink(o->older_path);
-	free(o->older_path);
-	o->older_path = NULL;
+	if (o->older_name)
+		unlinkat(o->dest.dir, o->older_name, 0);
+	free(o->older_name);
+	o->older_name = NULL;
 }
 
 int output_undo(struct output *o)
@@ -189,7 +215,7 @@ int output_undo(struct output *o)
 	int rc = 0;
 
 	if (o->fd >= 0 && o->is_regular)
-		rc = unlink(o->path) | put_back(o, o->path);
+		rc = unlinkat(o->dest.dir, o->dest.name, 0) | put_back(o);
 	output_release(o);
 	return rc;
 }
@@ -199,8 +225,9 @@ void output_release(struct output *o)
 	output_settle(o);
 	if (o->fd >= 0)
 		close(o->fd);
+	dest_close(&o->dest);
 	free(o->path);
-	free(o->old_path);
+	free(o->old_name);
 	strbuf_release(&o->first);
 	*o = (struct output)OUTPUT_INIT;
 }

@@ -1,33 +1,37 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The file that a recording goes to: created 0600, an existing regular file of that name becomes
- * NAME.old. A device or a FIFO is written as it is.
+ * The file that a recording goes to: created 0600 whatever the umask, in the folder where it really
+ * is if FILE is a link (base/dest.h); an existing regular file becomes NAME.old there. A device, a
+ * FIFO or a descriptor is written as it is.
  *
  * A NAME.old from before waits under another name until it is settled that the new file stays, so
  * that everything can be put back as it was.
  *
- * Whoever kills us before there is something to write shall find a recording that was cut, not an
- * empty file: a regular file has first bytes from its beginning. What is written overwrites them.
+ * A recording that is killed before there is something to write leaves a recording that was cut,
+ * not an empty file: a regular file has first bytes from its beginning. What is written overwrites
+ * them.
  */
 #ifndef CAPTURE_OUTPUT_H
 #define CAPTURE_OUTPUT_H
 
+#include "base/dest.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "trace/writer.h"
 
 struct output {
-	char *path;
-	char *old_path;	  /* what stood there before, or NULL */
-	char *older_path; /* what stood at old_path before that, or NULL */
+	char *path; /* as given */
+	struct dest dest;
+	char *old_name;	  /* what stood there before, or NULL */
+	char *older_name; /* what stood at old_name before that, or NULL */
 	struct strbuf first;
-	int fd; /* -1: not open */
-	bool is_regular;
+	int fd;		 /* -1: not open */
+	bool is_regular; /* a file of its own: can be rewound and removed, has others beside it */
 };
 
-#define OUTPUT_INIT                            \
-	{                                      \
-		.first = STRBUF_INIT, .fd = -1 \
+#define OUTPUT_INIT                                               \
+	{                                                         \
+		.dest = DEST_INIT, .first = STRBUF_INIT, .fd = -1 \
 	}
 
 /* Waits for the reader of a FIFO, as a shell's redirection does. first: what a cut recording tells;

@@ -139,7 +139,7 @@ static void settle(struct process *p)
 {
 	struct process_sum sum;
 
-	if (!p->out.older_path)
+	if (!p->out.older_name)
 		return;
 	process_sum(p, &sum);
 	if (sum.nr_task_events)
@@ -349,7 +349,7 @@ static int start(struct session *s, int *status, struct err *e)
 	first.clock = s->lobby.clock;
 	if (output_open(&s->out, o->output, &first, e))
 		return -1;
-	s->out_is_regular = s->out.is_regular;
+	s->out_beside = s->out.is_regular ? xstrdup(s->out.dest.path) : NULL;
 	lobby_heartbeat(&s->lobby); /* a FIFO may have been waited for */
 	signals_catch();
 	signals_ring(&s->lobby.page->doorbell);
@@ -377,7 +377,7 @@ static int exit_status(const struct session *s)
 static void end_empty(struct session *s)
 {
 	static const char nothing[] = "nothing was recorded";
-	bool kept = s->out.old_path && output_undo(&s->out) == 0;
+	bool kept = s->out.old_name && output_undo(&s->out) == 0;
 	struct err why = ERR_INIT;
 
 	why_empty(s, &why);
@@ -414,6 +414,7 @@ int session_run(const struct session_opts *o, int *status, struct err *e)
 	signals_restore();
 	limits_restore(&s.limits);
 	output_release(&s.out);
+	free(s.out_beside);
 	signals_ring(NULL);
 	lobby_close(&s.lobby);
 	catalog_release(&s.catalog);

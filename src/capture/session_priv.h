@@ -25,7 +25,7 @@ struct session {
 	struct target_look look;
 	struct output out; /* FILE, until a process takes it over; again, if nothing came of it */
 	bool out_taken;
-	bool out_is_regular;
+	char *out_beside; /* other files are named after it; NULL: FILE is written as it is */
 	bool door_failed; /* said once */
 	struct process *by_door[WIRE_MAX_DOORS];
 	pid_t pid;	      /* CMD */

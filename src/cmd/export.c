@@ -119,7 +119,11 @@ static int write_file(const struct exporter *x, struct export_job *job, struct e
 
 	if (replace_open(&file, job->path, e))
 		return -1;
-	if (x->is_database) {
+	if (!file.temporary && x->is_database) {
+		rc = err_set(e, ERR_USAGE, "%s can only be a file, not %s", x->name, job->path);
+	} else if (!file.temporary && !x->is_text && isatty(file.fd)) {
+		rc = err_set(e, ERR_USAGE, "%s is nothing for a terminal: say -o FILE", x->name);
+	} else if (x->is_database) {
 		job->path = file.temporary;
 		rc = x->run(job, e);
 	} else {

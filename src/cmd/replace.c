@@ -5,10 +5,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/util.h"
+#include "base/io.h"
 
 static const int deadly[] = { SIGHUP, SIGINT, SIGTERM };
 
@@ -42,30 +41,34 @@ static void disarm(void)
 			sigaction(deadly[i], &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 }
 
+/* The name is enough for calls relative to the folder; some formats need a path. */
+static void set_temporary(struct replace *r, const char *name)
+{
+	r->temporary = xasprintf("%.*s%s", (int)(r->dest.name - r->dest.path), r->dest.path, name);
+}
+
 int replace_open(struct replace *r, const char *path, struct err *e)
 {
-	struct stat st;
-	char *real;
+	char *name;
 
 	*r = (struct replace){ .fd = -1 };
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-		r->path = xstrdup(path);
-		r->fd = open(path, O_WRONLY | O_CLOEXEC);
-	} else {
-		/* a link stays one */
-		real = realpath(path, NULL);
-		r->path = real ? real : xstrdup(path);
-		r->temporary = xasprintf("%s.XXXXXX", r->path);
-		r->fd = mkostemp(r->temporary, O_CLOEXEC);
-		if (r->fd >= 0)
-			arm(r->temporary);
-	}
-	if (r->fd >= 0)
+	if (dest_open(&r->dest, path))
+		return err_sys(e, "cannot create %s", path);
+	if (r->dest.fd >= 0) {
+		r->fd = r->dest.fd;
+		r->dest.fd = -1;
 		return 0;
-	err_sys(e, "cannot create %s", path);
-	free(r->path);
-	free(r->temporary);
-	return -1;
+	}
+	r->fd = io_create_temporary_at(r->dest.dir, r->dest.name, 0600, &name);
+	if (r->fd < 0) {
+		err_sys(e, "cannot create %s", path);
+		dest_close(&r->dest);
+		return -1;
+	}
+	set_temporary(r, name);
+	free(name);
+	arm(r->temporary);
+	return 0;
 }
 
 int replace_close(struct replace *r, bool is_good, struct err *e)
@@ -73,15 +76,15 @@ int replace_close(struct replace *r, bool is_good, struct err *e)
 	int rc = is_good ? 0 : -1;
 
 	if (close(r->fd) && !rc)
-		rc = err_sys(e, "cannot write %s", r->path);
+		rc = err_sys(e, "cannot write %s", r->dest.path);
 	if (r->temporary) {
-		if (!rc && rename(r->temporary, r->path))
-			rc = err_sys(e, "cannot write %s", r->path);
+		if (!rc && renameat(AT_FDCWD, r->temporary, r->dest.dir, r->dest.name))
+			rc = err_sys(e, "cannot write %s", r->dest.path);
 		if (rc)
 			unlink(r->temporary);
 		disarm();
 	}
-	free(r->path);
+	dest_close(&r->dest);
 	free(r->temporary);
 	return rc;
 }

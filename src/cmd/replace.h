@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * A file that takes the place of an older one when it is whole. Until then it has a name of its
- * own beside it, and goes when something fails or a signal ends us. What is no regular file (a
- * pipe, /dev/null) is written as it is.
+ * own beside it, and goes when something fails or a signal ends us. Links are followed, and what is
+ * no regular file (a pipe, /dev/null, /dev/stdout) is written as it is (base/dest.h).
  */
 #ifndef CMD_REPLACE_H
 #define CMD_REPLACE_H
 
+#include "base/dest.h"
 #include "base/err.h"
 
 struct replace {
-	char *path;
-	char *temporary; /* NULL: path is no regular file */
+	struct dest dest;
+	char *temporary; /* path of the file that is written; NULL: it is written as it is */
 	int fd;
 };
 

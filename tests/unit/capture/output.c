@@ -124,7 +124,7 @@ static void test_settle(void **state)
 	write_file(old, "oldest");
 	write_file(path, "");
 	assert_int_equal(output_open(&o, path, NULL, &e), 0);
-	assert_null(o.old_path);
+	assert_null(o.old_name);
 	assert_int_equal(write(o.fd, "older", 5), 5);
 	output_release(&o);
 	assert_content(old, "oldest");
@@ -222,6 +222,90 @@ static void test_special(void **state)
 	free(path);
 }
 
+/* The umask does not decide who may read a recording: its owner. */
+static void test_umask(void **state)
+{
+	const struct trace_meta first = { .tool = "futrace", .exe = "/bin/true" };
+	char *path = in_dir("f");
+	mode_t mask = umask(0777);
+	struct err e = ERR_INIT;
+	struct output o;
+	struct stat st;
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(output_open(&o, path, i ? &first : NULL, &e), 0);
+		assert_int_equal(fstat(o.fd, &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0600);
+		output_undo(&o);
+	}
+	umask(mask);
+	free(path);
+}
+
+/* A link, also to another disk and to no file yet, stays one: the older file is kept where it
+ * really is, and everything can be undone there. */
+static void test_link(void **state)
+{
+	char *path = in_dir("f"), *far = xstrdup("/dev/shm/test-output-XXXXXX"), *old;
+	struct output o;
+	struct err e = ERR_INIT;
+	struct stat st;
+
+	if (!mkdtemp(far))
+		skip();
+	old = xasprintf("%s/g.old", far);
+	far = xrealloc(far, strlen(far) + 3);
+	strcat(far, "/g");
+	assert_int_equal(symlink(far, path), 0);
+	assert_int_equal(output_open(&o, path, NULL, &e), 0);
+	assert_true(o.is_regular);
+	assert_string_equal(o.dest.path, far);
+	assert_int_equal(write(o.fd, "first", 5), 5);
+	output_release(&o);
+	assert_content(far, "first");
+	assert_int_equal(output_open(&o, path, NULL, &e), 0);
+	assert_content(old, "first");
+	assert_int_equal(output_undo(&o), 0);
+	assert_content(far, "first");
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_absent("f.old");
+	unlink(far);
+	assert_int_not_equal(unlink(old), 0);
+	*strrchr(far, '/') = '\0';
+	assert_int_equal(rmdir(far), 0);
+	free(path);
+	free(old);
+	free(far);
+}
+
+/* A descriptor is written where it stands; nothing is moved, removed or put before it. */
+static void test_descriptor(void **state)
+{
+	const struct trace_meta first = { .tool = "futrace", .exe = "/bin/true" };
+	char *path = in_dir("f"), name[32];
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	struct output o;
+	struct err e = ERR_INIT;
+
+	assert_int_equal(write(fd, "a", 1), 1);
+	snprintf(name, sizeof(name), "/dev/fd/%d", fd);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(output_open(&o, name, &first, &e), 0);
+		assert_false(o.is_regular);
+		assert_int_not_equal(output_rewind(&o), 0);
+		assert_int_equal(write(o.fd, "b", 1), 1);
+		if (i)
+			output_undo(&o);
+		else
+			output_release(&o);
+	}
+	assert_content(path, "abb");
+	assert_absent("f.old");
+	close(fd);
+	free(path);
+}
+
 /* A FIFO that nobody reads yet is waited for: what is written to it reaches the reader. */
 static void test_late_reader(void **state)
 {
@@ -290,6 +374,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_old),		TEST(test_undo),	TEST(test_settle),
 		TEST(test_rewind),	TEST(test_never_empty), TEST(test_special),
+		TEST(test_umask),	TEST(test_link),	TEST(test_descriptor),
 		TEST(test_late_reader), TEST(test_errors),
 	};
 
