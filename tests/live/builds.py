@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Builds the programs of the live tests in all their ways, and stages them.
 
-A build has a name, under which a test asks for its programs: `t.program("exact", "jemalloc")`. Those of the slow part
-of the matrix are made only when that is to be run.
+A build has a name, under which a test asks for its programs: `t.program("exact", "jemalloc")`. A whole run builds everything
+in advance, those of the slow part of the matrix only when that is to be run. A run of chosen tests builds what they ask for.
 """
 import json
 import os
@@ -57,7 +57,10 @@ VARIANTS_SLOW = {
 # What only some of them are needed for.
 PLACES = bins("places")
 WITH_LINES = ["--config", 'profile.release.debug="line-tables-only"']
-MORE = {"relr-v0": bins("inner"), "unstable": PLACES, "jemalloc": PLACES + WITH_LINES, "mimalloc": PLACES + WITH_LINES}
+LINES_OF = ("jemalloc", "mimalloc")
+MORE = {"relr-v0": bins("inner"), "unstable": PLACES, **{name: PLACES for name in LINES_OF}}
+ALL_PROFILES = {**PROFILES, **PROFILES_SLOW}
+ALL_VARIANTS = {**VARIANTS, **VARIANTS_SLOW}
 # The programs of async-task: profile and RUSTFLAGS of each build.
 ASYNC_TASK = {
     "async-task-dev": ("dev", None),
@@ -103,6 +106,9 @@ NEW_RUST = "nightly"
 RUSTS_SLOW = ("rustc-" + OLD_RUST, "rustc-" + NEW_RUST)
 # The second Tokio of the program `two`: a copy by path, as Cargo refuses two 1.x of the registry.
 SECOND_TOKIO = "1.38.0"
+# Compiled for every run, as they take a moment.
+C_PROGRAMS = {("release", "plain"), ("release", "plain-static"), ("release", "plain-static-pie"), ("probes", "sdt"),
+              ("probes", "tokio-usdt")}
 # Builds that go on at the same time: one alone leaves cores idle while it links, or configures a library of C.
 AT_ONCE = 2
 
@@ -136,12 +142,12 @@ def await_dir(target_dir, name):
     return os.path.join(target_dir, name if ALL_AWAIT[name][1] else "await")
 
 
-def build_await(target_dir, name):
+def build_await(target_dir, name, only=()):
     """The web's crates take long to build, and one build of them is enough. It is one with the rest: what the web needs of
     Tokio's own dependencies would have a second Tokio built."""
     profile, flags = ALL_AWAIT[name]
     web = ["--features", "web"] if name == "await" else []
-    cargo(await_dir(target_dir, name), "--profile", profile, *bins(*AWAIT_ONLY.get(name, ())), *web,
+    cargo(await_dir(target_dir, name), "--profile", profile, *(bins(*only) or bins(*AWAIT_ONLY.get(name, ()))), *web,
           cwd=os.path.join(PROGRAMS, "await"), flags=flags)
 
 
@@ -149,8 +155,10 @@ def hooks_dir(target_dir, name):
     return os.path.join(target_dir, name if HOOKS[name][1] else "hooks")
 
 
-def build_hooks(target_dir, name):
+def build_hooks(target_dir, name, only=()):
     profile, flags, what = HOOKS[name]
+    if only:
+        what = [*bins(*only), *(["--features", "perf"] if what is FOR_PERF else [])]
     cargo(hooks_dir(target_dir, name), "--profile", profile, *what, cwd=os.path.join(PROGRAMS, "hooks"), flags=flags)
 
 
@@ -183,30 +191,35 @@ def build_two(target_dir):
         cargo(os.path.join(target_dir, "two"), "--profile", profile, cwd=folder)
 
 
-def build_profile(target_dir, name):
-    what, _ = {**PROFILES, **PROFILES_SLOW}[name]
-    cargo(target_dir, "--profile", name, *what)
+def build_profile(target_dir, name, only=()):
+    what, _ = ALL_PROFILES[name]
+    cargo(target_dir, "--profile", name, *(bins(*only) or what))
 
 
-def build_variant(target_dir, name):
-    flags, feature = {**VARIANTS, **VARIANTS_SLOW}[name]
-    more = MORE.get(name, []) + (["--features", feature] if feature else [])
-    what = MATRIX + (TYPES if "v0" in name else [])
-    cargo(os.path.join(target_dir, name), "--release", *what, *more, flags=flags)
+def build_variant(target_dir, name, only=()):
+    flags, feature = ALL_VARIANTS[name]
+    what = bins(*only) or MATRIX + (TYPES if "v0" in name else []) + MORE.get(name, [])
+    lines = WITH_LINES if name in LINES_OF else []
+    cargo(os.path.join(target_dir, name), "--release", *what, *lines, *(["--features", feature] if feature else []),
+          flags=flags)
 
 
 def build_old(target_dir, version):
     cargo(os.path.join(target_dir, "old-" + version), "--release", cwd=old_folder(version))
 
 
-def build_async_task(target_dir, name):
+def build_async_task(target_dir, name, only=()):
     profile, flags = ASYNC_TASK[name]
-    cargo(async_task_dir(target_dir, name), "--profile", profile, *bins(*ASYNC_TASK_ONLY.get(name, ())),
+    cargo(async_task_dir(target_dir, name), "--profile", profile, *bins(*(only or ASYNC_TASK_ONLY.get(name, ()))),
           cwd=os.path.join(PROGRAMS, "async-task"), flags=flags)
 
 
 def build_alone(target_dir, name, folder):
     cargo(os.path.join(target_dir, name), "--release", cwd=folder)
+
+
+def build_vendors(target_dir):
+    vendors.fetch(os.path.join(target_dir, "vendors"))
 
 
 def usual(matrix):
@@ -220,7 +233,7 @@ def usual(matrix):
     yield build_alone, "demo", DEMO
     if matrix:
         yield (build_by_other_rusts,)
-        yield (lambda target_dir: vendors.fetch(os.path.join(target_dir, "vendors")),)
+        yield (build_vendors,)
 
 
 def wanted(matrix, trees, topics):
@@ -234,13 +247,64 @@ def wanted(matrix, trees, topics):
         yield from ((build_hooks, name) for name in HOOKS)
 
 
-def build_programs(target_dir, matrix, trees, topics):
+def build_each(target_dir, builds):
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        running = [pool.submit(function, target_dir, *args) for function, *args in wanted(matrix, trees, topics)]
+        running = [pool.submit(function, target_dir, *args) for function, *args in builds]
         for done in as_completed(running):
             if done.exception():
                 pool.shutdown(cancel_futures=True)
             done.result()
+
+
+def build_programs(target_dir, matrix, trees, topics):
+    build_each(target_dir, wanted(matrix, trees, topics))
+
+
+def alone(names, folder):
+    """The programs to build, if each of these has a source of its own. Otherwise (): all that the build has."""
+    sources = os.path.join(PROGRAMS, folder, "src", "bin")
+    return tuple(names) if all(os.path.exists(os.path.join(sources, f"{n}.rs")) for n in names) else ()
+
+
+def build_for(build, names):
+    """How to build these programs of one build, as a function and its arguments. None: there is no such build."""
+    by_bins = ((ALL_PROFILES, build_profile, ""), (ALL_VARIANTS, build_variant, ""), (HOOKS, build_hooks, "hooks"),
+               (ASYNC_TASK, build_async_task, "async-task"), (ALL_AWAIT, build_await, "await"))
+    for table, function, folder in by_bins:
+        if build in table:
+            return function, build, alone(names, folder)
+    if build == "stripped":
+        return build_profile, "release", alone(names, "")
+    if build == "servers":
+        return servers.build_servers, [n.removeprefix("on-") for n in names]
+    if build in servers.MINI_REDIS:
+        return servers.build_mini_redis, build
+    if build.startswith("old-"):
+        return build_old, build.removeprefix("old-")
+    single = {"two": (build_two,), "two-dev": (build_two,), "vendors": (build_vendors,),
+              "probes": (build_alone, "probes", os.path.join(PROGRAMS, "probes")), "demo": (build_alone, "demo", DEMO),
+              **{name: (build_by_other_rusts,) for name in RUSTS_SLOW}}
+    return single.get(build)
+
+
+def build_asked_for(target_dir, stage, asked):
+    """Builds and stages the programs that tests have asked for: pairs of a build and the name of a program. A program that no
+    build has is missed by the test itself."""
+    names = {}
+    for build, name in asked:
+        names.setdefault(build, set()).add(name)
+    how = {build: build_for(build, sorted(of)) for build, of in sorted(names.items())}
+    build_each(target_dir, {repr(h): h for h in how.values() if h}.values())
+    for build in (b for b, h in how.items() if h):
+        stage_build(target_dir, stage, build)
+    make_readable(stage)
+
+
+def make_readable(stage):
+    """For the user as whom the tests run."""
+    for name in ("bin", "programs", "vendors"):
+        if os.path.exists(os.path.join(stage, name)):
+            subprocess.run(["chmod", "-R", "u+rwX,go+rX,go-w", os.path.join(stage, name)], check=True)
 
 
 def compile_c(out, source, *flags):
@@ -248,7 +312,10 @@ def compile_c(out, source, *flags):
 
 
 def link_or_copy(path, to):
-    """A run that failed keeps what it staged: half a gigabyte, if they were copies."""
+    """A run that failed keeps what it staged: half a gigabyte, if they were copies. What was staged before is replaced, and
+    never written to: it may be a link to a program of the build folder."""
+    if os.path.lexists(to):
+        os.unlink(to)
     try:
         os.link(path, to)
     except OSError:
@@ -267,7 +334,7 @@ def copy_programs(from_dir, to):
 
 
 def strip_programs(from_dir, to):
-    os.makedirs(to)
+    os.makedirs(to, exist_ok=True)
     for name in STRIPPED:
         if os.path.exists(os.path.join(from_dir, name)):
             subprocess.run(["strip", "-o", os.path.join(to, name), os.path.join(from_dir, name)], check=True)
@@ -282,28 +349,9 @@ def copy_libstd(to):
             shutil.copy(os.path.join(folder, f), to)
 
 
-def stage_programs(target_dir, stage, matrix):
+def stage_c(stage):
+    """The programs of C, which take a moment to compile."""
     programs = os.path.join(stage, "programs")
-    for profile, (_, folder) in {**PROFILES, **PROFILES_SLOW}.items():
-        copy_programs(os.path.join(target_dir, folder), os.path.join(programs, profile))
-    for name in ["demo", "probes", *VARIANTS, *VARIANTS_SLOW, *("old-" + v for v in OLD + OLD_SLOW), *RUSTS_SLOW, "two"]:
-        copy_programs(os.path.join(target_dir, name, "release"), os.path.join(programs, name))
-    for name in ("servers", *servers.MINI_REDIS):
-        copy_programs(os.path.join(target_dir, name, "release"), os.path.join(programs, name))
-    for name, (profile, _) in ASYNC_TASK.items():
-        folder = os.path.join(async_task_dir(target_dir, name), "debug" if profile == "dev" else profile)
-        copy_programs(folder, os.path.join(programs, name))
-    for name, (profile, _) in ALL_AWAIT.items():
-        folder = os.path.join(await_dir(target_dir, name), "debug" if profile == "dev" else profile)
-        copy_programs(folder, os.path.join(programs, name))
-    for name, (profile, _, _) in HOOKS.items():
-        copy_programs(os.path.join(hooks_dir(target_dir, name), profile), os.path.join(programs, name))
-    copy_programs(os.path.join(target_dir, "two", "debug"), os.path.join(programs, "two-dev"))
-    strip_programs(os.path.join(target_dir, "release"), os.path.join(programs, "stripped"))
-    if os.path.exists(os.path.join(programs, "prefer-dynamic")):
-        copy_libstd(os.path.join(programs, "prefer-dynamic"))
-    if matrix and os.path.exists(os.path.join(target_dir, "vendors")):
-        vendors.stage(os.path.join(target_dir, "vendors"), os.path.join(stage, "vendors"), link_or_copy)
     for profile in ("dev", "release"):
         os.makedirs(os.path.join(programs, profile), exist_ok=True)
         compile_c(os.path.join(programs, profile, "plugin-host"), os.path.join(PROGRAMS, "plugin", "host.c"),
@@ -315,3 +363,42 @@ def stage_programs(target_dir, stage, matrix):
     compile_c(os.path.join(programs, "release", "plain"), plain)
     compile_c(os.path.join(programs, "release", "plain-static"), plain, "-static")
     compile_c(os.path.join(programs, "release", "plain-static-pie"), plain, "-static-pie")
+
+
+def folder_of(profile):
+    return "debug" if profile == "dev" else profile
+
+
+def folders(target_dir):
+    """Where the programs of each build are."""
+    release = ("demo", "probes", "two", "servers", *servers.MINI_REDIS, *ALL_VARIANTS, *("old-" + v for v in OLD + OLD_SLOW),
+               *RUSTS_SLOW)
+    return {
+        **{name: os.path.join(target_dir, folder) for name, (_, folder) in ALL_PROFILES.items()},
+        **{name: os.path.join(target_dir, name, "release") for name in release},
+        **{name: os.path.join(async_task_dir(target_dir, name), folder_of(profile)) for name, (profile, _) in ASYNC_TASK.items()},
+        **{name: os.path.join(await_dir(target_dir, name), folder_of(profile)) for name, (profile, _) in ALL_AWAIT.items()},
+        **{name: os.path.join(hooks_dir(target_dir, name), profile) for name, (profile, _, _) in HOOKS.items()},
+        "two-dev": os.path.join(target_dir, "two", "debug"),
+    }
+
+
+def stage_build(target_dir, stage, name):
+    """The programs of a build, as far as they are in the build folder."""
+    to = os.path.join(stage, "programs", name)
+    if name == "vendors":
+        if os.path.exists(os.path.join(target_dir, name)) and not os.path.exists(os.path.join(stage, name)):
+            vendors.stage(os.path.join(target_dir, name), os.path.join(stage, name), link_or_copy)
+        return
+    if name == "stripped":
+        strip_programs(folders(target_dir)["release"], to)
+        return
+    copy_programs(folders(target_dir)[name], to)
+    if name == "prefer-dynamic" and os.path.exists(to):
+        copy_libstd(to)
+
+
+def stage_programs(target_dir, stage, with_vendors):
+    """All programs that are in the build folder."""
+    for name in (*folders(target_dir), "stripped", *(("vendors",) if with_vendors else ())):
+        stage_build(target_dir, stage, name)

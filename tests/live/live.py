@@ -27,6 +27,14 @@ class Skipped(Exception):
     """This machine cannot show it; the reason is printed and counted."""
 
 
+class NotBuilt(Exception):
+    """A program that the test needs is to be built first: `asked` are the names of its build and of the program."""
+
+    def __init__(self, build, name):
+        super().__init__(build, name)
+        self.asked = build, name
+
+
 TESTS = []
 SLOW_BUILDS = ("await-v0", "await-small")  # that are not made for the usual run
 # Topics whose tests count, and are right however long things take: others may run at the same time. Not those that make more
@@ -228,9 +236,10 @@ def settle(process, pid=None):
 class Settings:
     """Where the staged things are, and as whom to run."""
 
-    def __init__(self, stage, uid, gid, home, runs, seed):
+    def __init__(self, stage, uid, gid, home, runs, seed, built=None):
+        """built: the programs that were built for this run so far, or None if all were that there are."""
         self.stage, self.uid, self.gid, self.home = stage, uid, gid, home
-        self.runs, self.seed = runs, seed
+        self.runs, self.seed, self.built = runs, seed, built
         self.futrace = os.path.join(stage, "bin", "futrace")
 
     def env(self):
@@ -252,7 +261,13 @@ class Case:
     def path(self, name):
         return os.path.join(self.dir, name)
 
+    def need(self, build, name):
+        """Ends the test, to run it again, if this program is not built yet."""
+        if self.s.built is not None and (build, name) not in self.s.built:
+            raise NotBuilt(build, name)
+
     def program(self, name, profile="release"):
+        self.need(profile, name)
         p = os.path.join(self.s.stage, "programs", profile, name)
         check(os.path.exists(p), f"no test program {profile}/{name}: was it built?")
         return p

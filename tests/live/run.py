@@ -27,9 +27,11 @@ import live  # noqa: E402
 
 ORDINARY_UID = 12345
 MAX_REASON = 400  # characters
+VERDICTS = ("ok", "FAIL", "skip")
 
 
-def stage_all(args, matrix):
+def stage_all(args, with_vendors):
+    """with_vendors: None to stage no program but those of C."""
     stage = tempfile.mkdtemp(prefix="futrace-live-")
     bin_dir = os.path.join(stage, "bin")
     os.makedirs(bin_dir)
@@ -37,8 +39,11 @@ def stage_all(args, matrix):
     agent_dir = args.agent_dir or os.path.dirname(os.path.abspath(args.futrace))
     for name in ("libfutrace-agent.so", "libfutrace-probes.so"):
         shutil.copy(os.path.join(agent_dir, name), bin_dir)
-    builds.stage_programs(args.target_dir, stage, matrix)
-    subprocess.run(["chmod", "-R", "u+rwX,go+rX,go-w", stage], check=True)
+    if with_vendors is not None:
+        builds.stage_programs(args.target_dir, stage, with_vendors)
+    builds.stage_c(stage)
+    builds.make_readable(stage)
+    os.chmod(stage, 0o755)
     return stage
 
 
@@ -81,6 +86,7 @@ def on_one_line(why):
 
 
 def run_one(test, who, settings):
+    """Its verdict and what is said of it; or its name, and which program has to be built first."""
     folder = tempfile.mkdtemp(prefix="t-", dir=settings.home)
     if os.geteuid() == 0:
         os.chown(folder, settings.uid, settings.gid)
@@ -91,6 +97,8 @@ def run_one(test, who, settings):
         verdict, why = "ok", ""
     except live.Skipped as e:
         verdict, why = "skip", str(e)
+    except live.NotBuilt as e:
+        verdict, why = e, ""
     except live.Failed as e:
         verdict, why, kept = "FAIL", str(e), True
     except Exception:  # a broken test is a failed test, and the others go on
@@ -100,6 +108,8 @@ def run_one(test, who, settings):
         case.close()
     if not kept:
         shutil.rmtree(folder, ignore_errors=True)
+    if isinstance(verdict, live.NotBuilt):
+        return test.name, verdict.asked
     seconds = time.monotonic() - began
     reason = on_one_line(why)
     said = [f"{verdict:4} {test.name} ({who}, {seconds:.1f} s)" + (f": {reason}" if reason else "")]
@@ -123,18 +133,46 @@ def run_wanted(tests, who, settings):
     yield from (run_one(t, who, settings) for t in tests if t.alone)
 
 
+def run_and_build(tests, who, settings, target_dir):
+    """Tests that ask for a program that is not built yet run again when it is."""
+    while tests:
+        asked, again = set(), set()
+        for verdict, said in run_wanted(tests, who, settings):
+            if verdict in VERDICTS:
+                yield verdict, said
+            else:
+                again.add(verdict)
+                asked.add(said)
+        tests = [t for t in tests if t.name in again]
+        if tests:
+            builds.build_asked_for(target_dir, settings.stage, asked)
+            settings.built |= asked
+
+
 def run_all(tests, stage, args):
-    count = {"ok": 0, "FAIL": 0, "skip": 0}
+    count = dict.fromkeys(VERDICTS, 0)
+    built = set(builds.C_PROGRAMS) if builds_as_asked(args) else None
     for who, uid, gid in users(args):
         home = os.path.join(stage, "home-" + who)
         os.makedirs(home)
         if os.geteuid() == 0:
             os.chown(home, uid, gid)
-        settings = live.Settings(stage, uid, gid, home, args.runs, args.seed)
-        for verdict, said in run_wanted([t for t in tests if wanted(t, who, args)], who, settings):
+        settings = live.Settings(stage, uid, gid, home, args.runs, args.seed, built)
+        for verdict, said in run_and_build([t for t in tests if wanted(t, who, args)], who, settings, args.target_dir):
             print(said, flush=True)
             count[verdict] += 1
     return count
+
+
+def builds_as_asked(args):
+    """Chosen tests have built what they ask for; a whole run builds everything in advance, so that no core is idle."""
+    return bool(args.pattern) and not args.no_build
+
+
+def build_all(tests, args, matrix):
+    topics = {t.topic for t in tests if wanted(t, "user", args)}
+    trees = any(t.slow and t.topic in ("tree", "paths", "awaits") and wanted(t, "user", args) for t in tests)
+    builds.build_programs(args.target_dir, matrix, trees, topics)
 
 
 def heed_signals():
@@ -168,13 +206,10 @@ def main():
         return 0
     began = time.monotonic()
     matrix = any(t.slow and t.name.startswith("matrix") and wanted(t, "user", args) for t in tests)
-    if not args.no_build:
-        topics = {t.topic for t in tests if wanted(t, "user", args)}
-        trees = any(t.slow and t.topic in ("tree", "paths", "awaits") and wanted(t, "user", args) for t in tests)
-        builds.build_programs(args.target_dir, matrix, trees, topics)
-    stage = stage_all(args, matrix)
+    if not args.no_build and not builds_as_asked(args):
+        build_all(tests, args, matrix)
+    stage = stage_all(args, None if builds_as_asked(args) else matrix)
     print(f"programs ready after {time.monotonic() - began:.0f} s; seed {args.seed}", flush=True)
-    os.chmod(stage, 0o755)
     count = run_all(tests, stage, args)
     if not args.keep and not count["FAIL"]:
         shutil.rmtree(stage, ignore_errors=True)

@@ -29,8 +29,8 @@ def cargo(folder, target_dir, *args):
                    check=True)
 
 
-def build_mini_redis(target_dir, name, lock):
-    folder = os.path.join(target_dir, name, "source")
+def build_mini_redis(target_dir, name):
+    lock, folder = MINI_REDIS[name], os.path.join(target_dir, name, "source")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(suites.sources()["mini-redis"], folder)
     if lock:
@@ -38,10 +38,14 @@ def build_mini_redis(target_dir, name, lock):
     cargo(folder, os.path.join(target_dir, name), "--bin", "mini-redis-server")
 
 
+def build_servers(target_dir, names):
+    cargo(SERVERS, os.path.join(target_dir, "servers"), "--features", ",".join(names))
+
+
 def build(target_dir, is_all):
-    cargo(SERVERS, os.path.join(target_dir, "servers"), "--features", ",".join(FAST + (SLOW if is_all else ())))
-    for name, lock in MINI_REDIS.items() if is_all else ():
-        build_mini_redis(target_dir, name, lock)
+    build_servers(target_dir, FAST + (SLOW if is_all else ()))
+    for name in MINI_REDIS if is_all else ():
+        build_mini_redis(target_dir, name)
 
 
 def load_of(name):

@@ -25,7 +25,7 @@ def compile_c(t, name, *flags, out=None):
 
 
 def plugin(t):
-    return os.path.join(os.path.dirname(t.program("plain")), "libplugin.so")
+    return t.program("libplugin.so")
 
 
 def both_ways(t, *argv, opts=(), **more):

@@ -47,6 +47,7 @@ async def app(scope, receive, send):
 
 
 def shipped(t, *names):
+    t.need("vendors", "all")
     return os.path.join(t.s.stage, "vendors", *names)
 
 
