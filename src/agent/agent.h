@@ -12,19 +12,18 @@
 #include <stddef.h>
 
 #include "agent/probes.h"
+#include "wire/preload.h"
 
 /* preload.c */
 void agent_objects_changed(
 	void) HIDDEN; /* dlopen was called: look before the next thing of interest */
 void agent_slot_claimed(struct wire_thread *t) HIDDEN;
 struct env_entry {
-	const char *preload, *ctl; /* "LD_PRELOAD=…" and "FUTRACE_CTL=…" as they were, NULL: not to
-				      be given on */
+	const char *ctl;  /* "FUTRACE_CTL=…" as it was; NULL: not to be given on */
+	const char *ours; /* what LD_PRELOAD had of ours: the agent, and the probes for perf if they
+			     are there; "": unknown */
 };
 extern struct env_entry agent_env HIDDEN;
-/* How much of a list of preloads that begins with ours is ours: the agent, and the probes for perf
- * if they are there. */
-size_t agent_preload_len(const char *list) HIDDEN;
 extern int agent_pid HIDDEN;	  /* of the process that is traced, 0: none */
 extern bool agent_follows HIDDEN; /* children are traced too */
 /*
@@ -161,8 +160,9 @@ struct cfi_rule {
 
 struct cfi_rule cfi_find(const struct cfi_object *o, uint64_t pc) HIDDEN;
 
-/* image.c: can the program at path, or the interpreter that it names, be given the agent? */
-bool image_takes_agent(const char *path, const char *agent) HIDDEN;
+/* image.c: can the program at path, or the interpreter that it names, be given the agent? needed:
+ * the sanitizer's runtime that it links and that must come before the agent, "" if none. */
+bool image_takes_agent(const char *path, const char *agent, char needed[WIRE_SANITIZER_MAX]) HIDDEN;
 extern char agent_path[4096] HIDDEN; /* of this library, "" when unknown */
 
 /* interpose.c, exec.c */

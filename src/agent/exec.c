@@ -37,7 +37,7 @@ void exec_init(void)
 
 static bool is_traced(bool is_child)
 {
-	if (!agent_env.ctl || !agent_env.preload)
+	if (!agent_env.ctl || !*agent_env.ours)
 		return false;
 	return agent_follows || (!is_child && agent_pid && getpid() == agent_pid);
 }
@@ -101,29 +101,23 @@ static bool has_name(const char *entry, const char *name)
 	return strncmp(entry, name, len) == 0 && entry[len] == '=';
 }
 
-/* Is the agent the first of that list already, as with --follow? */
-static bool is_with_agent(const char *list)
+/* The list of preloads takes the place of theirs: the order is the program's to see. */
+static void put_entries(char **to, char *const *envp, char *preload)
 {
-	const char *ours = agent_env.preload + strlen("LD_PRELOAD=");
-	size_t len = agent_preload_len(ours);
+	bool is_put = false;
 
-	return strncmp(list, ours, len) == 0 && (list[len] == ':' || !list[len]);
-}
+	for (; envp && *envp; envp++) {
+		bool is_list = has_name(*envp, "LD_PRELOAD");
 
-/* "LD_PRELOAD=" our paths [":" what the program itself wants]. */
-static void write_preload(char *to, const char *theirs)
-{
-	size_t len = 11 + agent_preload_len(agent_env.preload + 11);
-
-	memcpy(to, agent_env.preload, len);
-	to += len;
-	if (theirs && *theirs) {
-		*to++ = ':';
-		len = strlen(theirs);
-		memcpy(to, theirs, len);
-		to += len;
+		if (has_name(*envp, WIRE_ENV) || (is_list && is_put))
+			continue;
+		*to++ = is_list ? preload : *envp;
+		is_put |= is_list;
 	}
-	*to = '\0';
+	*to++ = (char *)agent_env.ctl;
+	if (!is_put)
+		*to++ = preload;
+	*to = NULL;
 }
 
 /* No malloc and little stack: exec is called in signal handlers, and other threads' locks may be
@@ -131,9 +125,9 @@ static void write_preload(char *to, const char *theirs)
 static void make_env(struct new_env *n, char *const envp[], const char *file, bool search,
 		     bool is_child)
 {
-	const char *theirs = NULL;
-	size_t nr = 0, k = 0;
-	char **entries, *path;
+	char needed[WIRE_SANITIZER_MAX], *path, *copy, *preload, **entries;
+	const char *theirs = "";
+	size_t nr = 0, len;
 
 	n->map = NULL;
 	n->envp = envp;
@@ -143,8 +137,10 @@ static void make_env(struct new_env *n, char *const envp[], const char *file, bo
 	for (; envp && envp[nr]; nr++)
 		if (has_name(envp[nr], "LD_PRELOAD"))
 			theirs = strchr(envp[nr], '=') + 1;
-	n->size = (nr + 3) * sizeof(char *) + strlen(agent_env.preload) +
-		  (theirs ? strlen(theirs) : 0) + 2;
+	/* their list is there twice: as it is, and with ours */
+	len = strlen(theirs);
+	n->size = (nr + 3) * sizeof(char *) + WIRE_PRELOAD_LEN + strlen(agent_env.ours) + 2 * len +
+		  WIRE_PRELOAD_EXTRA;
 	n->size += search ? PATH_BYTES : 0;
 	entries = n->size <= n->room_size ? n->room : (n->map = take_memory(n->size));
 	if (!entries)
@@ -152,20 +148,15 @@ static void make_env(struct new_env *n, char *const envp[], const char *file, bo
 	path = (char *)entries + n->size - PATH_BYTES;
 	if (search)
 		find_in_path(file, path);
-	if (!image_takes_agent(search ? path : file, agent_path))
+	if (!image_takes_agent(search ? path : file, agent_path, needed))
 		return;
 	n->envp = entries;
-	for (size_t i = 0; i < nr; i++)
-		if (!has_name(envp[i], "LD_PRELOAD") && !has_name(envp[i], WIRE_ENV))
-			entries[k++] = envp[i];
-	entries[k++] = (char *)agent_env.ctl;
-	entries[k++] = (char *)(entries + nr + 3);
-	entries[k] = NULL;
-	if (theirs && is_with_agent(theirs)) {
-		theirs += agent_preload_len(theirs);
-		theirs += *theirs == ':';
-	}
-	write_preload((char *)(entries + nr + 3), theirs);
+	copy = memcpy(entries + nr + 3, theirs, len + 1);
+	wire_preload_take(copy, agent_env.ours); /* with --follow it may be there already */
+	preload = copy + len + 1;
+	memcpy(preload, WIRE_PRELOAD, WIRE_PRELOAD_LEN);
+	wire_preload_write(preload + WIRE_PRELOAD_LEN, copy, needed, agent_env.ours);
+	put_entries(entries, envp, preload);
 }
 
 static int failed(const struct new_env *n, int rc)

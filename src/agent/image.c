@@ -8,7 +8,6 @@
  */
 #include "agent/agent.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -34,7 +33,7 @@ static bool has_our_loader(int fd, const Elf64_Ehdr *eh)
 		char path[256] = "";
 		Elf64_Phdr ph;
 
-		if (pread(fd, &ph, sizeof(ph), eh->e_phoff + i * sizeof(ph)) != sizeof(ph))
+		if (!wire_read_phdr(pread, fd, eh, i, &ph))
 			return false;
 		if (ph.p_type != PT_INTERP)
 			continue;
@@ -46,7 +45,7 @@ static bool has_our_loader(int fd, const Elf64_Ehdr *eh)
 	return false;
 }
 
-static bool takes_agent(const char *path, unsigned depth)
+static bool takes_agent(const char *path, char needed[WIRE_SANITIZER_MAX], unsigned depth)
 {
 	char head[HEAD_BYTES + 1] = "";
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -62,11 +61,10 @@ static bool takes_agent(const char *path, unsigned depth)
 	len = read(fd, head, HEAD_BYTES);
 	if (len >= 2 && head[0] == '#' && head[1] == '!') {
 		next = interpreter(head);
-		takes = next && depth < MAX_DEPTH && takes_agent(next, depth + 1);
-	} else if (len >= (ssize_t)sizeof(*eh) && memcmp(head, ELFMAG, SELFMAG) == 0 &&
-		   eh->e_ident[EI_CLASS] == ELFCLASS64 && eh->e_machine == EM_X86_64 &&
-		   eh->e_phentsize == sizeof(Elf64_Phdr)) {
+		takes = next && depth < MAX_DEPTH && takes_agent(next, needed, depth + 1);
+	} else if (len > 0 && wire_is_elf(head, len)) {
 		takes = has_our_loader(fd, eh);
+		wire_find_sanitizer(pread, fd, eh, needed);
 	}
 	close(fd);
 	return takes;
@@ -79,7 +77,8 @@ static bool is_privileged(const char *path)
 	return stat(path, &st) == 0 && st.st_mode & (S_ISUID | S_ISGID);
 }
 
-bool image_takes_agent(const char *path, const char *agent)
+bool image_takes_agent(const char *path, const char *agent, char needed[WIRE_SANITIZER_MAX])
 {
-	return access(agent, R_OK) == 0 && !is_privileged(path) && takes_agent(path, 0);
+	*needed = '\0';
+	return access(agent, R_OK) == 0 && !is_privileged(path) && takes_agent(path, needed, 0);
 }

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -252,7 +253,56 @@ static void forked(void)
 
 /* ---- the environment ---- */
 
-/* Takes entry i out, or puts another string in its place. */
+/* The initial environment is overwritten by programs that show their state in ps: keep our own. */
+static char ctl_copy[128], ours_copy[4096];
+
+char agent_path[4096];
+
+/*
+ * A string of the environment that the kernel gave, whatever became of `environ`: constructors of
+ * other preloaded libraries run before ours, and may change or clear it. The strings lie between
+ * the last argument and the name of the program.
+ */
+static const char *find_initial(int argc, char **argv, const char *prefix)
+{
+	const char *end = (const char *)getauxval(AT_EXECFN);
+	const char *at = argc > 0 ? argv[argc - 1] : NULL;
+
+	if (!at || at >= end)
+		return NULL;
+	for (at += strlen(at) + 1; at < end; at += strlen(at) + 1)
+		if (strncmp(at, prefix, strlen(prefix)) == 0)
+			return at + strlen(prefix);
+	return NULL;
+}
+
+static const char *find_value(int argc, char **argv, const char *name)
+{
+	char prefix[32];
+	const char *value;
+
+	wire_put(wire_put(prefix, name), "=");
+	value = find_initial(argc, argv, prefix);
+	return value ? value : getenv(name);
+}
+
+/* What of LD_PRELOAD is ours, as wire/preload.h has it. */
+static void keep_ours(const char *list)
+{
+	size_t first = wire_preload_first(list), agent, len;
+
+	list += first + (first && list[first]);
+	list += first && *list == ':';
+	agent = len = strcspn(list, ":");
+	if (&futrace_probes && list[len])
+		len += 1 + strcspn(list + len + 1, ":");
+	if (len >= sizeof(ours_copy))
+		return;
+	memcpy(ours_copy, list, len);
+	memcpy(agent_path, list, agent);
+}
+
+/* Takes an entry out, or puts another string in its place. */
 static void replace_env(char **at, char *with)
 {
 	if (with) {
@@ -263,74 +313,57 @@ static void replace_env(char **at, char *with)
 		at[0] = at[1];
 }
 
-/* The initial environment is overwritten by programs that show their state in ps: keep our own. */
-static char ctl_copy[128], preload_copy[4096];
-
-char agent_path[4096];
-
-size_t agent_preload_len(const char *list)
-{
-	size_t len = strcspn(list, ":");
-
-	if (&futrace_probes && list[len])
-		len += 1 + strcspn(list + len + 1, ":");
-	return len;
-}
-
-static const char *keep(char *to, size_t size, const char *entry)
-{
-	size_t len = strlen(entry);
-
-	if (len >= size)
-		return NULL;
-	memcpy(to, entry, len + 1);
-	return to;
-}
-
 /*
  * Children shall not inherit what was meant for this process: our variables go, and exec.c gives
  * them on to what this process itself becomes, or with --follow to every program it starts, if that
- * can take the agent at all.
+ * can take the agent at all. rest: room for a list of preloads without ours.
  */
-static void clean_env(void)
+static void clean_env(char **env, char rest[4096])
 {
-	static char rest[4096] = "LD_PRELOAD=";
+	while (env && *env) {
+		char *entry = *env;
+		bool is_ctl = strncmp(entry, WIRE_ENV "=", sizeof(WIRE_ENV)) == 0;
+		bool is_list = strncmp(entry, WIRE_PRELOAD, WIRE_PRELOAD_LEN) == 0;
 
-	for (char **at = environ; at && *at;) {
-		char *colon = NULL, *entry = *at;
-
-		if (strncmp(entry, WIRE_ENV "=", sizeof(WIRE_ENV)) == 0) {
-			agent_env.ctl = keep(ctl_copy, sizeof(ctl_copy), entry);
-		} else if (strncmp(entry, "LD_PRELOAD=", 11) == 0) {
-			agent_env.preload = keep(preload_copy, sizeof(preload_copy), entry);
-			colon = entry + 11 + agent_preload_len(entry + 11);
-			colon = *colon ? colon : NULL;
-			memcpy(agent_path, preload_copy + 11,
-			       agent_env.preload ? strcspn(preload_copy + 11, ":") : 0);
+		if (is_list && strlen(entry) < 4096) {
+			wire_put(rest, entry);
+			is_list = wire_preload_take(rest + WIRE_PRELOAD_LEN, ours_copy);
 		} else {
-			at++;
-			continue;
+			is_list = false;
 		}
-		if (colon && strlen(colon) > sizeof(rest) - 12) {
-			at++;
-			continue;
-		}
-		if (colon)
-			memcpy(rest + 11, colon + 1, strlen(colon));
-		replace_env(at, colon ? rest : NULL);
-		at += colon != NULL;
+		if (is_ctl)
+			replace_env(env, NULL);
+		else if (is_list)
+			replace_env(env, rest[WIRE_PRELOAD_LEN] ? rest : NULL);
+		env += !is_ctl && (!is_list || rest[WIRE_PRELOAD_LEN]);
 	}
 }
 
-__attribute__((constructor)) static void preload(void)
+static void keep_env(const char *ctl, const char *preload)
 {
-	const char *ctl = getenv(WIRE_ENV);
+	if (ctl && sizeof(WIRE_ENV) + strlen(ctl) < sizeof(ctl_copy)) {
+		wire_put(wire_put(ctl_copy, WIRE_ENV "="), ctl);
+		agent_env.ctl = ctl_copy;
+	}
+	if (preload)
+		keep_ours(preload);
+	agent_env.ours = ours_copy;
+}
+
+/* The loader gives constructors what the kernel gave it. */
+__attribute__((constructor)) static void preload(int argc, char **argv, char **envp)
+{
+	static char rest[2][4096];
+	const char *ctl = find_value(argc, argv, WIRE_ENV);
 	int saved = errno;
 
 	interpose_init();
 	exec_init();
 	probes_init();
-	stack_init(environ); /* the kernel put it above the stack of the first thread */
+	/* the kernel put it above the stack of the first thread; `environ` may be elsewhere by now
+	 */
+	stack_init((const void *)getauxval(AT_EXECFN));
+	keep_env(ctl, find_value(argc, argv, "LD_PRELOAD"));
 	if (ctl && *ctl == '/') {
 		has_slot_key = pthread_key_create(&slot_key, thread_gone) == 0;
 		pthread_atfork(NULL, NULL, forked);
@@ -338,7 +371,9 @@ __attribute__((constructor)) static void preload(void)
 		if (core_page.region)
 			probes_allow_calls();
 	}
-	clean_env();
+	clean_env(envp, rest[0]);
+	if (environ != envp)
+		clean_env(environ, rest[1]);
 	agent_follows = lobby && lobby->follow;
 	errno = saved;
 }

@@ -289,6 +289,9 @@ static void write_empty(struct session *s, enum trace_end_kind kind, uint32_t st
 	s->out_taken = true;
 	end_file(s, p, kind, status);
 	process_free(p);
+	/* it is known from its file alone */
+	free(s->seen.exe);
+	s->seen.exe = NULL;
 }
 
 void session_finish(struct session *s)

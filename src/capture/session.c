@@ -356,6 +356,7 @@ static int start(struct session *s, int *status, struct err *e)
 	if (s->look.note.tag != ERR_NONE)
 		session_note(s, s->look.note.tag, "%s", s->look.note.msg);
 	ts.agent = s->look.agent_works ? o->agent : NULL;
+	ts.sanitizer = s->look.sanitizer;
 	s->start_ns = clock_mono_ns();
 	s->pid = target_spawn(&ts, &s->lobby, status, e);
 	if (s->pid > 0)

@@ -162,6 +162,19 @@ static void look_at_image(struct target_look *t, struct catalog *c)
 		note_link(t, d->link);
 }
 
+/* It must come before the agent. */
+static void look_for_sanitizer(struct target_look *t)
+{
+	int fd = open(t->image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	Elf64_Ehdr eh;
+
+	if (fd < 0)
+		return;
+	if (pread(fd, &eh, sizeof(eh), 0) == sizeof(eh) && wire_is_elf(&eh, sizeof(eh)))
+		wire_find_sanitizer(pread, fd, &eh, t->sanitizer);
+	close(fd);
+}
+
 int target_look(struct target_look *t, const char *cmd, const char *path_env, struct catalog *c,
 		int *status, struct err *e)
 {
@@ -187,6 +200,7 @@ int target_look(struct target_look *t, const char *cmd, const char *path_env, st
 		t->image = xstrdup(SHELL);
 	}
 	look_at_image(t, c);
+	look_for_sanitizer(t);
 	return 0;
 }
 
@@ -214,22 +228,40 @@ struct env {
 	char *control, *preload; /* ours */
 };
 
+/* theirs: what CMD would have without us, may be NULL */
+static char *preload_of(const struct target_start *s, const char *theirs)
+{
+	size_t size = WIRE_PRELOAD_LEN + strlen(s->agent) + (theirs ? strlen(theirs) : 0) +
+		      WIRE_PRELOAD_EXTRA;
+	char *entry = xcalloc(1, size);
+
+	wire_preload_write(wire_put(entry, WIRE_PRELOAD), theirs, s->sanitizer ? s->sanitizer : "",
+			   s->agent);
+	return entry;
+}
+
 static void env_init(struct env *env, const struct target_start *s, const struct lobby *l)
 {
 	const char *theirs = value_of(s->envp, "LD_PRELOAD");
+	bool is_put = false;
 
 	*env = (struct env){ 0 };
-	for (char *const *at = s->envp; *at; at++)
-		if (!str_has_prefix(*at, WIRE_ENV "=") &&
-		    !(s->agent && str_has_prefix(*at, "LD_PRELOAD=")))
-			vec_push(&env->v, *at);
 	if (s->agent) {
 		env->control = xasprintf("%s=/proc/%d/fd/%d", WIRE_ENV, getpid(), l->fd);
-		env->preload = xasprintf("LD_PRELOAD=%s%s%s", s->agent,
-					 theirs && *theirs ? ":" : "", theirs ? theirs : "");
-		vec_push(&env->v, env->control);
-		vec_push(&env->v, env->preload);
+		env->preload = preload_of(s, theirs);
 	}
+	/* the list takes the place of theirs: the order is CMD's to see */
+	for (char *const *at = s->envp; *at; at++) {
+		bool is_list = s->agent && str_has_prefix(*at, WIRE_PRELOAD);
+
+		if (!str_has_prefix(*at, WIRE_ENV "=") && !(is_list && is_put))
+			vec_push(&env->v, is_list ? env->preload : *at);
+		is_put |= is_list;
+	}
+	if (s->agent)
+		vec_push(&env->v, env->control);
+	if (s->agent && !is_put)
+		vec_push(&env->v, env->preload);
 	vec_push(&env->v, NULL);
 }
 

@@ -11,13 +11,15 @@
 #include "capture/catalog.h"
 #include "capture/limits.h"
 #include "capture/lobby.h"
+#include "wire/preload.h"
 
 struct target_look {
 	char *path;  /* the file that is executed */
 	char *image; /* the ELF file that runs then: path, or a script's interpreter */
 	bool is_script;
 	bool agent_works;
-	bool is_unreadable; /* image may be executed, but not read */
+	bool is_unreadable;		    /* image may be executed, but not read */
+	char sanitizer[WIRE_SANITIZER_MAX]; /* the runtime that it links; "" if none */
 	struct err note; /* why it cannot be recorded, to be told beforehand; ERR_NONE: it may be */
 };
 
@@ -34,6 +36,7 @@ struct target_start {
 	char *const *argv;
 	char *const *envp;
 	const char *agent;	     /* NULL: without */
+	const char *sanitizer;	     /* a library to be loaded before the agent; NULL or "": none */
 	const struct limits *limits; /* its own; NULL: ours */
 	bool may_be_script; /* what the kernel cannot execute is given to the shell, as execvp does
 			     */

@@ -176,8 +176,8 @@ void why_empty(const struct session *s, struct err *e)
 			s->lobby.page->nr_doors);
 	else if (!seen->exe)
 		err_set(e, ERR_NO_AGENT,
-			"nothing was recorded: %s ended at once, cleared its environment, or became a "
-			"static program%s",
+			"nothing was recorded: %s ended before the agent came in, or became a static "
+			"program%s",
 			s->look.image, children(s));
 	else if (!seen->nr_tables)
 		why_no_tables(s, e);

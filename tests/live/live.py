@@ -40,7 +40,7 @@ SLOW_BUILDS = ("await-v0", "await-small")  # that are not made for the usual run
 # Topics whose tests count, and are right however long things take: others may run at the same time. Not those that make more
 # events than futrace can take while others have the CPU, and allow no loss.
 COUNTING = ("async_task", "badinput", "completion", "doctor", "exact", "futures", "hostile", "life", "machines", "matrix", "paths",
-            "places", "programs", "python", "recompute", "report", "roots", "runtimes", "safety", "tables", "threads", "tree",
+            "places", "preload", "programs", "python", "recompute", "report", "roots", "runtimes", "safety", "tables", "threads", "tree",
             "types")
 
 

@@ -332,13 +332,75 @@ static void test_signals_taken(void **state)
 	signals_restore();
 }
 
+/* The list that a program gets, and what is left when ours is taken out of it again. */
+static void check_preload(const char *theirs, const char *needed, const char *want)
+{
+	char list[256];
+
+	wire_preload_write(list, theirs, needed, "/a/agent.so:/a/probes.so");
+	assert_string_equal(list, want);
+	assert_true(wire_preload_take(list, "/a/agent.so:/a/probes.so"));
+	assert_string_equal(list, theirs ? theirs : "");
+	assert_false(wire_preload_take(list, "/a/agent.so:/a/probes.so"));
+}
+
+/* A sanitizer's runtime stays in front of the agent, whoever put it there, and the user's own list
+ * comes out as it went in. */
+static void sanitizers_come_first(void **state)
+{
+	check_preload(NULL, "", "/a/agent.so:/a/probes.so");
+	check_preload("x.so y.so", "", "/a/agent.so:/a/probes.so:x.so y.so");
+	check_preload(NULL, "libasan.so.8", "libasan.so.8::/a/agent.so:/a/probes.so");
+	check_preload("x.so", "libtsan.so.2", "/a/agent.so:/a/probes.so:x.so");
+	check_preload("/l/libasan.so.8:x.so", "libasan.so.8",
+		      "/l/libasan.so.8:/a/agent.so:/a/probes.so:x.so");
+	check_preload("libclang_rt.asan-x86_64.so", "",
+		      "libclang_rt.asan-x86_64.so:/a/agent.so:/a/probes.so");
+	check_preload("libasan.so.8:libubsan.so.1::z", "",
+		      "libasan.so.8:/a/agent.so:/a/probes.so:libubsan.so.1::z");
+	assert_true(wire_is_sanitizer("/x/libhwasan.so.0", 17));
+	assert_false(wire_is_sanitizer("/libasan.so/libx.so", 19));
+	assert_false(wire_is_sanitizer("libasanx.so", 11));
+}
+
+/* Bytes that only look like a program lead nowhere. */
+static void no_sanitizer_in_rubbish(void **state)
+{
+	static const uint64_t offs[] = { 0, 64, 4096, UINT64_MAX - 8 };
+	char name[WIRE_SANITIZER_MAX];
+	Elf64_Ehdr eh = { .e_phnum = UINT16_MAX, .e_phentsize = sizeof(Elf64_Phdr) };
+	char *path = make_file("rubbish", "", 0600);
+	int fd = open(path, O_RDWR);
+
+	for (size_t i = 0; i < ARRAY_SIZE(offs); i++) {
+		Elf64_Phdr ph = { .p_type = PT_DYNAMIC, .p_offset = offs[i] };
+		Elf64_Dyn dyn = { .d_tag = DT_STRTAB, .d_un.d_ptr = offs[i] };
+
+		eh.e_phoff = sizeof(eh);
+		assert_int_equal(pwrite(fd, &ph, sizeof(ph), eh.e_phoff), sizeof(ph));
+		if (offs[i] < 8192)
+			assert_int_equal(pwrite(fd, &dyn, sizeof(dyn), offs[i]), sizeof(dyn));
+		wire_find_sanitizer(pread, fd, &eh, name);
+		assert_string_equal(name, "");
+	}
+	close(fd);
+	free(path);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(test_find),       TEST(test_scripts),	 TEST(test_notes),
-		TEST(test_setuid),     TEST(test_environment),	 TEST(test_signals_as_inherited),
-		TEST(test_exec_fails), TEST(test_signals_taken),
+		TEST(sanitizers_come_first),
+		TEST(no_sanitizer_in_rubbish),
+		TEST(test_find),
+		TEST(test_scripts),
+		TEST(test_notes),
+		TEST(test_setuid),
+		TEST(test_environment),
+		TEST(test_signals_as_inherited),
+		TEST(test_exec_fails),
+		TEST(test_signals_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
