@@ -5,6 +5,16 @@
 /* All strings of a file together: far more than any program has, far less than memory. */
 #define STRING_BYTES_MAX (64u << 20)
 
+/* More definitions than that do not fit into a byte that was lost, compressed as they are. */
+#define DEFS_PER_BYTE 4
+/* So many missing ones do no harm. */
+#define MISSING_MAX 64
+
+bool load_is_plausible(const struct load *l, enum def_tag tag, uint64_t number)
+{
+	return number < l->nr_records[tag] + MISSING_MAX + DEFS_PER_BYTE * l->nr_lost_bytes;
+}
+
 /* A field that is not there is 0: records may have grown since. */
 static uint64_t take_field(struct cursor *c)
 {
@@ -36,6 +46,7 @@ static bool load_string(struct load *l, struct cursor *c)
 	size_t len = c->end - c->p;
 
 	if (c->bad || number == 0 || number >= STRINGS_MAX ||
+	    !load_is_plausible(l, DEF_STRING, number) ||
 	    l->nr_string_bytes + len > STRING_BYTES_MAX)
 		return false;
 	reach(&l->strings, number);
@@ -75,7 +86,7 @@ static bool load_object(struct load *l, struct cursor *c)
 {
 	uint64_t number = cursor_varint(c);
 
-	if (c->bad || number >= OBJECTS_MAX)
+	if (c->bad || number >= OBJECTS_MAX || !load_is_plausible(l, DEF_OBJECT, number))
 		return false;
 	reach(&l->objects, number);
 	l->objects.v[number].path = take_string(l, c);
@@ -88,7 +99,7 @@ static bool load_runtime(struct load *l, struct cursor *c)
 {
 	uint64_t number = cursor_varint(c);
 
-	if (c->bad || number >= RUNTIMES_MAX)
+	if (c->bad || number >= RUNTIMES_MAX || !load_is_plausible(l, DEF_RUNTIME, number))
 		return false;
 	reach(&l->runtimes, number);
 	l->runtimes.v[number].object = take_field(c);
@@ -102,7 +113,7 @@ static bool load_type(struct load *l, struct cursor *c)
 	uint64_t number = cursor_varint(c), kind;
 	struct trace_type *t;
 
-	if (c->bad || number >= TYPES_MAX)
+	if (c->bad || number >= TYPES_MAX || !load_is_plausible(l, DEF_TYPE, number))
 		return false;
 	reach(&l->types, number);
 	t = &l->types.v[number];
@@ -124,7 +135,7 @@ static bool load_thread(struct load *l, struct cursor *c)
 {
 	uint64_t number = cursor_varint(c);
 
-	if (c->bad || number >= THREADS_MAX)
+	if (c->bad || number >= THREADS_MAX || !load_is_plausible(l, DEF_THREAD, number))
 		return false;
 	reach(&l->threads, number);
 	l->threads.v[number].tid = take_field(c);
@@ -195,7 +206,8 @@ static bool load_step(struct load *l, struct cursor *c)
 	uint64_t number = cursor_varint(c), outer = take_field(c), state = take_field(c);
 	struct trace_step *s;
 
-	if (c->bad || number >= STEPS_MAX || outer > number)
+	if (c->bad || number >= STEPS_MAX || !load_is_plausible(l, DEF_STEP, number) ||
+	    outer > number)
 		return false;
 	reach(&l->steps, number);
 	s = &l->steps.v[number];
@@ -236,7 +248,7 @@ static bool load_future(struct load *l, struct cursor *c)
 	uint64_t number = cursor_varint(c), seen;
 	struct trace_future *f;
 
-	if (c->bad || number >= FUTURES_MAX)
+	if (c->bad || number >= FUTURES_MAX || !load_is_plausible(l, DEF_FUTURE, number))
 		return false;
 	reach(&l->futures, number);
 	f = &l->futures.v[number];
@@ -289,8 +301,10 @@ bool load_defs(struct load *l, const uint8_t *raw, size_t len)
 			return false;
 		c.p += body_len;
 		body.end = c.p;
-		if (tag < ARRAY_SIZE(readers) && readers[tag])
+		if (tag < ARRAY_SIZE(readers) && readers[tag]) {
+			l->nr_records[tag]++;
 			is_good &= readers[tag](l, &body);
+		}
 	}
 	return is_good;
 }

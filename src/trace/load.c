@@ -30,6 +30,16 @@ static bool is_block(const struct load *l, const uint8_t *p, uint64_t off, struc
 	       (uint64_t)h->header_len + h->stored_len <= l->size - off;
 }
 
+/* Where the next bytes are that were ever written: no block begins in a hole of the file. */
+static uint64_t skip_hole(const struct load *l, uint64_t off)
+{
+	off_t data = lseek(l->fd, off, SEEK_DATA);
+
+	if (data < 0)
+		return errno == ENXIO ? l->size : off;
+	return MAX((uint64_t)data, off);
+}
+
 /* Where the next block begins at or after off; the file's size when there is none. */
 static uint64_t find_block(const struct load *l, uint64_t off)
 {
@@ -37,7 +47,7 @@ static uint64_t find_block(const struct load *l, uint64_t off)
 	uint64_t found = l->size;
 	struct block_header h;
 
-	while (found == l->size && off + BLOCK_HEADER_LEN <= l->size) {
+	while (found == l->size && (off = skip_hole(l, off)) + BLOCK_HEADER_LEN <= l->size) {
 		size_t len = MIN((uint64_t)WINDOW_LEN, l->size - off);
 		size_t last = len - BLOCK_HEADER_LEN;
 
@@ -58,13 +68,24 @@ static uint64_t find_block(const struct load *l, uint64_t off)
 	return found;
 }
 
+/* The definition of their thread may be lost, but not those of many threads without events. */
+static void load_events(struct load *l, const struct block_header *h, uint64_t off)
+{
+	if (h->thread <= l->blocks.nr || load_is_plausible(l, DEF_THREAD, h->thread)) {
+		vec_push(&l->blocks, (struct load_block){ .off = off, .header = *h });
+		return;
+	}
+	l->damage.bad_blocks++;
+	l->damage.bad_events += h->nr_events;
+}
+
 static void load_block(struct load *l, const struct block_header *h, uint64_t off)
 {
 	uint8_t *raw;
 	bool is_good;
 
 	if (h->kind == BLOCK_EVENTS) {
-		vec_push(&l->blocks, (struct load_block){ .off = off, .header = *h });
+		load_events(l, h, off);
 		return;
 	}
 	if (h->kind != BLOCK_DEFS && h->kind != BLOCK_END)
@@ -74,6 +95,7 @@ static void load_block(struct load *l, const struct block_header *h, uint64_t of
 	is_good = load_payload(l, h, off, raw) &&
 		  (h->kind == BLOCK_DEFS ? load_defs : load_end)(l, raw, h->raw_len);
 	l->damage.bad_blocks += !is_good;
+	l->nr_lost_bytes += is_good ? 0 : h->stored_len;
 }
 
 static void load_blocks(struct load *l, uint64_t off)
@@ -91,6 +113,7 @@ static void load_blocks(struct load *l, uint64_t off)
 			uint64_t next = find_block(l, off + 1);
 
 			l->damage.bytes_skipped += next - off;
+			l->nr_lost_bytes += next - off;
 			off = next;
 		}
 	}

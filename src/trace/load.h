@@ -44,6 +44,8 @@ struct load {
 	VEC(struct trace_future) futures;
 	VEC(struct trace_stand) stands;
 	bool has_meta, has_end;
+	uint64_t nr_records[DEF_STAND + 1]; /* definitions read so far, by tag */
+	uint64_t nr_lost_bytes; /* of the file, so far, that may have held further definitions */
 };
 
 int load_open(struct load *l, const char *path, struct err *e);
@@ -56,6 +58,11 @@ bool load_payload(struct load *l, const struct block_header *h, uint64_t off, ui
  */
 bool load_defs(struct load *l, const uint8_t *raw, size_t len);
 bool load_end(struct load *l, const uint8_t *raw, size_t len);
+/*
+ * Writers number what they define one after another. A number that is higher than what the file
+ * has defined so far, and may have lost, is damage: it would only take memory.
+ */
+bool load_is_plausible(const struct load *l, enum def_tag tag, uint64_t number);
 /* Fills in what nobody defined. */
 void load_finish_defs(struct load *l);
 

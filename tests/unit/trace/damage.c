@@ -261,6 +261,91 @@ static void huge_counts_are_refused(void **state)
 	free(raw);
 }
 
+static void add_record(struct strbuf *defs, uint8_t tag, uint64_t number)
+{
+	uint8_t body[VARINT_MAX + 1];
+	size_t len = varint_put(body, number) - body;
+
+	body[len++] = 0; /* its first field; a record of a type, thread, step … may end here */
+	strbuf_addch(defs, tag);
+	strbuf_addch(defs, len);
+	strbuf_add(defs, body, len);
+}
+
+/* How many threads a file of these definitions has, and a block of events of this thread. */
+static uint32_t nr_threads_with(const struct strbuf *defs, uint32_t thread, uint64_t *nr_bad)
+{
+	static const uint8_t awake[] = { EV_AWAKE, 0, 0 };
+	struct block_header h = { .kind = BLOCK_EVENTS, .nr_events = 10, .thread = thread };
+	struct strbuf out = STRBUF_INIT;
+	struct memory_file f;
+	uint32_t nr_threads, nr;
+	struct trace *t;
+	uint8_t raw[100];
+
+	start_file(&out);
+	add_block(&out, (struct block_header){ .kind = BLOCK_DEFS }, defs->s, defs->len);
+	add_block(&out, h, raw, make_events(raw, 10, awake, 0, 0));
+	memory_file_init(&f, out.s, out.len);
+	t = trace_open(f.path, NULL);
+	assert_non_null(t);
+	trace_get_threads(t, &nr_threads);
+	*nr_bad = trace_get_damage(t)->bad_blocks;
+	assert_true((trace_get_types(t, &nr), nr) < 1000);
+	assert_true((trace_get_steps(t, &nr), nr) < 1000);
+	assert_true((trace_get_futures(t, &nr), nr) < 1000);
+	assert_true((trace_get_objects(t, &nr), nr) < 1000);
+	assert_true((trace_get_runtimes(t, &nr), nr) < 1000);
+	trace_close(t);
+	memory_file_release(&f);
+	strbuf_release(&out);
+	return nr_threads;
+}
+
+/* Proves that a number takes memory only as far as the file can have defined others before it. */
+static void tables_are_bounded_by_the_file(void **state)
+{
+	static const uint8_t tags[] = { DEF_STRING, DEF_OBJECT, DEF_RUNTIME, DEF_TYPE,
+					DEF_THREAD, DEF_STEP,	DEF_FUTURE };
+	struct strbuf defs = STRBUF_INIT;
+	uint64_t nr_bad;
+
+	for (size_t i = 0; i < ARRAY_SIZE(tags); i++)
+		add_record(&defs, tags[i], 4000);
+	assert_true(nr_threads_with(&defs, 0, &nr_bad) < 1000);
+	assert_int_equal(nr_bad, 1);
+	assert_true(nr_threads_with(&defs, THREADS_MAX - 1, &nr_bad) < 1000);
+	assert_int_equal(nr_bad, 2);
+	strbuf_reset(&defs);
+	/* What is defined counts, in whatever order. */
+	for (int i = 4000; i >= 0; i--)
+		add_record(&defs, DEF_THREAD, i % 2 ? 4000 - i : i);
+	assert_int_equal(nr_threads_with(&defs, 4000, &nr_bad), 4001);
+	strbuf_release(&defs);
+}
+
+/* Proves that a block behind a terabyte that was never written is found, without reading that. */
+static void holes_are_not_read(void **state)
+{
+	static const uint8_t awake[] = { EV_AWAKE, 0, 0 };
+	struct block_header h = { .kind = BLOCK_EVENTS, .nr_events = 10 };
+	struct strbuf out = STRBUF_INIT;
+	struct trace_damage damage;
+	struct memory_file f;
+	uint8_t raw[100];
+
+	start_file(&out);
+	memory_file_init(&f, out.s, out.len);
+	strbuf_reset(&out);
+	add_block(&out, h, raw, make_events(raw, 10, awake, 0, 0));
+	assert_int_equal(pwrite(f.fd, out.s, out.len, INT64_C(1) << 40), out.len);
+	assert_int_equal(ftruncate(f.fd, INT64_C(1) << 41), 0);
+	assert_int_equal(read_all(f.path, &damage), 10);
+	assert_true(damage.bytes_skipped > UINT64_C(1) << 40);
+	memory_file_release(&f);
+	strbuf_release(&out);
+}
+
 /*
  * Proves that what a newer minor version adds is stepped over: kinds of block, record, event,
  * columns known by layout.
@@ -366,6 +451,8 @@ int main(void)
 		cmocka_unit_test(every_flip_is_noticed),
 		cmocka_unit_test(random_damage_does_no_harm),
 		cmocka_unit_test(huge_counts_are_refused),
+		cmocka_unit_test(tables_are_bounded_by_the_file),
+		cmocka_unit_test(holes_are_not_read),
 		cmocka_unit_test(newer_kinds_are_skipped),
 		cmocka_unit_test(wrong_files_have_their_tags),
 		cmocka_unit_test(empty_trace_is_good),
