@@ -15,6 +15,8 @@
 #define ROUND_UP(x, to)	  (((x) + (to)-1) / (to) * (to))
 #define likely(x)	  __builtin_expect(!!(x), 1)
 #define unlikely(x)	  __builtin_expect(!!(x), 0)
+#define ALWAYS_INLINE	  inline __attribute__((always_inline))
+#define NOINLINE	  __attribute__((noinline))
 #define PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /*

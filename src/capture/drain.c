@@ -2,6 +2,7 @@
 #include "capture/drain.h"
 
 #define TICK_MASK ((UINT64_C(1) << EVENT_TICK_BITS) - 1)
+#define BATCH	  64 /* events that are decoded before they are encoded */
 
 enum { SHAPE_ID = 1, SHAPE_ADDR = 2, SHAPE_A = 4, SHAPE_B = 8 };
 
@@ -90,60 +91,85 @@ static void number(struct drain *d, struct event *ev)
 		texts_number(d->texts, d->writer, ev);
 }
 
+/* Returns the word behind the event at `at`, which has the words of its shape. */
+static ALWAYS_INLINE const uint64_t *decode(const uint64_t *at, struct shape shape,
+					    struct event *ev)
+{
+	if (shape.has & SHAPE_ID) {
+		uint64_t w1 = word(at++);
+
+		ev->task = w1 & EVENT_ID_MASK;
+		ev->type = w1 >> EVENT_ID_BITS;
+	}
+	if (shape.has & SHAPE_ADDR) {
+		uint64_t w2 = word(at++);
+
+		ev->addr = w2 & EVENT_ADDR_MASK;
+		ev->path = w2 >> EVENT_ADDR_BITS;
+	}
+	if (unlikely(shape.has & SHAPE_A))
+		ev->a = word(at++);
+	if (unlikely(shape.has & SHAPE_B))
+		ev->b = word(at++);
+	return at;
+}
+
+/*
+ * Decodes up to `end`, or as many events as there is room for. Returns the word behind them, or
+ * that which is no event.
+ */
+static const uint64_t *decode_some(struct drain *d, const uint64_t *at, const uint64_t *end,
+				   struct event batch[BATCH], size_t *nr)
+{
+	struct event *ev = batch;
+	uint64_t last = d->last_ticks;
+
+	while (at < end && ev < batch + BATCH) {
+		uint64_t w0 = word(at);
+		unsigned kind = w0 & (EV_MAX - 1);
+		struct shape shape = shapes[kind];
+
+		if (unlikely(!shape.nr_words || shape.nr_words > end - at))
+			break;
+		*ev = (struct event){ .kind = kind };
+		ev->flags = w0 >> EVENT_KIND_BITS & ((1 << EVENT_FLAG_BITS) - 1);
+		ev->time = last = unwrap(last, w0 >> EVENT_TICK_SHIFT);
+		at = decode(at + 1, shape, ev);
+		if (unlikely(numbered >> kind & 1))
+			number(d, ev);
+		d->nr_events[kind]++;
+		ev++;
+	}
+	d->last_ticks = last;
+	*nr = ev - batch;
+	return at;
+}
+
 /*
  * Decodes up to head or the end of the segment, whichever comes first. Returns how many words held
  * events, or -1 at something that is none.
  */
 static int64_t drain_piece(struct drain *d, uint64_t head)
 {
-	uint64_t pos = d->pos, last = d->last_ticks,
-		 start = pos - (pos - d->ring_from) % d->segment_words;
+	uint64_t start = d->pos - (d->pos - d->ring_from) % d->segment_words;
 	uint64_t end = MIN(head, start + d->segment_words);
-	const uint64_t *words = d->words + segment_at(d, pos);
-	int64_t nr_words = 0; /* without the unused rest of a segment */
+	const uint64_t *words = d->words + segment_at(d, d->pos), *to = words + (end - start);
+	const uint64_t *from = words + (d->pos - start), *at = from;
+	struct event batch[BATCH];
+	size_t nr;
 
-	while (pos < end) {
-		const uint64_t *at = words + (pos - start);
-		uint64_t w0 = word(at++);
-		unsigned kind = w0 & (EV_MAX - 1);
-		struct shape shape = shapes[kind];
-		struct event ev = { .kind = kind };
-
-		if (unlikely(!shape.nr_words || shape.nr_words > end - pos)) {
-			if (w0 == 0 && end == start + d->segment_words)
-				pos = end;
-			else
-				nr_words = -1;
-			break;
-		}
-		ev.flags = w0 >> EVENT_KIND_BITS & ((1 << EVENT_FLAG_BITS) - 1);
-		ev.time = last = unwrap(last, w0 >> EVENT_TICK_SHIFT);
-		if (shape.has & SHAPE_ID) {
-			uint64_t w1 = word(at++);
-
-			ev.task = w1 & EVENT_ID_MASK;
-			ev.type = w1 >> EVENT_ID_BITS;
-		}
-		if (shape.has & SHAPE_ADDR) {
-			uint64_t w2 = word(at++);
-
-			ev.addr = w2 & EVENT_ADDR_MASK;
-			ev.path = w2 >> EVENT_ADDR_BITS;
-		}
-		if (shape.has & SHAPE_A)
-			ev.a = word(at++);
-		if (shape.has & SHAPE_B)
-			ev.b = word(at);
-		if (unlikely(numbered >> kind & 1))
-			number(d, &ev);
-		trace_stream_put(d->stream, &ev);
-		d->nr_events[kind]++;
-		pos += shape.nr_words;
-		nr_words += shape.nr_words;
-	}
-	d->pos = pos;
-	d->last_ticks = last;
-	return nr_words;
+	do {
+		at = decode_some(d, at, to, batch, &nr);
+		trace_stream_put_all(d->stream, batch, nr);
+	} while (nr);
+	d->pos = start + (at - words);
+	if (at == to)
+		return at - from;
+	/* the rest of a segment that is too short for an event is not used */
+	if (word(at) != 0 || end != start + d->segment_words)
+		return -1;
+	d->pos = end;
+	return at - from;
 }
 
 /* Has the producer, that far, a large ring which we do not read yet? */

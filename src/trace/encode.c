@@ -29,8 +29,12 @@ void encoder_init(struct encoder *n)
 	uint8_t *at;
 
 	*n = (struct encoder){ 0 };
+	memset(n->layout_of, ENCODE_ASIDE, sizeof(n->layout_of));
 	for (unsigned kind = 0; kind < EV_MAX; kind++)
-		n->layout_of[kind] = event_layout(kind);
+		if (event_descs[kind].name)
+			n->layout_of[kind] = event_layout(kind);
+	n->layout_of[EV_THREAD_START] |= ENCODE_ASIDE;
+	n->layout_of[EV_THREAD_NAME] |= ENCODE_ASIDE;
 	/*
 	 * Pages that a quiet thread never reaches cost nothing: malloc maps an area of this size.
 	 */
@@ -83,7 +87,7 @@ static void column_check(struct encoder *n, const struct encode_column *c)
 		n->tail = n->nr;
 }
 
-static uint8_t new_shape(struct encoder *n, unsigned op, unsigned layout)
+static NOINLINE uint8_t new_shape(struct encoder *n, unsigned op, unsigned layout)
 {
 	uint8_t *shape = n->shapes + n->nr_shapes * SHAPE_LEN;
 
@@ -104,7 +108,7 @@ static inline bool is_task(const struct encode_task *t, const struct event *ev, 
 }
 
 /* Spells out the address of a task: with the task, or later, when a wake was its first event. */
-static void put_addr(struct encoder *n, struct encode_task *t, uint64_t addr)
+static NOINLINE void put_addr(struct encoder *n, struct encode_task *t, uint64_t addr)
 {
 	n->defs.p = varint_put(n->defs.p, zigzag(addr - n->prev_addr));
 	n->prev_addr = t->addr = addr;
@@ -112,7 +116,7 @@ static void put_addr(struct encoder *n, struct encode_task *t, uint64_t addr)
 	column_check(n, &n->defs);
 }
 
-static uint32_t new_task(struct encoder *n, const struct event *ev)
+static NOINLINE uint32_t new_task(struct encoder *n, const struct event *ev)
 {
 	if (n->nr_tasks == n->cap_tasks) {
 		n->cap_tasks *= 2;
@@ -128,7 +132,7 @@ static uint32_t new_task(struct encoder *n, const struct event *ev)
 }
 
 /* Not predicted: look it up, or make a new entry. Two slots a task, the newer one first. */
-static uint32_t find_task(struct encoder *n, const struct event *ev, bool with_addr)
+static NOINLINE uint32_t find_task(struct encoder *n, const struct event *ev, bool with_addr)
 {
 	size_t h = map_hash(ev->task ^ (uint64_t)ev->type << 48) >> 20 & (ENCODE_SLOTS - 1);
 	uint32_t i;
@@ -175,7 +179,7 @@ static inline void put_path(struct encoder *n, const struct event *ev)
 	column_check(n, &n->args);
 }
 
-static void put_args(struct encoder *n, const struct event *ev, unsigned layout)
+static NOINLINE void put_args(struct encoder *n, const struct event *ev, unsigned layout)
 {
 	if (layout & LAYOUT_A) {
 		n->args.p = varint_put(n->args.p, zigzag(ev->a - n->prev_a[ev->kind]));
@@ -188,18 +192,18 @@ static void put_args(struct encoder *n, const struct event *ev, unsigned layout)
 	column_check(n, &n->args);
 }
 
-static void put_wide(struct encoder *n, uint64_t delta)
+static NOINLINE void put_wide(struct encoder *n, uint64_t delta)
 {
 	n->high[n->nr - 1] = WIDE_HIGH;
 	n->wide.p = varint_put(n->wide.p, delta >> 8);
 	column_check(n, &n->wide);
 }
 
-void encoder_put(struct encoder *n, const struct event *ev)
+static ALWAYS_INLINE void put(struct encoder *n, const struct event *ev, unsigned layout)
 {
-	unsigned flags = ev->flags & ((1 << EVENT_FLAG_BITS) - 1), layout = n->layout_of[ev->kind];
 	bool has_addr = (layout & LAYOUT_TASK) == EVENT_TASK_ADDR;
 	bool has_path = has_addr && ev->path;
+	unsigned flags = ev->flags & ((1 << EVENT_FLAG_BITS) - 1);
 	unsigned shape = ev->kind | flags << EVENT_KIND_BITS | has_path << EVENT_TICK_SHIFT;
 	uint64_t delta = 0;
 	uint32_t i = n->nr++;
@@ -207,8 +211,6 @@ void encoder_put(struct encoder *n, const struct event *ev)
 
 	if (has_addr && !has_path)
 		layout &= ~LAYOUT_B;
-	if (unlikely(i == 0))
-		n->first_tick = n->last_tick = ev->time;
 	if (likely(ev->time > n->last_tick)) {
 		delta = ev->time - n->last_tick;
 		n->last_tick = ev->time;
@@ -226,6 +228,27 @@ void encoder_put(struct encoder *n, const struct event *ev)
 		put_path(n, ev);
 	else if (unlikely(layout & ~LAYOUT_TASK))
 		put_args(n, ev, layout);
+}
+
+void encoder_put(struct encoder *n, const struct event *ev)
+{
+	if (n->nr == 0)
+		n->first_tick = n->last_tick = ev->time;
+	put(n, ev, n->layout_of[ev->kind] & LAYOUT_KNOWN);
+}
+
+size_t encoder_put_all(struct encoder *n, const struct event *ev, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr && n->nr < n->tail; i++) {
+		unsigned layout = n->layout_of[ev[i].kind];
+
+		if (unlikely(layout & ENCODE_ASIDE))
+			break;
+		put(n, &ev[i], layout);
+	}
+	return i;
 }
 
 size_t encoder_finish(const struct encoder *n, uint8_t *out)

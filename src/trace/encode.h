@@ -22,6 +22,8 @@ struct encode_task {
 };
 
 #define ENCODE_SLOTS 8192 /* a power of two */
+#define ENCODE_ASIDE \
+	0x80 /* in layout_of: the caller of encoder_put_all looks at this kind itself */
 
 struct encoder {
 	uint32_t nr;   /* events so far */
@@ -31,7 +33,7 @@ struct encoder {
 	struct encode_column wide, refs, defs, args;
 	/* shape by kind, flags, and whether it has a path, plus one; 0: none yet */
 	uint8_t op_of[EV_MAX << (EVENT_FLAG_BITS + 1)];
-	uint8_t layout_of[EV_MAX];
+	uint8_t layout_of[256]; /* by kind, whatever that says; with ENCODE_ASIDE */
 	uint8_t shapes[SHAPES_MAX * SHAPE_LEN];
 	uint32_t nr_shapes;
 	uint32_t last[EV_MAX]; /* dictionary index of this kind's last task */
@@ -47,6 +49,11 @@ void encoder_init(struct encoder *n);
 void encoder_release(struct encoder *n);
 /* Must not be full. The kind must be one of event.def. */
 void encoder_put(struct encoder *n, const struct event *ev);
+/*
+ * Puts events behind the first of a block, until the block is full, all are put, or one names a
+ * thread or is of no kind. Returns how many were put.
+ */
+size_t encoder_put_all(struct encoder *n, const struct event *ev, size_t nr);
 void encoder_reset(struct encoder *n);
 /* Writes the raw bytes into out, which has RAW_LEN_MAX bytes; returns how many. */
 size_t encoder_finish(const struct encoder *n, uint8_t *out);

@@ -433,6 +433,21 @@ void trace_stream_put(struct trace_stream *s, const struct event *ev)
 		flush_stream(s);
 }
 
+void trace_stream_put_all(struct trace_stream *s, const struct event *ev, size_t nr)
+{
+	const struct event *end = ev + nr;
+
+	while (ev < end) {
+		size_t put = s->enc.nr ? encoder_put_all(&s->enc, ev, end - ev) : 0;
+
+		ev += put;
+		if (encoder_is_full(&s->enc) && s->enc.nr)
+			flush_stream(s);
+		else if (!put)
+			trace_stream_put(s, ev++);
+	}
+}
+
 void trace_stream_close(struct trace_stream *s)
 {
 	struct trace_writer *w = s->w;

@@ -41,6 +41,8 @@ struct trace_stream *trace_writer_thread(struct trace_writer *w, uint32_t tid);
 /* ev->time is in ticks since base_ticks and must not run backwards in one stream (it is clamped);
  * ev->thread is ignored. Hot path: a full block is compressed and written on the spot. */
 void trace_stream_put(struct trace_stream *s, const struct event *ev);
+/* The same of many, in less time. */
+void trace_stream_put_all(struct trace_stream *s, const struct event *ev, size_t nr);
 /* What the kernel has counted of the thread; u->thread is ignored. */
 void trace_stream_cpu(struct trace_stream *s, const struct trace_cpu *u);
 void trace_stream_close(struct trace_stream *s); /* no more events; frees it */

@@ -118,6 +118,12 @@ void trace_stream_put(struct trace_stream *s, const struct event *ev)
 	vec_push(&fake_file.events, (struct fake_event){ s->tid, *ev });
 }
 
+void trace_stream_put_all(struct trace_stream *s, const struct event *ev, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		trace_stream_put(s, &ev[i]);
+}
+
 void trace_stream_cpu(struct trace_stream *s, const struct trace_cpu *u)
 {
 	fake_file.nr_counts++;
