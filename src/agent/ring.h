@@ -447,6 +447,14 @@ static void set_live(struct core_page *p, const struct wire_thread *t, bool is_l
 		__atomic_fetch_and(&p->live[slot / 64], ~bit, __ATOMIC_SEQ_CST);
 }
 
+/* The tool looks for slots by these bits: one line of its caches for 512 slots, not for each. */
+static void show_slot(struct wire_region *r, const struct wire_thread *t)
+{
+	uint64_t slot = t - r->threads;
+
+	__atomic_fetch_or(&r->slots_used[slot / 64], UINT64_C(1) << slot % 64, __ATOMIC_RELEASE);
+}
+
 static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp)
 {
 	t->tid = *(uint32_t *)(tp + p->tid_off);
@@ -463,6 +471,7 @@ static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp
 	t->limit = make_room(p, t, EVENT_WORDS_THREAD_START);
 	t->instance = 0;
 	__atomic_store_n(&t->state, WIRE_THREAD_LIVE, __ATOMIC_RELEASE);
+	show_slot(p->region, t);
 	__atomic_store_n(&t->key, tp, __ATOMIC_RELEASE);
 	put2(p, t, EV_THREAD_START, 0, t->tid);
 	if (p->claimed)

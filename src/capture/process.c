@@ -307,10 +307,16 @@ static void add_ring(struct process *p, uint32_t slot)
 
 static void scan(struct process *p)
 {
-	for (uint32_t i = 0; i < WIRE_MAX_THREADS; i++)
-		if (!p->rings[i] && __atomic_load_n(&p->region->threads[i].state,
-						    __ATOMIC_ACQUIRE) != WIRE_THREAD_FREE)
-			add_ring(p, i);
+	for (uint32_t i = 0; i < WIRE_SLOT_WORDS; i++) {
+		uint64_t used = __atomic_load_n(&p->region->slots_used[i], __ATOMIC_ACQUIRE);
+
+		for (; used; used &= used - 1) {
+			uint32_t slot = i * 64 + __builtin_ctzll(used);
+
+			if (!p->rings[slot])
+				add_ring(p, slot);
+		}
+	}
 }
 
 /* The slot as nobody had ever used it, but for its count of lives; the key comes last, for it
@@ -326,6 +332,8 @@ static void recycle_slot(struct process *p, uint32_t slot, const struct lobby_ri
 	if (big && big <= WIRE_MAX_BIG)
 		__atomic_fetch_and(&p->region->big_used, ~(UINT64_C(1) << (big - 1)),
 				   __ATOMIC_RELEASE);
+	__atomic_fetch_and(&p->region->slots_used[slot / 64], ~(UINT64_C(1) << slot % 64),
+			   __ATOMIC_RELAXED);
 	__atomic_store_n(&t->state, WIRE_THREAD_FREE, __ATOMIC_RELAXED);
 	t->tid = 0;
 	memset((char *)t + offsetof(struct wire_thread, head), 0,

@@ -38,6 +38,7 @@
 #define WIRE_MAX_OBJECTS   1024
 #define WIRE_MAX_TABLES	   16384
 #define WIRE_MAX_THREADS   4096 /* a power of two */
+#define WIRE_SLOT_WORDS	   (WIRE_MAX_THREADS / 64)
 #define WIRE_PROBE	   1024 /* slots searched from a thread's home slot on */
 #define WIRE_MAX_BIG	   64	/* large rings of a process */
 #define WIRE_PATH_MAX	   1024
@@ -484,6 +485,9 @@ struct wire_region {
 				 that has come in */
 	uint32_t pad;
 	uint64_t lost[EV_MAX]; /* events of threads without a slot */
+	/* a bit for each slot of `threads` that is in use: set behind its state by the thread that
+	 * takes it, cleared by the tool before the slot can be taken again */
+	uint64_t slots_used[WIRE_SLOT_WORDS];
 	struct wire_object objects[WIRE_MAX_OBJECTS];
 	struct wire_table tables[WIRE_MAX_TABLES];
 	struct wire_redirect redirects[WIRE_MAX_REDIRECTS];

@@ -130,8 +130,15 @@ static void *one_event(void *arg)
 	return t;
 }
 
+static bool is_shown(const struct wire_thread *t)
+{
+	uint64_t slot = t - region->threads;
+
+	return region->slots_used[slot / 64] >> slot % 64 & 1;
+}
+
 /* Threads that follow each other get slots of their own until the consumer has recycled the old
- * one. */
+ * one; it finds each by its bit. */
 static void test_threads(void **state)
 {
 	void *slots[20];
@@ -142,6 +149,7 @@ static void test_threads(void **state)
 		pthread_create(&thread, NULL, one_event, NULL);
 		pthread_join(thread, &slots[i]);
 		assert_int_equal(((struct wire_thread *)slots[i])->state, WIRE_THREAD_DEAD);
+		assert_true(is_shown(slots[i]));
 		for (unsigned k = 0; k < i; k++)
 			assert_ptr_not_equal(slots[i], slots[k]);
 	}

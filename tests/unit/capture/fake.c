@@ -259,6 +259,7 @@ struct wire_thread *fake_thread(struct fake_agent *a, uint32_t slot, uint32_t ti
 	memset(t->lost, 0, sizeof(t->lost));
 	t->life++;
 	t->state = WIRE_THREAD_LIVE;
+	a->region->slots_used[slot / 64] |= UINT64_C(1) << slot % 64;
 	return t;
 }
 

@@ -141,6 +141,7 @@ static void test_recycling(void **state)
 		assert_int_equal(t->key, 0);
 		assert_int_equal(t->state, WIRE_THREAD_FREE);
 		assert_int_equal(t->life, life + 1);
+		assert_int_equal(s->agent.region->slots_used[0], 0);
 	}
 	assert_int_equal(fake_file.nr_threads, 101);
 	assert_int_equal(fake_file.nr_open_streams, 0);
