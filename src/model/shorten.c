@@ -4,54 +4,7 @@
 #include <string.h>
 
 #include "base/crate_path.h"
-
-static bool ends_path(char c)
-{
-	return strchr("<>()[],;&|+= *", c) != NULL; /* the NUL too */
-}
-
-/* {closure#0} and the like belong to the name before them. */
-static bool is_plain_segment(const char *s)
-{
-	return *s != '{';
-}
-
-/* Where the last `keep` plain segments of the path s[0..len) begin. */
-static size_t keep_from(const char *s, size_t len, unsigned keep)
-{
-	size_t end = len;
-
-	while (end > 0) {
-		size_t start = end;
-
-		while (start > 0 && !(start >= 2 && s[start - 1] == ':' && s[start - 2] == ':'))
-			start--;
-		if (is_plain_segment(s + start) && --keep == 0)
-			return start;
-		end = start >= 2 ? start - 2 : 0;
-	}
-	return 0;
-}
-
-/* Cuts each path in the name to its last `keep` segments; what follows "<T>" keeps its "::". */
-static void cut_paths(struct strbuf *out, const char *name, unsigned keep)
-{
-	while (*name) {
-		size_t len = 0, from;
-
-		if (name[0] == ':' && name[1] == ':') {
-			strbuf_addstr(out, "::");
-			name += 2;
-		}
-		while (!ends_path(name[len]))
-			len++;
-		from = len ? keep_from(name, len, keep) : 0;
-		strbuf_add(out, name + from, len - from);
-		name += len;
-		if (*name)
-			strbuf_addch(out, *name++);
-	}
-}
+#include "base/rust_name.h"
 
 /* Not into the middle of a UTF-8 sequence. */
 static void cut_middle(struct strbuf *out, const char *s, size_t len, size_t width)
@@ -71,34 +24,39 @@ static void cut_middle(struct strbuf *out, const char *s, size_t len, size_t wid
 /* How long it is without the `::{async block#0}` at its end. */
 static size_t without_body(const char *name, size_t len)
 {
-	while (len > 0 && name[len - 1] == '}') {
-		size_t at = len;
+	uint32_t path = 0, end = 0;
+	struct rust_name n;
 
-		while (at > 0 && name[at - 1] != '{')
-			at--;
-		if (at < 4 || name[at - 2] != ':' || name[at - 3] != ':')
-			break;
-		len = at - 3;
-	}
-	return len;
+	rust_name_init(&n, name, len);
+	while (path < n.nr && (n.nodes[path].kind != RUST_PATH || n.nodes[path].end < len))
+		path++;
+	if (path < n.nr)
+		rust_name_each(segment, &n, path) if (n.nodes[segment].kind != RUST_BRACES ||
+						      n.nodes[segment].first) end =
+			n.nodes[segment].end;
+	rust_name_release(&n);
+	return end ? end : len;
 }
 
 static void shorten(struct strbuf *out, const char *name, size_t width, bool has_place)
 {
 	struct strbuf clean = STRBUF_INIT, text = STRBUF_INIT;
+	struct rust_name n;
 	size_t len;
 
 	strbuf_add_clean(&clean, name, strlen(name));
 	strbuf_addstr(&text, clean.s);
-	for (unsigned keep = 4; text.len > width && keep > 0; keep--) {
+	rust_name_init(&n, clean.s, text.len > width ? clean.len : 0);
+	for (struct rust_print how = { .keep = 4 }; text.len > width && how.keep > 0; how.keep--) {
 		strbuf_reset(&text);
-		cut_paths(&text, clean.s, keep);
+		rust_name_print(&text, &n, RUST_NAME_ROOT, &how);
 	}
 	len = has_place && text.len > width ? without_body(text.s, text.len) : text.len;
 	if (len > width)
 		cut_middle(out, text.s, len, width);
 	else
 		strbuf_add(out, text.s, len);
+	rust_name_release(&n);
 	strbuf_release(&clean);
 	strbuf_release(&text);
 }

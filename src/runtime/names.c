@@ -51,22 +51,25 @@ static const char *body_name(struct finding *f, const struct dwarf_function *fn)
 static char *resolve_impl(struct finding *f, const struct span *type,
 			  const struct dwarf_function *fn)
 {
-	char *text = xstrndup(type->s, type->len), *at, *path, *named, *result;
-	const char *body = body_name(f, fn), *end;
+	const char *body = body_name(f, fn);
+	struct strbuf out = STRBUF_INIT;
+	char *path, *named;
+	struct rust_name n;
+	struct span env;
+	uint32_t at;
 
-	at = fn->env_path && body ? strstr(text, fn->env_path) : NULL;
-	if (!at)
-		return text;
-	end = at + strlen(fn->env_path);
-	if (*end == '<' && bracket_end(end, text + type->len))
-		end = bracket_end(end, text + type->len) + 1; /* its arguments */
-	path = xstrndup(at, end - at);
+	rust_name_init(&n, type->s, type->len);
+	at = fn->env_path && body ? rust_name_find_path(&n, fn->env_path) : 0;
+	env = at ? rust_name_span(&n, at) : (struct span){ type->s, 0 };
+	rust_name_release(&n);
+	path = xstrndup(env.s, env.len);
 	named = name_impl(path, body);
-	result = xasprintf("%.*s%s%s", (int)(at - text), text, named, end);
+	strbuf_add(&out, type->s, env.s - type->s);
+	strbuf_addstr(&out, named);
+	strbuf_add(&out, env.s + env.len, type->s + type->len - (env.s + env.len));
 	free(path);
 	free(named);
-	free(text);
-	return result;
+	return strbuf_take(&out);
 }
 
 static bool name_by_dwarf(struct finding *f, const struct naming *n, struct found_table *t,

@@ -30,394 +30,170 @@ char *demangle(const char *mangled)
 	return text;
 }
 
-/* The > of -> closes nothing. */
-const char *bracket_end(const char *s, const char *end)
-{
-	unsigned depth = 0;
-
-	for (const char *p = s; p < end; p++) {
-		if (strchr("<([{", *p))
-			depth++;
-		else if (strchr(")]}", *p) || (*p == '>' && (p == s || p[-1] != '-')))
-			if (--depth == 0)
-				return p;
-	}
-	return NULL;
-}
-
 size_t type_args(const char *name, size_t len, struct span *args, size_t max)
 {
-	const char *open = memchr(name, '<', len), *end = name + len, *from;
-	const char *close = open ? bracket_end(open, end) : NULL;
+	struct rust_name n;
+	uint32_t group = 0;
 	size_t nr = 0;
 
-	if (!close)
-		return 0;
-	from = open + 1;
-	for (const char *p = from; p <= close; p++) {
-		const char *skip = p < close && strchr("<([{", *p) ? bracket_end(p, close) : NULL;
-
-		if (skip) {
-			p = skip;
-			continue;
-		}
-		if (*p != ',' && p != close)
-			continue;
-		if (nr < max)
-			args[nr] = (struct span){ from, p - from };
-		nr++;
-		from = p + 1;
-		while (from < close && *from == ' ')
-			from++;
-	}
+	rust_name_init(&n, name, len);
+	while (group < n.nr &&
+	       !(n.nodes[group].kind == RUST_SELF ||
+		 (n.nodes[group].kind == RUST_ARGS && rust_name_starts(&n, group, "<"))))
+		group++;
+	for (uint32_t item = group < n.nr ? n.nodes[group].first : 0; item;
+	     item = n.nodes[item].next)
+		if (nr++ < max)
+			args[nr - 1] = rust_name_span(&n, item);
+	rust_name_release(&n);
 	return nr;
 }
 
-/* How a closure-like path component is spelled, and what becomes of it. */
-struct spelling {
-	const char *head, *becomes;
-	bool is_symbol; /* may be the body of an async fn, then it is dropped */
-};
-
-static const struct spelling spellings[] = {
-	{ "{async_fn_env#", NULL },
-	{ "{async_fn#", NULL },
-	{ "{async_block_env#", "{async block#" },
-	{ "{async_block#", "{async block#" },
-	{ "{async_closure_env#", "{async closure#" },
-	{ "{async_closure#", "{async closure#" },
-	{ "{closure_env#", "{closure#" },
-	{ "{closure#", "{closure#", true },
-	{ "{{closure}", "{closure", true },
-};
-
-struct rewrite {
-	struct strbuf out;
-	const char *end;
-	size_t closure_end; /* output length behind the latest closure, even a dropped one */
-	size_t chain_at; /* output length before the first of the closures that follow each other */
-	bool is_closure;
-};
-
-static void drop_separator(struct strbuf *out)
+/* The F in `path<F>` or, with a default allocator, `path<F, A>`; 0: the item is no such type. */
+static uint32_t argument_of(const struct rust_name *n, uint32_t item, const char *path)
 {
-	if (out->len >= 2 && strcmp(out->s + out->len - 2, "::") == 0) {
-		out->len -= 2;
-		out->s[out->len] = '\0';
-	}
-}
+	uint32_t part = rust_name_only_child(n, item), args;
 
-static void rewrite(struct rewrite *r, const char *p);
-
-/*
- * Debug info has the function's type arguments behind its closures: `f::{async_block_env#0}<u32>`.
- */
-static size_t move_args(struct rewrite *r, const char *p)
-{
-	const char *close = p < r->end && *p == '<' ? bracket_end(p, r->end) : NULL;
-	struct rewrite args = { .out = STRBUF_INIT, .closure_end = SIZE_MAX - 2 };
-	char *chain;
-
-	if (!close)
+	if (!part || n->nodes[part].kind != RUST_PATH || !rust_name_path_is(n, part, path))
 		return 0;
-	args.end = close + 1;
-	strbuf_addch(&args.out, '<');
-	rewrite(&args, p + 1);
-	chain = xstrdup(r->out.s + r->chain_at);
-	r->out.len = r->chain_at;
-	strbuf_add(&r->out, args.out.s, args.out.len);
-	strbuf_addstr(&r->out, chain);
-	r->closure_end = r->out.len;
-	strbuf_release(&args.out);
-	free(chain);
-	return close + 1 - p;
+	args = rust_name_args(n, part);
+	return args ? n->nodes[args].first : 0;
 }
 
-/* Returns the bytes of input that were taken, 0 when p is at no closure. */
-static size_t rewrite_closure(struct rewrite *r, const char *p)
+/* The item inside of a wrapper, or inside of `(dyn Trait + Send)`; 0: it is in neither. */
+static uint32_t unwrap(const struct rust_name *n, uint32_t item)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(spellings); i++) {
-		const struct spelling *sp = &spellings[i];
-		size_t head = strlen(sp->head);
-		const char *close;
-		bool follows = r->out.len == r->closure_end + 2, is_last, may_be_fn;
+	uint32_t pinned = argument_of(n, item, "core::pin::Pin"), inner, part;
 
-		if ((size_t)(r->end - p) < head || strncmp(p, sp->head, head) != 0)
-			continue;
-		close = bracket_end(p, r->end);
-		if (!close)
-			return 0;
-		is_last = close + 1 == r->end;
-		if (!follows)
-			r->chain_at = r->out.len - (r->out.len >= 2 ? 2 : 0);
-		/* An async fn's body is the first closure in it, counted from 0. */
-		may_be_fn = sp->is_symbol && (p[head] == '}' || strncmp(p + head, "0}", 2) == 0);
-		if (!sp->becomes || (may_be_fn && !follows && !(r->is_closure && is_last))) {
-			drop_separator(&r->out);
-		} else {
-			strbuf_addstr(&r->out, sp->becomes);
-			strbuf_add(&r->out, p + head, close + 1 - p - head);
-		}
-		r->closure_end = r->out.len;
-		return close + 1 - p + move_args(r, close + 1);
-	}
-	return 0;
-}
-
-/* `<app::Conn>::run` of v0 is `app::Conn::run`; `<T as Trait>::run` stays. */
-static const char *impl_brackets(const struct rewrite *r, const char *p)
-{
-	char before = r->out.len ? r->out.s[r->out.len - 1] : ' ';
-	const char *close;
-
-	if (*p != '<' || !strchr(" (<,&", before))
-		return NULL;
-	close = bracket_end(p, r->end);
-	if (!close || r->end - close < 3 || strncmp(close + 1, "::", 2) != 0 ||
-	    memmem(p, close - p, " as ", 4))
-		return NULL;
-	return close;
-}
-
-/* Legacy spells `dyn Future<Output = u32> + Send` as `dyn Future+Output = u32+Send`. */
-static size_t rewrite_bound(struct rewrite *r, const char *p)
-{
-	const char *q = p + 1, *from;
-
-	while (q < r->end && (*q == '_' || (*q >= '0' && *q <= '9') || (*q >= 'A' && *q <= 'Z') ||
-			      (*q >= 'a' && *q <= 'z')))
-		q++;
-	if (r->end - q < 3 || strncmp(q, " = ", 3) != 0) {
-		strbuf_addstr(&r->out, " + ");
-		return 1;
-	}
-	for (from = p + 1; q < r->end && !strchr("+,>", *q); q++) {
-		const char *close = strchr("<([{", *q) ? bracket_end(q, r->end) : NULL;
-
-		q = close ? close : q;
-	}
-	strbuf_addf(&r->out, "<%.*s>", (int)(q - from), from);
-	return q - p;
-}
-
-/* Legacy spells the constant 5 as `5_usize`. The length of that suffix, 0 when there is none. */
-static size_t const_suffix(const struct rewrite *r, const char *p)
-{
-	static const char *const suffixes[] = { "_usize", "_isize", "_u128", "_i128",
-						"_u64",	  "_i64",   "_u32",  "_i32",
-						"_u16",	  "_i16",   "_u8",   "_i8" };
-	size_t from = r->out.len;
-
-	while (from && r->out.s[from - 1] >= '0' && r->out.s[from - 1] <= '9')
-		from--;
-	if (from == r->out.len || !from || !strchr("< -", r->out.s[from - 1]))
+	inner = argument_of(n, pinned ? pinned : item, "alloc::boxed::Box");
+	if (!inner)
+		inner = argument_of(n, item, "core::future::from_generator::GenFuture");
+	if (inner)
+		return inner;
+	part = rust_name_only_child(n, item);
+	if (!part || n->nodes[part].kind != RUST_TUPLE)
 		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
-		size_t len = strlen(suffixes[i]);
-
-		if ((size_t)(r->end - p) > len && strncmp(p, suffixes[i], len) == 0 &&
-		    strchr(",>]", p[len]))
-			return len;
-	}
-	return 0;
-}
-
-static void rewrite(struct rewrite *r, const char *p)
-{
-	static const char global[] = ", alloc::alloc::Global";
-
-	while (p < r->end) {
-		size_t left = r->end - p, took = *p == '{'   ? rewrite_closure(r, p)
-						 : *p == '_' ? const_suffix(r, p)
-							     : 0;
-		const char *close;
-
-		if (took) {
-			p += took;
-		} else if (left >= sizeof(global) - 1 &&
-			   strncmp(p, global, sizeof(global) - 1) == 0) {
-			p += sizeof(global) - 1; /* every Box and Arc has it: noise */
-		} else if (left > 2 && strncmp(p, "::<", 3) == 0 &&
-			   (left < 8 || strncmp(p, "::<impl ", 8) != 0)) {
-			p += 2;
-		} else if ((close = impl_brackets(r, p))) {
-			struct rewrite inner = { .out = STRBUF_INIT,
-						 .end = close,
-						 .closure_end = SIZE_MAX - 2 };
-
-			rewrite(&inner, p + 1);
-			strbuf_add(&r->out, inner.out.s, inner.out.len);
-			strbuf_release(&inner.out);
-			p = close + 1;
-		} else if (*p == ',' && left > 1 && p[1] != ' ') {
-			strbuf_addstr(&r->out, ", ");
-			p++;
-		} else if (*p == '=' && left > 1 && p[1] != ' ' && r->out.len &&
-			   r->out.s[r->out.len - 1] != ' ') {
-			strbuf_addstr(&r->out, " = ");
-			p++;
-		} else if (*p == '+' && left > 1 && p[1] != ' ') {
-			p += rewrite_bound(r, p);
-		} else {
-			strbuf_addch(&r->out, *p++);
-		}
-	}
-}
-
-static const char *const wrappers[] = {
-	"core::pin::Pin<alloc::boxed::Box<",
-	"alloc::boxed::Box<",
-	"core::future::from_generator::GenFuture<",
-};
-
-/* Leaves only the F of a wrapper, when the wrapper is the whole type. */
-static bool unwrap(struct span *t)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(wrappers); i++) {
-		size_t head = strlen(wrappers[i]);
-		const char *open, *close, *end = t->s + t->len;
-		size_t nr_brackets = i == 0 ? 2 : 1;
-
-		if (t->len <= head || strncmp(t->s, wrappers[i], head) != 0)
-			continue;
-		open = t->s + head - 1;
-		close = bracket_end(open, end);
-		if (!close || (size_t)(end - close) != nr_brackets)
-			continue;
-		t->s = open + 1;
-		t->len = close - t->s;
-		return true;
-	}
-	if (t->len > 6 && strncmp(t->s, "(dyn ", 5) == 0 &&
-	    bracket_end(t->s, t->s + t->len) == t->s + t->len - 1) {
-		t->s++;
-		t->len -= 2;
-		return true;
-	}
-	return false;
+	inner = rust_name_only_child(n, part);
+	return inner && rust_name_is(n, n->nodes[inner].first, "dyn") ? inner : 0;
 }
 
 char *readable_type(const char *type, size_t len, bool is_closure)
 {
-	/* Wrappers with an allocator argument are seen only after rewriting, hence twice. */
-	struct rewrite r = { .out = STRBUF_INIT,
-			     .end = type + len,
-			     .closure_end = SIZE_MAX - 2,
-			     .is_closure = is_closure };
-	struct span t = { type, len };
-	char *text;
+	const struct rust_print how = { .readable = true, .is_closure = is_closure };
+	struct strbuf out = STRBUF_INIT;
+	struct rust_name n;
+	uint32_t item;
 
-	while (unwrap(&t))
-		;
-	r.end = t.s + t.len;
-	rewrite(&r, t.s);
-	t = (struct span){ r.out.s, r.out.len };
-	while (unwrap(&t))
-		;
-	text = xstrndup(t.s, t.len);
-	strbuf_release(&r.out);
-	return text;
+	rust_name_init(&n, type, len);
+	item = rust_name_only_child(&n, RUST_NAME_ROOT);
+	for (uint32_t inner = item; inner; inner = unwrap(&n, item))
+		item = inner;
+	rust_name_print(&out, &n, item ? item : RUST_NAME_ROOT, &how);
+	rust_name_release(&n);
+	return strbuf_take(&out);
 }
 
-static const char *first_closure(const char *path)
+/* A type parameter, `T` in `Pool<T>`: a name without a path that begins like a type. */
+static bool is_param(const struct rust_name *n, uint32_t node)
 {
-	static const char *const heads[] = { "::{async_", "::{closure", "::{{closure", "::{gen" };
-	const char *first = NULL;
+	const struct rust_node *path = &n->nodes[node];
+	uint32_t segment = path->kind == RUST_PATH ? rust_name_only_child(n, node) : 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
-		const char *at = strstr(path, heads[i]);
-
-		if (at && (!first || at < first))
-			first = at;
-	}
-	return first;
+	return segment && n->nodes[segment].kind == RUST_IDENT && !n->nodes[segment].first &&
+	       n->text[path->start] >= 'A' && n->text[path->start] <= 'Z' &&
+	       !(path->next && rust_name_is(n, path->next, " = ")); /* Item = T */
 }
 
-static bool is_word(char c)
+/* Is there one type parameter in the name before `end`, no matter how often? */
+static bool has_one_param(const struct rust_name *n, uint32_t end)
 {
-	return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-	       (c >= 'a' && c <= 'z');
-}
+	struct span param = { NULL, 0 };
 
-/* The next type parameter, `T` in `Pool<T>`: a name without a path that begins like a type. */
-static bool next_param(const char *s, struct span *param)
-{
-	for (; *s; s++) {
-		size_t len = 0;
+	for (uint32_t i = 0; i < n->nr && n->nodes[i].start < end; i++) {
+		struct span s = rust_name_span(n, i);
 
-		if (!strchr("<,( &", s[0]) || s[1] < 'A' || s[1] > 'Z')
+		if (!is_param(n, i))
 			continue;
-		while (is_word(s[1 + len]))
-			len++;
-		if (!strchr(">,);] ", s[1 + len])) /* the NUL too */
-			continue;
-		*param = (struct span){ s + 1, len };
-		return true;
+		if (param.s && (s.len != param.len || memcmp(s.s, param.s, s.len) != 0))
+			return false;
+		param = s;
 	}
-	return false;
+	return param.s;
 }
 
 /*
  * Legacy symbols name an impl block by its parameters, `Pool<T>::get`, and debug info has its and
  * the function's arguments in one list: puts the first in where there is only one parameter. (Which
- * of several is which does not show.) *args becomes what is left of them.
+ * of several is which does not show.) Returns whether it was.
  */
-static char *put_arg(const char *real, size_t len, struct span *args)
+static bool put_arg(struct strbuf *out, const struct rust_name *n, uint32_t end,
+		    const struct span *arg)
 {
-	char *text = xstrndup(real, len);
-	struct strbuf out = STRBUF_INIT;
-	struct span param, arg[2], other;
-	size_t nr = type_args(args->s, args->len, arg, 2);
-	const char *from = text;
+	uint32_t at = 0;
 
-	if (!nr || !next_param(text, &param))
-		return text;
-	for (const char *p = param.s + param.len; next_param(p - 1, &other);
-	     p = other.s + other.len)
-		if (other.len != param.len || strncmp(other.s, param.s, param.len) != 0)
-			return text;
-	do {
-		strbuf_add(&out, from, param.s - from);
-		strbuf_add(&out, arg[0].s, arg[0].len);
-		from = param.s + param.len;
-	} while (next_param(from - 1, &param));
-	strbuf_addstr(&out, from);
-	if (nr == 1) {
-		args->len = 0;
-	} else {
-		args->len -= arg[1].s - args->s; /* "<" is put before */
-		args->s = arg[1].s;
+	if (!arg->len || !has_one_param(n, end)) {
+		strbuf_add(out, n->text, end);
+		return false;
 	}
-	free(text);
-	return strbuf_take(&out);
+	for (uint32_t i = 0; i < n->nr && n->nodes[i].start < end; i++) {
+		if (!is_param(n, i))
+			continue;
+		strbuf_add(out, n->text + at, n->nodes[i].start - at);
+		strbuf_add(out, arg->s, arg->len);
+		at = n->nodes[i].end;
+	}
+	strbuf_add(out, n->text + at, end - at);
+	return true;
+}
+
+/* Where a path's closures begin, the "::" before them included; 0: it has none. */
+static uint32_t closures_start(const struct rust_name *n)
+{
+	uint32_t path = rust_name_path(n), closure = path ? rust_name_first_closure(n, path) : 0;
+
+	return closure && closure != n->nodes[path].first ? n->nodes[closure].start - 2 : 0;
+}
+
+/* The closures of a path in debug info, and the arguments behind them. */
+static void add_closures(struct strbuf *out, const struct rust_name *n, bool has_args,
+			 bool is_first_put)
+{
+	uint32_t start = closures_start(n), path = rust_name_path(n);
+	uint32_t args = rust_name_args(n, path), first = args ? n->nodes[args].first : 0;
+	uint32_t left = is_first_put ? n->nodes[first].next : first;
+
+	strbuf_add(out, n->text + start,
+		   (args ? n->nodes[args].start : n->nodes[path].end) - start);
+	if (has_args || !left)
+		return;
+	strbuf_addch(out, '<');
+	strbuf_add(out, n->text + n->nodes[left].start, n->nodes[args].end - n->nodes[left].start);
 }
 
 char *name_impl(const char *path, const char *linkage_name)
 {
-	char *real = linkage_name && strstr(path, "{impl#") ? demangle(linkage_name) : NULL, *head;
-	const char *tail = first_closure(path), *cut = real ? first_closure(real) : NULL;
-	struct span args = { path + strlen(path), 0 };
-	const char *brace = strrchr(path, '}');
-	struct strbuf text = STRBUF_INIT;
+	char *text = linkage_name && strstr(path, "{impl#") ? demangle(linkage_name) : NULL;
+	bool is_v0 = text && demangle_is_v0(linkage_name), is_put = false; /* has all arguments */
+	struct strbuf out = STRBUF_INIT;
+	struct rust_name n, real;
+	uint32_t cut;
 
-	if (!tail || !cut) {
-		free(real);
-		return xstrdup(path);
-	}
-	if (brace && brace[1] == '<' && brace > tail)
-		args = (struct span){ brace + 1, strlen(brace + 1) };
-	strbuf_add(&text, tail, args.s - tail);
-	if (demangle_is_v0(linkage_name)) { /* has all arguments in their places */
-		head = xstrndup(real, cut - real);
+	rust_name_init(&n, path, strlen(path));
+	rust_name_init(&real, text ? text : "", text ? strlen(text) : 0);
+	cut = closures_start(&real);
+	if (!cut || !closures_start(&n)) {
+		strbuf_addstr(&out, path);
 	} else {
-		head = put_arg(real, cut - real, &args);
-		if (args.len)
-			strbuf_addf(&text, "%s%.*s", *args.s == '<' ? "" : "<", (int)args.len,
-				    args.s);
+		uint32_t args = rust_name_args(&n, rust_name_path(&n));
+		struct span arg = { NULL, 0 };
+
+		if (args && n.nodes[args].first && !is_v0)
+			arg = rust_name_span(&n, n.nodes[args].first);
+		is_put = put_arg(&out, &real, cut, &arg);
+		add_closures(&out, &n, is_v0, is_put);
 	}
-	free(real);
-	real = xasprintf("%s%s", head, text.s);
-	free(head);
-	strbuf_release(&text);
-	return real;
+	rust_name_release(&n);
+	rust_name_release(&real);
+	free(text);
+	return strbuf_take(&out);
 }

@@ -12,7 +12,7 @@
 #ifndef SYMBOL_DEMANGLE_H
 #define SYMBOL_DEMANGLE_H
 
-#include "base/strbuf.h"
+#include "base/rust_name.h"
 
 /* The demangled name without its hash, NULL when it is no Rust symbol. The caller frees it. */
 char *demangle(const char *mangled);
@@ -32,15 +32,6 @@ char *readable_type(const char *type, size_t len, bool is_closure);
  * they belong as far as the linkage name tells. The caller frees it.
  */
 char *name_impl(const char *path, const char *linkage_name);
-
-/* A part of a string. */
-struct span {
-	const char *s;
-	size_t len;
-};
-
-/* The bracket that closes the one at s[0], NULL when there is none before end. */
-const char *bracket_end(const char *s, const char *end);
 
 /*
  * Splits "prefix<A, B>" or "prefix::<A, B>" into its arguments. Returns how many there are (at most

@@ -356,55 +356,80 @@ static void found_env(struct dwarf *d, uint64_t off, struct dwarf_function *fn)
 	}
 }
 
-/* The namespace of "a::b::{async_fn_env#0}"; *last is its last component. */
-static uint32_t space_of_path(const struct dwarf *d, const char *path, const char **last)
+/* The namespace of the segments before `last`. */
+static uint32_t space_of(const struct dwarf *d, const struct rust_name *n, uint32_t path,
+			 uint32_t last)
 {
 	uint32_t space = NO_SPACE;
-	const char *colons;
 
-	*last = path;
-	while ((colons = strstr(*last, "::"))) {
-		space = find_space(d, space, *last, colons - *last);
+	rust_name_each(segment, n, path)
+	{
+		struct span s = rust_name_span(n, segment);
+
+		if (segment == last)
+			break;
+		space = find_space(d, space, s.s, s.len);
 		if (space == NO_SPACE)
 			return NO_SPACE;
-		*last = colons + 2;
 	}
 	return space;
+}
+
+/* The first segment that is an environment, and the path that it belongs to. */
+static bool find_env_path(const struct rust_name *n, uint32_t *path, uint32_t *env)
+{
+	static const char mark[] = "_env#";
+
+	for (*env = 0; *env < n->nr; ++*env) {
+		const struct rust_node *v = &n->nodes[*env];
+
+		if (v->kind != RUST_BRACES ||
+		    !memmem(n->text + v->start, rust_name_head_end(n, *env) - v->start, mark,
+			    sizeof(mark) - 1))
+			continue;
+		*path = *env;
+		while (n->nodes[*path].kind != RUST_PATH || n->nodes[*path].end < v->end)
+			--*path;
+		return true;
+	}
+	return false;
+}
+
+static void describe_env(struct dwarf *d, const struct rust_name *n, struct raw_unit *seen_in,
+			 struct dwarf_function *fn)
+{
+	uint32_t path, env, space, start;
+	char *name;
+
+	if (!find_env_path(n, &path, &env))
+		return;
+	start = n->nodes[path].start;
+	fn->env_path = xstrndup(n->text + start, rust_name_head_end(n, env) - start);
+	vec_push(&d->strings, (char *)fn->env_path);
+	/* The type arguments belong to the name of the last component. */
+	name = xstrndup(rust_name_span(n, env).s, rust_name_span(n, env).len);
+	for (int again = 0; again < 2; again++) {
+		space = space_of(d, n, path, env);
+		if (space != NO_SPACE)
+			find_body(d, space, name, seen_in, fn);
+		if (fn->body_linkage && fn->file)
+			break;
+		if (!again)
+			walk_crate(d, fn->env_path, seen_in);
+	}
+	free(name);
 }
 
 void dwarf_describe_name(struct dwarf *d, const char *type, size_t len, struct raw_unit *seen_in,
 			 struct dwarf_function *fn)
 {
-	const char *mark = memmem(type, len, "_env#", 5), *from = mark, *to, *last,
-		   *end = type + len;
-	const char *close;
-	char *path, *name;
-	uint32_t space;
+	struct rust_name n;
 
-	if (!mark || !seen_in)
+	if (!seen_in)
 		return;
-	while (from > type && !strchr("<( ,&*", from[-1]))
-		from--;
-	to = memchr(mark, '}', end - mark);
-	if (!to++)
-		return;
-	/* The type arguments belong to the name of the last component. */
-	close = to < end && *to == '<' ? bracket_end(to, end) : NULL;
-	path = xstrndup(from, to - from);
-	vec_push(&d->strings, path);
-	fn->env_path = path;
-	for (int again = 0; again < 2; again++) {
-		space = space_of_path(d, path, &last);
-		if (space != NO_SPACE) {
-			name = xasprintf("%s%.*s", last, close ? (int)(close + 1 - to) : 0, to);
-			find_body(d, space, name, seen_in, fn);
-			free(name);
-		}
-		if (fn->body_linkage && fn->file)
-			break;
-		if (!again)
-			walk_crate(d, path, seen_in);
-	}
+	rust_name_init(&n, type, len);
+	describe_env(d, &n, seen_in, fn);
+	rust_name_release(&n);
 }
 
 /*

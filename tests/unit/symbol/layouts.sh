@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # usage: layouts.sh TEST_LAYOUT SOURCES MODE RUSTC_OPTIONS...
 # Builds fake/layouts.rs in one way, lets it print its truth, and checks what its debug info is read as. With mode damage
-# the test is damage_layout.
+# the test is damage_layout, with mode names it is names_of_files.
 # shellcheck source=tests/unit/symbol/rustc.sh
 . "$(dirname "$0")/rustc.sh"
 test=$1 src=$2 mode=$3
@@ -28,7 +28,7 @@ make_program()
 }
 build_once "$@"
 case $mode in
-full | damage | why-*) ;;
+full | damage | names | why-*) ;;
 zlib | zstd) objcopy --compress-debug-sections=$mode "$dir/app" ;;
 old-packed) objcopy --compress-debug-sections=zlib-gnu "$dir/app" ;;
 link) separate "$dir/app" ;;
@@ -45,6 +45,7 @@ missing) rm "$dir/app" ;;
 esac
 case $mode in
 damage) "$test" 5 "$dir/app" ;;
+names) "$test" "$dir/app" ;;
 full | zlib | zstd | link) "$test" "$dir/app" "$dir/truth" "$dir/cache" ;;
 *) "$test" --why "$dir/app" "$mode" ;;
 esac
