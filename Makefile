@@ -22,7 +22,7 @@ test:
 	@tools/setup test
 	@tests/run
 
-# Longer tests: whole test suites of other projects under `futrace record`; kill -9 at random moments; every
+# Longer tests: whole test suites of other projects under `futrace record`; kill -9 and SIGSTOP at random moments; every
 # release, flavour and build of a runtime, 300 runs of each completion race, all that a tracer could break;
 # await trees in every build; servers under load, also alone.
 test-suites: all ; @tools/setup test && tests/run suites

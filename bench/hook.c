@@ -29,9 +29,7 @@ struct old_task {
 	uint64_t state, owned[2], next, vtable, rest[9];
 };
 
-static struct wire_lobby lobby = {
-	.stale_ticks = INT64_MAX, .ring_words = RING_WORDS, .small_words = 512, .nr_big = 1
-};
+static struct wire_lobby lobby = { .ring_words = RING_WORDS, .small_words = 512, .nr_big = 1 };
 static uint64_t fake_table[10];
 static struct fake_task tasks[NR_TASKS];
 static uint64_t old_table[6];

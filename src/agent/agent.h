@@ -32,7 +32,8 @@ extern bool agent_follows HIDDEN; /* children are traced too */
  */
 bool agent_exec_begins(void) HIDDEN;
 void agent_exec_failed(void) HIDDEN;
-bool agent_is_vforked(void) HIDDEN; /* is this memory another process's too? */
+bool agent_is_vforked(void) HIDDEN;   /* is this memory another process's too? */
+bool agent_is_tool_gone(void) HIDDEN; /* has the process ended that was to record this one? */
 
 /* objects.c: the dialogue about loaded objects */
 void objects_announce(struct wire_lobby *l) HIDDEN;

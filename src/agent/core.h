@@ -94,13 +94,10 @@ struct core_page {
 	const void *const *probe_sites;
 } __attribute__((aligned(WIRE_PAGE)));
 
-/* Has the tool made a round of late? Signed: its heartbeat may be younger than our look at the
- * clock. */
-static inline bool core_is_tool_alive(const struct wire_lobby *l, uint64_t ticks)
+/* A tool that does not run but may do so again is not gone. */
+static inline bool core_is_tool_gone(const struct wire_lobby *l)
 {
-	int64_t age = ticks - __atomic_load_n(&l->heartbeat_ticks, __ATOMIC_RELAXED);
-
-	return age < (int64_t)l->stale_ticks;
+	return __atomic_load_n(&l->life, __ATOMIC_ACQUIRE) & WIRE_TOOL_GONE;
 }
 
 extern struct core_page core_page HIDDEN;

@@ -37,7 +37,8 @@ void exec_init(void)
 
 static bool is_traced(bool is_child)
 {
-	if (!agent_env.ctl || !*agent_env.ours)
+	/* the number of a tool that is gone may be another process's by now */
+	if (!agent_env.ctl || !*agent_env.ours || agent_is_tool_gone())
 		return false;
 	return agent_follows || (!is_child && agent_pid && getpid() == agent_pid);
 }

@@ -21,7 +21,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#define MAX_TRIES 10 /* to catch a moment when no dlopen is under way */
+#define MAX_TRIES 10			       /* to catch a moment when no dlopen is under way */
+#define SILENT_NS (8 * (uint64_t)WIRE_BEAT_NS) /* no wait for a heartbeat is longer */
 
 /* What entry i of the region's objects is. Complete in itself: in a forked child the loader must
  * not be asked (its lock may be held by a thread that the child does not have), and objects may be
@@ -63,32 +64,64 @@ uint64_t agent_monotonic_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-static bool tool_is_alive(void)
-{
-	bool is_tsc = core_page.clock == WIRE_CLOCK_TSC;
-
-	return core_is_tool_alive(lobby, is_tsc ? __builtin_ia32_rdtsc() : agent_monotonic_ns());
-}
-
 static void ring_doorbell(void)
 {
 	__atomic_fetch_add(&lobby->doorbell, 1, __ATOMIC_RELEASE);
 	agent_syscall(SYS_futex, (long)&lobby->doorbell, FUTEX_WAKE, 1, 0);
 }
 
-/* Waits for the tool's answer, a bounded time and only as long as the tool lives. */
-static bool wait_for_answer(struct wire_object *o)
+/* A wait for answers: how long it may take, and for how long the heartbeat has been the same. */
+struct patience {
+	uint64_t until_ns, seen_ns, silent_ns;
+	uint64_t beat;
+};
+
+static struct patience patience_new(void)
 {
-	uint64_t until = agent_monotonic_ns() + (uint64_t)lobby->wait_ms * 1000000;
+	uint64_t now = agent_monotonic_ns();
+
+	return (struct patience){ .until_ns = now + (uint64_t)lobby->wait_ms * 1000000,
+				  .seen_ns = now,
+				  .beat = __atomic_load_n(&lobby->heartbeat, __ATOMIC_RELAXED) };
+}
+
+/*
+ * Is the tool stuck? Counted is time in which this thread has watched the heartbeat: a machine that
+ * did not run this thread may not have run the tool either. Once is enough for all processes:
+ * none waits for the same heartbeat again.
+ */
+static bool is_tool_silent(struct patience *p, uint64_t now)
+{
+	uint64_t beat = __atomic_load_n(&lobby->heartbeat, __ATOMIC_RELAXED);
+	uint64_t gone = now - p->seen_ns;
+
+	if (beat != p->beat)
+		p->silent_ns = 0;
+	else
+		p->silent_ns += gone < WIRE_BEAT_NS ? gone : WIRE_BEAT_NS;
+	p->beat = beat;
+	p->seen_ns = now;
+	if (p->silent_ns >= SILENT_NS)
+		__atomic_store_n(&lobby->silent_beat, beat, __ATOMIC_RELAXED);
+	return __atomic_load_n(&lobby->silent_beat, __ATOMIC_RELAXED) == beat;
+}
+
+/* Waits for the tool's answer; why there is none, as an enum wire_note. */
+static uint32_t wait_for_answer(struct wire_object *o, struct patience *p)
+{
 	struct timespec pause = { .tv_nsec = 1000000 };
 
 	while (__atomic_load_n(&o->state, __ATOMIC_ACQUIRE) == WIRE_OBJECT_ANNOUNCED) {
-		if (agent_monotonic_ns() > until || !tool_is_alive())
-			return false;
+		uint64_t now = agent_monotonic_ns();
+
+		if (core_is_tool_gone(lobby) || is_tool_silent(p, now))
+			return WIRE_NOTE_SILENT;
+		if (now > p->until_ns)
+			return WIRE_NOTE_NO_ANSWER;
 		agent_syscall(SYS_futex, (long)&o->state, FUTEX_WAIT, WIRE_OBJECT_ANNOUNCED,
 			      (long)&pause);
 	}
-	return true;
+	return WIRE_NOTE_NONE;
 }
 
 /* ---- what the loader tells ---- */
@@ -382,16 +415,21 @@ static void go_live(struct wire_region *r)
 static void finish(bool is_again)
 {
 	struct wire_region *r = core_page.region;
+	struct patience patience = patience_new();
 
 	if (!nr_announced)
 		return;
 	nr_announced = nr_hooked = 0;
 	ring_doorbell();
-	for (uint32_t i = 0; i < nr_known; i++)
-		if (known[i].is_used && !wait_for_answer(&r->objects[i])) {
-			r->note = WIRE_NOTE_NO_ANSWER;
+	for (uint32_t i = 0; i < nr_known; i++) {
+		uint32_t why = known[i].is_used ? wait_for_answer(&r->objects[i], &patience)
+						: WIRE_NOTE_NONE;
+
+		if (why) {
+			r->note = why;
 			return;
 		}
+	}
 	for (uint32_t i = 0; i < nr_known; i++)
 		if (known[i].is_used)
 			hook_answered(i, is_again);
@@ -457,7 +495,7 @@ static bool is_heard(void)
 {
 	struct wire_region *r = core_page.region;
 
-	return r && r->state != WIRE_REGION_STOP && tool_is_alive();
+	return r && r->state != WIRE_REGION_STOP && !core_is_tool_gone(lobby);
 }
 
 /* False: there is nobody to look for. */

@@ -14,6 +14,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -160,13 +161,23 @@ static bool is_wanted(void)
 	return false;
 }
 
+/* The path names a file of the process with a given number, which may be another by now. */
+static bool may_be_lobby(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= WIRE_PAGE;
+}
+
 static void come_in(const char *ctl, void (*talk)(struct wire_lobby *))
 {
-	int fd = open(ctl, O_RDWR | O_CLOEXEC), door;
+	int fd = open(ctl, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), door;
 	void *map;
 
 	if (fd < 0)
 		return;
+	if (!may_be_lobby(fd))
+		goto out;
 	map = mmap(NULL, WIRE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		goto out;
@@ -180,14 +191,6 @@ static void come_in(const char *ctl, void (*talk)(struct wire_lobby *))
 	agent_pid = 0;
 out:
 	close(fd);
-}
-
-/* A tool that has left answers nobody; and its number may be another process's by now. */
-static bool is_tool_there(void)
-{
-	bool is_tsc = lobby->clock == WIRE_CLOCK_TSC;
-
-	return core_is_tool_alive(lobby, is_tsc ? __builtin_ia32_rdtsc() : agent_monotonic_ns());
 }
 
 /*
@@ -208,6 +211,11 @@ static void tell_exec(bool begins)
 		__atomic_store_n(&region->is_leaving, begins, __ATOMIC_RELAXED);
 	else
 		count_child(begins ? -1 : 1);
+}
+
+bool agent_is_tool_gone(void)
+{
+	return lobby && core_is_tool_gone(lobby);
 }
 
 bool agent_exec_begins(void)
@@ -242,7 +250,7 @@ static void forked(void)
 	hook_set_slot(NULL);
 	roots_forget();
 	probes_forked();
-	if (lobby && lobby->follow && agent_env.ctl && is_tool_there())
+	if (lobby && lobby->follow && agent_env.ctl && !agent_is_tool_gone())
 		come_in(agent_env.ctl + sizeof(WIRE_ENV), objects_announce_again);
 	if (agent_pid || !parents || !tid_off)
 		return;

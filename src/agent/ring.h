@@ -146,10 +146,10 @@ static bool is_told_to_stop(const struct core_page *p)
 	return __atomic_load_n(&p->region->state, __ATOMIC_RELAXED) == WIRE_REGION_STOP;
 }
 
-/* The ring is full. If nobody has looked after it for long, nobody will: switch off for good. */
+/* The ring is full. If the tool is gone, nobody will drain it: switch off for good. */
 static void look_for_tool(struct core_page *p)
 {
-	if (core_is_tool_alive(p->lobby, ticks_now(p) + p->base_ticks))
+	if (!core_is_tool_gone(p->lobby))
 		return;
 	p->region->note = WIRE_NOTE_GAVE_UP;
 	core_stop(p);

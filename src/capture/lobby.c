@@ -12,12 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE_WORDS     (WIRE_PAGE / sizeof(uint64_t))
-#define STALE_NS       UINT64_C(10000000000) /* a tool silent for so long is taken for dead */
-#define MAX_TSC_PER_NS 6
+#define PAGE_WORDS  (WIRE_PAGE / sizeof(uint64_t))
 
-#define SMALL_BYTES    65536
-#define MIN_BIG	       16
+#define SMALL_BYTES 65536
+#define MIN_BIG	    16
 
 uint64_t lobby_ring_bytes(uint64_t wish)
 {
@@ -112,6 +110,7 @@ int lobby_open(struct lobby *l, const struct lobby_opts *o, struct err *e)
 	*l->page = start;
 	l->base_ns = clock_mono_ns();
 	lobby_heartbeat(l);
+	l->pulse = pulse_new(page);
 	return 0;
 fail:
 	close(l->fd);
@@ -121,25 +120,17 @@ fail:
 
 void lobby_heartbeat(struct lobby *l)
 {
-	uint64_t ns = clock_mono_ns(), ticks = clock_ticks(l->clock);
-	double per_ns = l->clock == CLOCK_KIND_TSC ? MAX_TSC_PER_NS : 1;
-
-	/* How fast the TSC runs shows only as time goes by; until then assume the fastest. */
-	if (l->clock == CLOCK_KIND_TSC && ns - l->base_ns > 5000000)
-		per_ns = (double)(ticks - l->page->base_ticks) / (ns - l->base_ns);
-	__atomic_store_n(&l->page->stale_ticks, STALE_NS * per_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&l->page->heartbeat_ticks, ticks, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&l->page->heartbeat, 1, __ATOMIC_RELAXED);
 }
 
 void lobby_close(struct lobby *l)
 {
-	if (l->page) {
-		/* Nobody shall wait for an answer of ours until the heartbeat looks old. */
-		__atomic_store_n(&l->page->stale_ticks, (uint64_t)INT64_MIN, __ATOMIC_RELAXED);
+	pulse_free(l->pulse);
+	if (l->page)
 		munmap(l->page, WIRE_PAGE);
-	}
 	if (l->fd >= 0)
 		close(l->fd);
+	l->pulse = NULL;
 	l->page = NULL;
 	l->fd = -1;
 }

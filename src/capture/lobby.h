@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "capture/pulse.h"
 #include "wire/region.h"
 
 #define LOBBY_RING_DEFAULT (UINT64_C(64) << 20)
@@ -18,6 +19,7 @@
 struct lobby {
 	int fd;
 	struct wire_lobby *page;
+	struct pulse *pulse;
 	enum clock_kind clock;
 	struct wire_lobby
 		sizes;	     /* as they were set: what the program writes there is not believed */
@@ -46,9 +48,10 @@ uint64_t lobby_ring_bytes(uint64_t wish);
  * ERR_TOO_LARGE: that on file sizes forbids any. SIGXFSZ must be ignored.
  */
 int lobby_open(struct lobby *l, const struct lobby_opts *o, struct err *e);
+/* By the thread that opened it. Agents know at once that the tool has left. */
 void lobby_close(struct lobby *l);
-/* "The tool lives", for agents whose ring is full or who wait for an answer. Every round of the
- * loop. */
+/* "The tool is at work", for agents that wait for an answer. Every round of the loop, and while
+ * something else than this thread is at work for it. */
 void lobby_heartbeat(struct lobby *l);
 
 /* The header of a door's region, without the rings. NULL with errno set. */

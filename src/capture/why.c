@@ -61,6 +61,11 @@ static void why_not_hooked(const struct session *s, struct err *e)
 			"nothing was recorded: looking at the program took too long; record it again "
 			"(it is cached now)");
 		break;
+	case WIRE_NOTE_SILENT:
+		err_set(e, ERR_SYS,
+			"nothing was recorded: futrace was stopped, or did not get to run, when the "
+			"program started; record it again");
+		break;
 	case WIRE_NOTE_NO_TID:
 		err_set(e, ERR_SYS,
 			"nothing was recorded: this C library keeps thread ids elsewhere; please report "
@@ -156,6 +161,12 @@ static const char *what_keeps_out(enum err_tag tag)
 	return tag == ERR_SETUID ? "privileged" : "of another architecture";
 }
 
+/* The latest program of a process may be the one that has tasks. */
+static bool is_unanswered(const struct session_seen *seen)
+{
+	return seen->note == WIRE_NOTE_NO_ANSWER || seen->note == WIRE_NOTE_SILENT;
+}
+
 void why_empty(const struct session *s, struct err *e)
 {
 	const struct session_seen *seen = &s->seen;
@@ -181,7 +192,7 @@ void why_empty(const struct session *s, struct err *e)
 			s->look.image, children(s));
 	else if (!seen->nr_tables)
 		why_no_tables(s, e);
-	else if (!seen->nr_hooked)
+	else if (!seen->nr_hooked || is_unanswered(seen))
 		why_not_hooked(s, e);
 	else if (seen->nr_unfollowed)
 		err_set(e, ERR_NOT_ASYNC,

@@ -19,8 +19,9 @@
  *and recycling a slot or door whose owner is gone.
  *
  * Dialogue: the agent fills objects[i], stores state = ANNOUNCED (release), rings the doorbell
- * and waits a bounded time for ANSWERED. The tool then has filled in first_table and nr_tables. The
- * agent checks each table word by word, hooks those that agree, and stores DONE with the counts.
+ * and waits for ANSWERED. The tool then has filled in first_table and nr_tables. The agent checks
+ * each table word by word, hooks those that agree, and stores DONE with the counts. It does not
+ * wait when the tool is gone, and less than a second when the tool is stuck.
  */
 #ifndef WIRE_REGION_H
 #define WIRE_REGION_H
@@ -64,6 +65,9 @@
 #define WIRE_TEXT_BYTES	   112	/* what is longer is cut */
 #define WIRE_MAX_FRAMED	   256
 
+#define WIRE_TOOL_GONE	   0x40000000 /* FUTEX_OWNER_DIED */
+#define WIRE_BEAT_NS	   100000000
+
 enum wire_clock { WIRE_CLOCK_TSC = 1, WIRE_CLOCK_MONOTONIC = 2 };
 
 enum wire_door_state {
@@ -89,15 +93,17 @@ struct wire_lobby {
 	uint32_t nr_doors;
 	uint32_t clock;	     /* enum wire_clock */
 	uint64_t base_ticks; /* ring stamps count from here */
-	uint32_t wait_ms; /* how long an agent may wait for an answer while the heartbeat lives */
-	uint32_t nr_turned_away;  /* processes that found no free door */
-	uint64_t ring_words;	  /* of a large ring, a power of two */
-	uint64_t small_words;	  /* of the small ring that every slot has, a power of two */
-	uint32_t nr_big;	  /* large rings of a process, for threads that need one */
-	uint32_t nr_no_room;	  /* processes whose limit on address space is too small */
-	uint64_t heartbeat_ticks; /* when the tool made its latest round */
-	uint64_t stale_ticks; /* a heartbeat older than this means that the tool is gone; signed, so
-				 that the tool can say that any is */
+	uint32_t wait_ms; /* how long an agent may wait for an answer while the heartbeat changes */
+	uint32_t nr_turned_away; /* processes that found no free door */
+	uint64_t ring_words;	 /* of a large ring, a power of two */
+	uint64_t small_words;	 /* of the small ring that every slot has, a power of two */
+	uint32_t nr_big;	 /* large rings of a process, for threads that need one */
+	uint32_t nr_no_room;	 /* processes whose limit on address space is too small */
+	uint64_t heartbeat;	 /* changes every WIRE_BEAT_NS while the tool can answer */
+	uint64_t silent_beat;	 /* an agent has waited for this heartbeat to change, in vain */
+	uint32_t life;		 /* a robust futex of the tool's main thread: when that ends, in
+				  * whatever way, the kernel stores WIRE_TOOL_GONE */
+	uint32_t life_pad;
 	uint32_t spawn_stacks; /* walk the stack at each spawn */
 	uint32_t only_probes;  /* no event goes into a ring */
 	struct wire_door doors[WIRE_MAX_DOORS];
@@ -510,10 +516,11 @@ struct wire_region {
 /* Why an agent that came in does not record, for the tool to tell. */
 enum wire_note {
 	WIRE_NOTE_NONE,
-	WIRE_NOTE_NO_ANSWER, /* the tool did not answer in time */
+	WIRE_NOTE_NO_ANSWER, /* the tool was at work, but did not answer in time */
+	WIRE_NOTE_SILENT,    /* the tool was stopped, or had no CPU */
 	WIRE_NOTE_NO_TID,    /* the thread id was not found in the thread control block */
 	WIRE_NOTE_PROTECT,   /* a table's page could not be made writable */
-	WIRE_NOTE_GAVE_UP,   /* ring full and tool silent: recording was switched off */
+	WIRE_NOTE_GAVE_UP,   /* ring full and tool gone: recording was switched off */
 	WIRE_NOTE_OBJECTS,   /* more objects than WIRE_MAX_OBJECTS */
 };
 

@@ -141,15 +141,19 @@ static void test_deep(void **state)
 	assert_int_equal(t->big, 1);
 }
 
-/* Nobody drains and the tool's heartbeat is old: the agent switches itself off. */
+/* The ring is full, and the tool is stuck: what is lost is counted, until it goes on. Then the tool
+ * is gone: the agent switches itself off. */
 static void test_tool_gone(void **state)
 {
 	struct wire_thread *t = my_slot();
 
-	lobby.stale_ticks = 1;
 	for (unsigned i = 0; i < RING_WORDS; i++)
 		core_awake(t);
-	lobby.stale_ticks = INT64_MAX;
+	assert_true(t->lost[EV_AWAKE] > 0);
+	assert_non_null(core_page.threads);
+	lobby.life = WIRE_TOOL_GONE;
+	core_awake(t);
+	lobby.life = 0;
 	assert_null(core_sleep(0));
 	assert_null(core_page.threads);
 }

@@ -44,8 +44,7 @@ static inline void world_init_rings(uint32_t nr_big, uint64_t big_words)
 {
 	lobby = (struct wire_lobby){ .ring_words = big_words,
 				     .small_words = RING_WORDS,
-				     .nr_big = nr_big,
-				     .stale_ticks = INT64_MAX };
+				     .nr_big = nr_big };
 	region = mmap(NULL, wire_region_size(&lobby), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	core_page = (struct core_page){ .threads = region->threads,

@@ -26,8 +26,8 @@ static void assert_good(const struct lobby *l)
 	assert_int_equal(p->region_size, wire_region_size(p));
 	assert_true(p->small_words <= p->ring_words && p->nr_big >= 1);
 	assert_true(p->nr_doors >= 1 && p->nr_doors <= WIRE_MAX_DOORS);
-	assert_true(p->heartbeat_ticks >= p->base_ticks);
-	assert_true(p->stale_ticks > 0);
+	assert_true(p->heartbeat > p->silent_beat);
+	assert_false(core_is_tool_gone(p));
 }
 
 /* Ring sizes are rounded up to powers of two, within bounds, and nothing of it costs memory. */
@@ -133,6 +133,15 @@ static void test_doorbell(void **state)
 	lobby_close(&l);
 }
 
+/* Maps the lobby as an agent does. */
+static const struct wire_lobby *map_as_agent(const struct lobby *l)
+{
+	const struct wire_lobby *theirs = mmap(NULL, WIRE_PAGE, PROT_READ, MAP_SHARED, l->fd, 0);
+
+	assert_true(theirs != MAP_FAILED);
+	return theirs;
+}
+
 /* Whoever has mapped it finds a tool that lives while it is open, and none as soon as it is closed.
  */
 static void test_closed(void **state)
@@ -140,18 +149,68 @@ static void test_closed(void **state)
 	struct lobby_opts o = { .ring_bytes = 4096 };
 	const struct wire_lobby *theirs;
 	struct err e = ERR_INIT;
-	uint64_t now;
 	struct lobby l;
 
 	assert_int_equal(lobby_open(&l, &o, &e), 0);
-	theirs = mmap(NULL, WIRE_PAGE, PROT_READ, MAP_SHARED, l.fd, 0);
-	assert_true(theirs != MAP_FAILED);
-	now = clock_ticks(l.clock);
-	assert_true(core_is_tool_alive(theirs, now));
+	theirs = map_as_agent(&l);
+	assert_false(core_is_tool_gone(theirs));
 	lobby_close(&l);
-	assert_false(core_is_tool_alive(theirs, now));
-	assert_false(core_is_tool_alive(theirs, 0));
+	assert_true(core_is_tool_gone(theirs));
 	munmap((void *)theirs, WIRE_PAGE);
+}
+
+/* A tool that is killed is gone without a word of its own; one that is stopped is not. */
+static void test_killed(void **state)
+{
+	int fd = memfd_create("fd", 0), status;
+	const struct wire_lobby *theirs;
+	uint64_t beat;
+	pid_t pid;
+
+	assert_int_equal(ftruncate(fd, WIRE_PAGE), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct pulse *p =
+			pulse_new(mmap(NULL, WIRE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+
+		for (;;)
+			if (!p)
+				_exit(1);
+	}
+	theirs = map_as_agent(&(struct lobby){ .fd = fd });
+	while (!__atomic_load_n(&theirs->heartbeat, __ATOMIC_RELAXED))
+		usleep(1000);
+	kill(pid, SIGSTOP);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	beat = theirs->heartbeat;
+	usleep(3 * WIRE_BEAT_NS / 1000);
+	assert_int_equal(theirs->heartbeat, beat);
+	assert_false(core_is_tool_gone(theirs));
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(core_is_tool_gone(theirs));
+	munmap((void *)theirs, WIRE_PAGE);
+	close(fd);
+}
+
+/* The heartbeat is that of a thread at work, and not of one that is blocked. */
+static void test_heartbeat(void **state)
+{
+	struct lobby_opts o = { .ring_bytes = 4096 };
+	struct err e = ERR_INIT;
+	struct lobby l;
+	uint64_t beat;
+
+	assert_int_equal(lobby_open(&l, &o, &e), 0);
+	beat = __atomic_load_n(&l.page->heartbeat, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&l.page->heartbeat, __ATOMIC_RELAXED) == beat)
+		;
+	usleep(2 * WIRE_BEAT_NS / 1000); /* one more: it may have been at work until then */
+	beat = __atomic_load_n(&l.page->heartbeat, __ATOMIC_RELAXED);
+	usleep(5 * WIRE_BEAT_NS / 1000);
+	assert_true(__atomic_load_n(&l.page->heartbeat, __ATOMIC_RELAXED) - beat <= 1);
+	lobby_close(&l);
 }
 
 int main(void)
@@ -159,7 +218,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),	      cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_recycled_door), cmocka_unit_test(test_doorbell),
-		cmocka_unit_test(test_closed),
+		cmocka_unit_test(test_closed),	      cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_heartbeat),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
