@@ -197,12 +197,22 @@ out:
  * Children by fork that go on as this program, unrecorded: whoever reads its recording should know
  * that there is more. One that execs is another program's affair. Process ids are as the C library
  * keeps them: a system call here could be one that a sandbox forbids.
+ *
+ * The parent counts a child before it is there: a daemon's parent ends at once, and its recording
+ * with it, before the child has run at all. With --follow a child counts itself if it does not come
+ * in.
  */
 static int counted_pid;
 
 static void count_child(int change)
 {
 	__atomic_fetch_add(&region->nr_forked, change, __ATOMIC_RELAXED);
+}
+
+/* Without tid_off nobody could tell a child that was counted from its parent. */
+static bool has_counter(void)
+{
+	return region && tid_off;
 }
 
 static void tell_exec(bool begins)
@@ -241,22 +251,48 @@ void agent_exec_failed(void)
 	tell_exec(false);
 }
 
-/* A fork: the page is wiped already. With --follow the child comes in by a door of its own. */
+/* Nothing but errno tells whether a fork failed: the handlers run in any case. */
+static __thread int errno_before_fork __attribute__((tls_model("initial-exec")));
+
+static void fork_begins(void)
+{
+	if (!has_counter() || lobby->follow)
+		return;
+	count_child(1);
+	errno_before_fork = errno;
+	errno = 0;
+}
+
+static void fork_ends(void)
+{
+	if (!has_counter() || lobby->follow)
+		return;
+	if (errno)
+		count_child(-1);
+	else
+		errno = errno_before_fork;
+}
+
+/* In the child: the page is wiped already. With --follow it comes in by a door of its own. */
 static void forked(void)
 {
-	struct wire_region *parents = region;
+	struct wire_region *parents = has_counter() ? region : NULL;
+	bool is_counted = parents && !lobby->follow;
 
+	if (is_counted)
+		errno = errno_before_fork;
 	agent_pid = counted_pid = 0;
 	hook_set_slot(NULL);
 	roots_forget();
 	probes_forked();
 	if (lobby && lobby->follow && agent_env.ctl && !agent_is_tool_gone())
 		come_in(agent_env.ctl + sizeof(WIRE_ENV), objects_announce_again);
-	if (agent_pid || !parents || !tid_off)
+	if (agent_pid || !parents)
 		return;
 	region = parents;
 	counted_pid = control_block_word(tid_off);
-	count_child(1);
+	if (!is_counted)
+		count_child(1);
 }
 
 /* ---- the environment ---- */
@@ -374,7 +410,7 @@ __attribute__((constructor)) static void preload(int argc, char **argv, char **e
 	keep_env(ctl, find_value(argc, argv, "LD_PRELOAD"));
 	if (ctl && *ctl == '/') {
 		has_slot_key = pthread_key_create(&slot_key, thread_gone) == 0;
-		pthread_atfork(NULL, NULL, forked);
+		pthread_atfork(fork_begins, fork_ends, forked);
 		come_in(ctl, objects_announce);
 		if (core_page.region)
 			probes_allow_calls();
