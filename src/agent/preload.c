@@ -199,8 +199,7 @@ out:
  * keeps them: a system call here could be one that a sandbox forbids.
  *
  * The parent counts a child before it is there: a daemon's parent ends at once, and its recording
- * with it, before the child has run at all. With --follow a child counts itself if it does not come
- * in.
+ * with it, before the child has run at all.
  */
 static int counted_pid;
 
@@ -254,45 +253,59 @@ void agent_exec_failed(void)
 /* Nothing but errno tells whether a fork failed: the handlers run in any case. */
 static __thread int errno_before_fork __attribute__((tls_model("initial-exec")));
 
+static uint32_t *children_of(struct wire_region *r)
+{
+	return lobby->follow ? &r->nr_coming : &r->nr_forked;
+}
+
 static void fork_begins(void)
 {
-	if (!has_counter() || lobby->follow)
+	if (!has_counter())
 		return;
-	count_child(1);
+	__atomic_fetch_add(children_of(region), 1, __ATOMIC_RELAXED);
 	errno_before_fork = errno;
 	errno = 0;
 }
 
 static void fork_ends(void)
 {
-	if (!has_counter() || lobby->follow)
+	if (!has_counter())
 		return;
 	if (errno)
-		count_child(-1);
+		__atomic_fetch_sub(children_of(region), 1, __ATOMIC_RELAXED);
 	else
 		errno = errno_before_fork;
 }
 
-/* In the child: the page is wiped already. With --follow it comes in by a door of its own. */
+/* With --follow a child comes in by a door of its own, or counts as not recorded. */
+static void follow_child(struct wire_region *parents)
+{
+	if (agent_env.ctl && !agent_is_tool_gone())
+		come_in(agent_env.ctl + sizeof(WIRE_ENV), objects_announce_again);
+	if (!parents)
+		return;
+	if (!agent_pid)
+		__atomic_fetch_add(&parents->nr_forked, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&parents->nr_coming, 1, __ATOMIC_RELAXED);
+}
+
+/* In the child: the page is wiped already. */
 static void forked(void)
 {
 	struct wire_region *parents = has_counter() ? region : NULL;
-	bool is_counted = parents && !lobby->follow;
 
-	if (is_counted)
+	if (parents)
 		errno = errno_before_fork;
 	agent_pid = counted_pid = 0;
 	hook_set_slot(NULL);
 	roots_forget();
 	probes_forked();
-	if (lobby && lobby->follow && agent_env.ctl && !agent_is_tool_gone())
-		come_in(agent_env.ctl + sizeof(WIRE_ENV), objects_announce_again);
+	if (lobby && lobby->follow)
+		follow_child(parents);
 	if (agent_pid || !parents)
 		return;
 	region = parents;
 	counted_pid = control_block_word(tid_off);
-	if (!is_counted)
-		count_child(1);
 }
 
 /* ---- the environment ---- */

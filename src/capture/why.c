@@ -29,7 +29,7 @@ void why_look_at(struct session_seen *seen, const struct process *p, bool is_tar
 	seen->nr_hooked += sum.nr_hooked;
 	seen->nr_task_events += sum.nr_task_events;
 	seen->nr_unreadable += sum.nr_unreadable;
-	seen->nr_unfollowed += sum.nr_unfollowed;
+	seen->nr_unfollowed += sum.nr_unfollowed + MAX((int32_t)p->region->nr_coming, 0);
 	if (__atomic_load_n(&p->region->is_leaving, __ATOMIC_RELAXED))
 		seen->has_left = true;
 	if (p->region->note)
@@ -197,9 +197,8 @@ void why_empty(const struct session *s, struct err *e)
 	else if (seen->nr_unfollowed)
 		err_set(e, ERR_NOT_ASYNC,
 			"nothing was recorded: %s itself ran no task, and went on in a child by fork "
-			"that was not followed; run it in the foreground if it is a daemon, or add "
-			"--follow",
-			program(s));
+			"that was not followed; run it in the foreground if it is a daemon%s",
+			program(s), s->o->follow ? "" : ", or add --follow");
 	else
 		err_set(e, ERR_NOT_ASYNC,
 			"nothing was recorded: %s ran no task of %s (what block_on is given is none)%s",

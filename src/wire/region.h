@@ -484,12 +484,12 @@ struct wire_region {
 	uint32_t nr_forked;    /* children by fork that are not recorded and did not exec */
 	uint32_t nr_nodes;     /* nodes[0..n) and edges[0..n) are valid */
 	uint32_t nr_edges;
-	uint32_t nr_no_path;  /* runs whose path found no place in paths */
-	uint32_t nr_bad_path; /* runs of a task that was not as its recipe says */
-	uint32_t nr_framed;   /* framed[0..n) are valid */
-	uint32_t is_leaving;  /* this program is about to become another; cleared by the tool when
-				 that has come in */
-	uint32_t pad;
+	uint32_t nr_no_path;   /* runs whose path found no place in paths */
+	uint32_t nr_bad_path;  /* runs of a task that was not as its recipe says */
+	uint32_t nr_framed;    /* framed[0..n) are valid */
+	uint32_t is_leaving;   /* this program is about to become another; cleared by the tool when
+				  that has come in */
+	uint32_t nr_coming;    /* children by fork that have yet to come in */
 	uint64_t lost[EV_MAX]; /* events of threads without a slot */
 	/* a bit for each slot of `threads` that is in use: set behind its state by the thread that
 	 * takes it, cleared by the tool before the slot can be taken again */

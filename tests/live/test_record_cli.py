@@ -163,6 +163,15 @@ def nothing_of_daemon(t):
 
 
 @test()
+def followed_daemon(t):
+    """With --follow it is said that a daemon was left behind, whether it came in before its parent ended or not."""
+    for _ in range(10 * t.runs):
+        r = t.record(t.program("life"), "daemon", opts=["--follow"])
+        is_recorded = any(name.startswith("t.data.") for name in os.listdir(t.dir))
+        check("outlives the command" in r.err or "in the foreground" in r.err or is_recorded, str(r))
+
+
+@test()
 def nothing_by_loader(t):
     """Of a program that is started by the loader it is said that this hides it."""
     loader = "/lib64/ld-linux-x86-64.so.2"
