@@ -79,7 +79,7 @@ struct core_page {
 	 */
 	void (*claimed)(struct wire_thread *t);
 	struct wire_region *region;
-	const struct wire_lobby *lobby;
+	struct wire_lobby *lobby;
 	/* sizes that tasks may have, in units of 128 bytes: a Bloom filter of one hash */
 	uint64_t cell_sizes[16];
 	uint32_t is_roaming; /* runs end on other threads than they began on: see ring.h */
@@ -101,6 +101,26 @@ static inline bool core_is_tool_gone(const struct wire_lobby *l)
 }
 
 extern struct core_page core_page HIDDEN;
+
+/* May so much more memory be touched? Then it counts. */
+static inline bool core_charge(struct wire_budget *b, uint64_t bytes)
+{
+	uint64_t limit = __atomic_load_n(&b->limit, __ATOMIC_RELAXED);
+
+	if (__atomic_add_fetch(&b->used, bytes, __ATOMIC_RELAXED) <= limit || !limit)
+		return true;
+	__atomic_fetch_sub(&b->used, bytes, __ATOMIC_RELAXED);
+	return false;
+}
+
+/* The same of a stack or path, which takes a page at most that nothing else has touched. */
+static inline bool core_charge_place(struct wire_region *r)
+{
+	if (!core_charge(&core_page.lobby->places, WIRE_PAGE))
+		return false;
+	__atomic_fetch_add(&r->nr_places, 1, __ATOMIC_RELAXED);
+	return true;
+}
 extern struct core_waker core_wakers[CORE_MAX_WAKERS] HIDDEN;
 extern struct core_waker core_type_wakers[CORE_MAX_TYPE_WAKERS] HIDDEN;
 extern struct core_table core_tables[CORE_MAX_ENTRIES] HIDDEN;

@@ -340,6 +340,8 @@ static uint32_t find_path(struct wire_region *r, uint64_t hash, bool *is_new)
 		if (!number)
 			continue;
 		have = __atomic_load_n(at, __ATOMIC_RELAXED);
+		if (!have && !core_charge_place(r))
+			return 0;
 		*is_new = !have && __atomic_compare_exchange_n(at, &have, hash, false,
 							       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		if (*is_new || have == hash)

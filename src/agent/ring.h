@@ -224,6 +224,26 @@ static bool grow(const struct core_page *p, struct wire_thread *t)
 	return big;
 }
 
+/* The lowest free segment; or, where memory is short, the lowest that takes some already. -1: none.
+ */
+static int take_segment(const struct core_page *p, struct wire_thread *t)
+{
+	uint64_t *touched = &t->touched[t->big != 0];
+	uint64_t known = __atomic_load_n(touched, __ATOMIC_RELAXED) & t->free_segments;
+	unsigned segment = __builtin_ctzll(t->free_segments);
+
+	if (!(known >> segment & 1)) {
+		if (core_charge(&p->lobby->rings, t->segment_words * 8))
+			__atomic_fetch_or(touched, UINT64_C(1) << segment, __ATOMIC_RELAXED);
+		else if (known)
+			segment = __builtin_ctzll(known);
+		else
+			return -1;
+	}
+	t->free_segments &= ~(UINT64_C(1) << segment);
+	return segment;
+}
+
 /*
  * A ring is large to survive a hiccup of the tool, but a ring that is walked from end to end falls
  * out of the processor's caches, and every store then waits for memory. So it is cut into segments,
@@ -233,7 +253,8 @@ static bool grow(const struct core_page *p, struct wire_thread *t)
 static bool next_segment(struct core_page *p, struct wire_thread *t)
 {
 	uint64_t tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE), size = t->segment_words;
-	uint64_t head = t->segment_end, from = t->ring_from, segment;
+	uint64_t head = t->segment_end, from = t->ring_from;
+	int segment;
 	const uint8_t *order = t->order[t->big != 0];
 
 	for (; from + (t->nr_read + 1) * size <= tail && from + t->nr_read * size < head;
@@ -242,8 +263,9 @@ static bool next_segment(struct core_page *p, struct wire_thread *t)
 	if (!t->free_segments && !grow(p, t))
 		return false;
 	size = t->segment_words;
-	segment = __builtin_ctzll(t->free_segments);
-	t->free_segments &= t->free_segments - 1;
+	segment = take_segment(p, t);
+	if (segment < 0)
+		return false;
 	if (t->head < head)
 		*word_at(t, t->head) = 0;
 	t->order[t->big != 0][(head - t->ring_from) / size % WIRE_MAX_SEGMENTS] = segment;
@@ -463,6 +485,7 @@ static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp
 	__atomic_store_n(&t->tail, 0, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < EV_MAX; i++)
 		t->pending_lost[i] = t->lost[i] = 0;
+	t->touched[0] = t->touched[1] = 0;
 	t->has_hole = t->nr_futures = 0;
 	t->reading = 0;
 	set_live(p, t, true);

@@ -288,6 +288,8 @@ static uint32_t find_stack(struct wire_region *r, uint64_t hash, bool *is_new)
 		uint64_t *at = &r->stacks[number].hash,
 			 have = __atomic_load_n(at, __ATOMIC_RELAXED);
 
+		if (!have && !core_charge_place(r))
+			return WIRE_NO_STACK;
 		*is_new = !have && __atomic_compare_exchange_n(at, &have, hash, false,
 							       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		if (*is_new || have == hash)

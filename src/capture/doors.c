@@ -4,6 +4,7 @@
  * and goes. CMD's first image that has anything to record goes to FILE. Others go to FILE.PID, and
  * what one of them becomes by exec after it has recorded something to FILE.PID.N.
  */
+#include "capture/cgroup.h"
 #include "capture/session_priv.h"
 
 #include <errno.h>
@@ -240,6 +241,9 @@ static void come_in(struct session *s, uint32_t door)
 		s->door_failed = true;
 		return;
 	}
+	/* it may be in a group of its own, or in one that has less room by now */
+	if (!s->o->max_memory)
+		lobby_limit_memory(&s->lobby, cgroup_share("", p->pid, s->lobby.page->rings.used));
 	old = find_pid(s, p->pid);
 	if (!is_target(s, p) && s->pid)
 		s->seen.nr_processes++;

@@ -61,6 +61,9 @@ static void publish(struct drain *d, uint64_t pos)
 		uint64_t at = segment_at(d, pos - 1);
 
 		lobby_punch_ring(d->lobby, &d->ring, at, at + d->segment_words);
+		if (d->segment_words * sizeof(uint64_t) % WIRE_PAGE == 0)
+			lobby_credit(d->lobby, d->slot, d->ring.big != 0,
+				     UINT64_C(1) << at / d->segment_words);
 	}
 	d->tail = pos;
 	__atomic_store_n(&d->slot->tail, pos, __ATOMIC_RELEASE);
@@ -192,6 +195,7 @@ static int follow(struct drain *d)
 	if (!words)
 		return -1;
 	lobby_punch_ring(d->lobby, &d->ring, 0, d->ring.words);
+	lobby_credit(d->lobby, d->slot, false, ~UINT64_C(0));
 	lobby_unmap_ring(&d->ring, d->words);
 	d->words = words;
 	d->ring = ring;

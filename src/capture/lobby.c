@@ -12,10 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE_WORDS  (WIRE_PAGE / sizeof(uint64_t))
+#define PAGE_WORDS	  (WIRE_PAGE / sizeof(uint64_t))
 
-#define SMALL_BYTES 65536
-#define MIN_BIG	    16
+#define SMALL_BYTES	  65536
+#define MIN_BIG		  16
+#define RINGS_PART(bytes) ((bytes) / 4 * 3) /* the rest is for stacks and paths */
+#define SMALL_PART	  1024 /* a small ring is at most this part of what all rings may take */
 
 uint64_t lobby_ring_bytes(uint64_t wish)
 {
@@ -32,10 +34,18 @@ uint64_t lobby_ring_bytes(uint64_t wish)
  */
 static void choose_rings(struct wire_lobby *p, uint64_t bytes)
 {
+	uint64_t small_bytes = SMALL_BYTES;
 	struct rlimit as;
 
 	p->ring_words = lobby_ring_bytes(bytes ? bytes : LOBBY_RING_DEFAULT) / sizeof(uint64_t);
-	p->small_words = MIN(p->ring_words, (uint64_t)SMALL_BYTES / sizeof(uint64_t));
+	/* Where memory is short, many small pieces serve more threads than few large ones. */
+	if (p->rings.limit) {
+		while (p->ring_words > PAGE_WORDS && p->ring_words * 8 > p->rings.limit / 2)
+			p->ring_words /= 2;
+		while (small_bytes > WIRE_PAGE && small_bytes > p->rings.limit / SMALL_PART)
+			small_bytes /= 2;
+	}
+	p->small_words = MIN(p->ring_words, small_bytes / sizeof(uint64_t));
 	p->nr_big = MIN(MAX(4 * sysconf(_SC_NPROCESSORS_ONLN), MIN_BIG), WIRE_MAX_BIG);
 	/* Under `ulimit -v` the program needs the address space itself. */
 	if (getrlimit(RLIMIT_AS, &as) == 0 && as.rlim_cur != RLIM_INFINITY) {
@@ -86,6 +96,8 @@ int lobby_open(struct lobby *l, const struct lobby_opts *o, struct err *e)
 		.clock = clock == CLOCK_KIND_TSC ? WIRE_CLOCK_TSC : WIRE_CLOCK_MONOTONIC,
 		.base_ticks = clock_ticks(clock),
 		.wait_ms = o->wait_ms,
+		.rings.limit = RINGS_PART(o->memory_bytes),
+		.places.limit = o->memory_bytes - RINGS_PART(o->memory_bytes),
 	};
 	void *page;
 
@@ -106,6 +118,7 @@ int lobby_open(struct lobby *l, const struct lobby_opts *o, struct err *e)
 	start.region_size = wire_region_size(&start);
 	l->sizes = start;
 	l->ring_words = start.ring_words;
+	l->ring_limit = start.rings.limit;
 	l->page = page;
 	*l->page = start;
 	l->base_ns = clock_mono_ns();
@@ -198,18 +211,48 @@ void lobby_punch_ring(const struct lobby *l, const struct lobby_ring *r, uint64_
 void lobby_recycle_door(const struct lobby *l, uint32_t door)
 {
 	struct wire_door *d = &l->page->doors[door];
+	uint32_t nr_places = 0;
 
+	/* by a read, for a look at memory that nobody touched would take some */
+	if (pread(l->fd, &nr_places, sizeof(nr_places),
+		  region_off(l, door) + offsetof(struct wire_region, nr_places)) ==
+	    sizeof(nr_places))
+		__atomic_fetch_sub(&l->page->places.used, (uint64_t)nr_places * WIRE_PAGE,
+				   __ATOMIC_RELAXED);
 	punch(l, region_off(l, door), l->sizes.region_size);
 	__atomic_store_n(&d->pid, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&d->state, WIRE_DOOR_FREE, __ATOMIC_RELEASE);
 }
 
-void lobby_check_memory(struct lobby *l, uint64_t limit_bytes)
+static void lower(uint64_t *limit, uint64_t bytes)
 {
-	struct stat st;
+	if (!*limit || bytes < *limit)
+		__atomic_store_n(limit, bytes, __ATOMIC_RELAXED);
+}
 
-	if (fstat(l->fd, &st) == 0)
-		l->is_tight = (uint64_t)st.st_blocks * 512 > limit_bytes;
+void lobby_limit_memory(struct lobby *l, uint64_t bytes)
+{
+	bytes = MAX(bytes, LOBBY_MEMORY_MIN);
+	lower(&l->page->rings.limit, RINGS_PART(bytes));
+	lower(&l->page->places.limit, bytes - RINGS_PART(bytes));
+	l->ring_limit = l->page->rings.limit;
+}
+
+void lobby_check_memory(struct lobby *l)
+{
+	uint64_t used = __atomic_load_n(&l->page->rings.used, __ATOMIC_RELAXED);
+
+	l->is_tight = l->ring_limit && used > l->ring_limit / 2;
+}
+
+void lobby_credit(const struct lobby *l, struct wire_thread *t, bool is_big, uint64_t segments)
+{
+	uint64_t had = __atomic_fetch_and(&t->touched[is_big], ~segments, __ATOMIC_RELAXED);
+	uint64_t words = wire_segment_words(wire_ring_words(&l->sizes, is_big));
+	uint64_t bytes = __builtin_popcountll(had & segments) * words * sizeof(uint64_t);
+
+	if (bytes)
+		__atomic_fetch_sub(&l->page->rings.used, bytes, __ATOMIC_RELAXED);
 }
 
 void lobby_wait(const struct lobby *l, uint32_t seen, uint64_t timeout_ns)

@@ -15,6 +15,7 @@
 #define LOBBY_RING_DEFAULT (UINT64_C(64) << 20)
 #define LOBBY_RING_MIN	   (UINT64_C(4) << 10)
 #define LOBBY_RING_MAX	   (UINT64_C(1) << 30)
+#define LOBBY_MEMORY_MIN   (UINT64_C(256) << 10)
 
 struct lobby {
 	int fd;
@@ -25,15 +26,17 @@ struct lobby {
 		sizes;	     /* as they were set: what the program writes there is not believed */
 	uint64_t ring_words; /* of a large ring */
 	uint64_t base_ns;    /* base_ticks on CLOCK_MONOTONIC */
-	/* No ring keeps pages that were read: set when all rings together outgrow their share of
-	 * memory. */
+	uint64_t ring_limit; /* bytes of all rings together, 0: none */
+	/* No ring keeps pages that were read: set when all rings together have taken half of what
+	 * they may. */
 	bool is_tight;
 	bool no_roots, no_await;
 };
 
 struct lobby_opts {
-	uint64_t ring_bytes; /* per thread; 0: the default. Rounded up to a power of two. */
-	uint32_t wait_ms;    /* how long an agent may wait for an answer */
+	uint64_t ring_bytes;   /* per thread; 0: the default. Rounded up to a power of two. */
+	uint64_t memory_bytes; /* for all that grows as it is used; 0: no limit */
+	uint32_t wait_ms;      /* how long an agent may wait for an answer */
 	bool follow;
 	bool no_roots;	   /* no function is redirected */
 	bool no_await;	   /* agents do not look where tasks stand */
@@ -78,8 +81,15 @@ void lobby_punch_ring(const struct lobby *l, const struct lobby_ring *r, uint64_
  * any more. */
 void lobby_recycle_door(const struct lobby *l, uint32_t door);
 
-/* Looks how much memory the rings take, and sets is_tight accordingly. */
-void lobby_check_memory(struct lobby *l, uint64_t limit_bytes);
+/*
+ * How much memory all that grows may take from now on: rings, stacks and paths. What finds none is
+ * lost and counted. Never more than before.
+ */
+void lobby_limit_memory(struct lobby *l, uint64_t bytes);
+/* Sets is_tight, by what agents say that their rings take. */
+void lobby_check_memory(struct lobby *l);
+/* The memory of these segments (bits) of a thread's ring was given back, or soon will be. */
+void lobby_credit(const struct lobby *l, struct wire_thread *t, bool is_big, uint64_t segments);
 
 /* Sleeps until the doorbell is no longer `seen`, a signal came, or the time is over. */
 void lobby_wait(const struct lobby *l, uint32_t seen, uint64_t timeout_ns);

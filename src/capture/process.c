@@ -117,6 +117,8 @@ static void drop_ring(struct process *p, uint32_t slot)
 		p->lost[k] += d->slot->lost[k];
 	}
 	p->nr_broken += d->nr_broken;
+	for (int is_big = 0; is_big < 2; is_big++)
+		lobby_credit(p->lobby, d->slot, is_big, ~UINT64_C(0));
 	if (d->stream)
 		trace_stream_close(d->stream);
 	lobby_unmap_ring(&d->ring, d->words);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture/cgroup.h"
 #include "capture/signals.h"
 
 #define MS_NS	    UINT64_C(1000000)
@@ -23,7 +24,6 @@
 #define ANSWER_MS    10000
 #define AGAIN_NS     (250 * MS_NS) /* sent closer together they are one: timeout(1) sends two */
 #define FILES_NEEDED 8		   /* seen: 5 at a time */
-#define MEMORY_SHARE 8 /* rings may take this part of memory before read pages are given back */
 /*
  * Words that the fullest ring should hold when we come. The agent uses the lowest free segments of
  * a ring, so what we leave short stays in the processor's caches.
@@ -98,7 +98,6 @@ static void handle_signals(struct session *s)
 struct rounds {
 	uint32_t bell;
 	uint64_t wait_ns, next_doors, next_flush, next_second;
-	uint64_t memory_limit;
 };
 
 static uint64_t total_bytes(const struct session *s)
@@ -208,11 +207,10 @@ static void tell_how_to_leave(struct session *s, uint64_t now)
 		     "the command goes on; once more (Ctrl-C) closes the recording and leaves");
 }
 
-static void every_second(struct session *s, struct rounds *r, uint64_t now)
+static void every_second(struct session *s, uint64_t now)
 {
 	struct session_progress pr;
 
-	lobby_check_memory(&s->lobby, r->memory_limit);
 	if (s->o->ops->progress && now - s->start_ns >= SECOND_NS) {
 		sum_up(s, &pr);
 		s->o->ops->progress(s->o->arg, &pr);
@@ -257,6 +255,7 @@ static void one_round(struct session *s, struct rounds *r)
 
 	r->bell = bell;
 	lobby_heartbeat(&s->lobby);
+	lobby_check_memory(&s->lobby);
 	if (scan) {
 		session_look_at_doors(s);
 		session_look_for_dead(s);
@@ -272,7 +271,7 @@ static void one_round(struct session *s, struct rounds *r)
 		r->next_flush = now + FLUSH_NS;
 	}
 	if (now >= r->next_second) {
-		every_second(s, r, now);
+		every_second(s, now);
 		r->next_second = now + SECOND_NS;
 	}
 }
@@ -292,7 +291,6 @@ static void loop(struct session *s)
 {
 	struct rounds r = { .wait_ns = WAIT_MIN_NS };
 
-	r.memory_limit = (uint64_t)sysconf(_SC_PHYS_PAGES) * WIRE_PAGE / MEMORY_SHARE;
 	while (!s->is_dead && !(s->left_by && s->stopped)) {
 		uint64_t wait_ns;
 
@@ -336,6 +334,9 @@ static int start(struct session *s, int *status, struct err *e)
 {
 	const struct session_opts *o = s->o;
 	struct lobby_opts lobby_opts = { .ring_bytes = o->ring_bytes,
+					 .memory_bytes = o->max_memory
+								 ? o->max_memory
+								 : cgroup_share("", getpid(), 0),
 					 .wait_ms = ANSWER_MS,
 					 .follow = o->follow,
 					 .no_roots = o->no_roots,

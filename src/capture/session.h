@@ -43,6 +43,7 @@ struct session_opts {
 	const char *agent_real; /* as the kernel names it */
 	const char *cache_dir;	/* NULL: none */
 	uint64_t ring_bytes;	/* 0: default */
+	uint64_t max_memory;	/* for events that were not yet read; 0: by the limits there are */
 	uint64_t max_bytes;	/* 0: unlimited */
 	uint64_t duration_ns;	/* 0: unlimited */
 	bool follow;

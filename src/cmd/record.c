@@ -17,7 +17,7 @@
 struct record_opts {
 	const char *output, *attach;
 	/* as they were given, for 0 is no limit but a mistake */
-	const char *ring_size, *max_size, *duration;
+	const char *ring_size, *max_memory, *max_size, *duration;
 	const char *futures;
 	bool generated_future;
 	bool follow, quiet, no_cache, no_spawn_places, no_roots, no_await, report;
@@ -34,6 +34,8 @@ static const struct opt options[] = {
 	    "stop recording when SIZE is written; the command goes on"),
 	OPT(0, "ring-size", OPT_STR, struct record_opts, ring_size, "SIZE",
 	    "memory for events not yet read, per thread (64M)"),
+	OPT(0, "max-memory", OPT_STR, struct record_opts, max_memory, "SIZE",
+	    "memory for events not yet read, of all threads and processes (by the memory there is)"),
 	OPT(0, "no-cache", OPT_FLAG, struct record_opts, no_cache, NULL,
 	    "do not use or fill the cache of looked-at programs"),
 	OPT(0, "no-spawn-places", OPT_FLAG, struct record_opts, no_spawn_places, NULL,
@@ -271,8 +273,13 @@ static int take_limits(const struct record_opts *o, struct session_opts *so)
 
 	if (take_limit("duration", o->duration, parse_time, time, &so->duration_ns) ||
 	    take_limit("max-size", o->max_size, parse_size, size, &so->max_bytes) ||
+	    take_limit("max-memory", o->max_memory, parse_size, size, &so->max_memory) ||
 	    take_limit("ring-size", o->ring_size, parse_size, size, &wish))
 		return -1;
+	if (o->max_memory && so->max_memory < LOBBY_MEMORY_MIN) {
+		cmd_usage("--max-memory takes 256K or more, not '%s'", o->max_memory);
+		return -1;
+	}
 	so->ring_bytes = wish ? lobby_ring_bytes(wish) : 0;
 	if (so->ring_bytes != wish && !o->quiet)
 		cmd_note("--ring-size %s: taken as %lluK, a power of two from 4K to 1G",

@@ -80,6 +80,13 @@ struct wire_door {
 	uint32_t pid; /* as the process itself sees it */
 };
 
+/* Shared memory that is taken as it is used. The tool sets the limit, and may lower it at any time;
+ * agents add what they are about to touch, the tool subtracts what it gave back. */
+struct wire_budget {
+	uint64_t limit; /* bytes, 0: none */
+	uint64_t used;
+};
+
 struct wire_lobby {
 	uint64_t magic;
 	uint32_t version;
@@ -104,8 +111,10 @@ struct wire_lobby {
 	uint32_t life;		 /* a robust futex of the tool's main thread: when that ends, in
 				  * whatever way, the kernel stores WIRE_TOOL_GONE */
 	uint32_t life_pad;
-	uint32_t spawn_stacks; /* walk the stack at each spawn */
-	uint32_t only_probes;  /* no event goes into a ring */
+	uint32_t spawn_stacks;	   /* walk the stack at each spawn */
+	uint32_t only_probes;	   /* no event goes into a ring */
+	struct wire_budget rings;  /* of all processes */
+	struct wire_budget places; /* their stacks and paths, a page for each */
 	struct wire_door doors[WIRE_MAX_DOORS];
 };
 
@@ -414,7 +423,11 @@ struct wire_thread {
 
 	uint32_t pending_lost[EV_MAX]; /* not yet told by a LOST event in the ring */
 	uint64_t lost[EV_MAX];	       /* all that were ever lost, told or not */
-	uint64_t slot_pad[32];	       /* a kilobyte: the slot of a thread is found by a shift */
+	/* segments of the small and of the large ring that take memory, and count in the budget:
+	 * the producer sets a bit before it writes there, the consumer clears it when it gave the
+	 * memory back */
+	uint64_t touched[2];
+	uint64_t slot_pad[30]; /* a kilobyte: the slot of a thread is found by a shift */
 };
 
 /*
@@ -484,12 +497,14 @@ struct wire_region {
 	uint32_t nr_forked;    /* children by fork that are not recorded and did not exec */
 	uint32_t nr_nodes;     /* nodes[0..n) and edges[0..n) are valid */
 	uint32_t nr_edges;
-	uint32_t nr_no_path;   /* runs whose path found no place in paths */
-	uint32_t nr_bad_path;  /* runs of a task that was not as its recipe says */
-	uint32_t nr_framed;    /* framed[0..n) are valid */
-	uint32_t is_leaving;   /* this program is about to become another; cleared by the tool when
-				  that has come in */
-	uint32_t nr_coming;    /* children by fork that have yet to come in */
+	uint32_t nr_no_path;  /* runs whose path found no place in paths */
+	uint32_t nr_bad_path; /* runs of a task that was not as its recipe says */
+	uint32_t nr_framed;   /* framed[0..n) are valid */
+	uint32_t is_leaving;  /* this program is about to become another; cleared by the tool when
+				 that has come in */
+	uint32_t nr_coming;   /* children by fork that have yet to come in */
+	uint32_t nr_places;   /* stacks and paths that count in the lobby's budget */
+	uint32_t counts_pad;
 	uint64_t lost[EV_MAX]; /* events of threads without a slot */
 	/* a bit for each slot of `threads` that is in use: set behind its state by the thread that
 	 * takes it, cleared by the tool before the slot can be taken again */

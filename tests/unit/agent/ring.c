@@ -61,6 +61,37 @@ static void test_full_ring(void **state)
 		assert_int_equal(told[kind] + t->pending_lost[kind], t->lost[kind]);
 }
 
+/* Where memory is short a ring does not grow: no more is touched than may be, the segments that are
+ * there go on being used, and recorded + lost is what happened. */
+static void test_little_memory(void **state)
+{
+	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = 9 };
+	struct wire_thread *t = my_slot();
+	unsigned nr[EV_MAX] = { 0 }, told[EV_MAX] = { 0 };
+	const unsigned total = 10007;
+	uint64_t used = lobby.rings.used, bytes = t->segment_words * 8;
+
+	assert_int_equal(used, __builtin_popcountll(t->touched[0]) * bytes);
+	lobby.rings.limit = used + 2 * bytes;
+	skip_all(t);
+	for (unsigned i = 0; i < total; i++) {
+		struct core_run run;
+
+		enter(&run, &task);
+		leave(&run);
+		if (i % 509 == 0)
+			count_all(t, nr, told);
+		assert_true(lobby.rings.used <= lobby.rings.limit);
+	}
+	count_all(t, nr, told);
+	assert_int_equal(lobby.rings.used, lobby.rings.limit);
+	assert_int_equal(__builtin_popcountll(t->touched[0]), 2 + used / bytes);
+	assert_int_equal(region->big_used, 0);
+	assert_true(t->lost[EV_RUN_START] > 0 && nr[EV_RUN_START] > total / 509);
+	assert_int_equal(nr[EV_RUN_START] + t->lost[EV_RUN_START], total);
+	assert_int_equal(nr[EV_RUN_END], nr[EV_RUN_START]);
+}
+
 static unsigned nr_starts(struct wire_thread *t, unsigned first)
 {
 	unsigned nr = 0, kind;
@@ -177,6 +208,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_full_ring, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_little_memory, set_up_large, tear_down),
 		cmocka_unit_test_setup_teardown(test_growing, set_up_large, tear_down),
 		cmocka_unit_test_setup_teardown(test_deep, set_up_large, tear_down),
 		cmocka_unit_test_setup_teardown(test_tool_gone, set_up, tear_down),

@@ -325,6 +325,11 @@ static bool next_segment(struct fake_agent *a, struct wire_thread *t)
 
 		if (is_in_use(t, size, nr))
 			continue;
+		if (!(t->touched[t->big != 0] >> nr & 1)) {
+			__atomic_fetch_add(&a->lobby->page->rings.used, size * 8, __ATOMIC_RELAXED);
+			__atomic_fetch_or(&t->touched[t->big != 0], UINT64_C(1) << nr,
+					  __ATOMIC_RELAXED);
+		}
 		*order_of(t, size, t->segment_end) = nr;
 		t->bias = nr * size - t->segment_end; /* here an index, as nobody else looks */
 		__atomic_store_n(&t->head, t->segment_end, __ATOMIC_RELEASE);

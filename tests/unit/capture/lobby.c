@@ -97,23 +97,67 @@ static void test_recycled_door(void **state)
 	struct wire_thread *t;
 	struct event ev = { .kind = EV_SLEEP };
 	struct lobby l;
+	struct stat st;
 
 	assert_int_equal(lobby_open(&l, &o, &e), 0);
 	fake_agent_init(&a, &l, 5);
 	t = fake_thread(&a, 9, 5);
 	while (fake_put(&a, t, &ev))
 		;
-	lobby_check_memory(&l, 1 << 20);
-	assert_true(l.is_tight);
+	assert_int_equal(fstat(l.fd, &st), 0);
+	assert_true(st.st_blocks * 512 > 1 << 20);
+	a.region->nr_places = 7;
+	l.page->places.used = 9 * WIRE_PAGE;
 	lobby_recycle_door(&l, a.door);
-	lobby_check_memory(&l, 64 << 10);
-	assert_false(l.is_tight);
+	assert_int_equal(fstat(l.fd, &st), 0);
+	assert_true(st.st_blocks * 512 <= 64 << 10);
+	assert_int_equal(l.page->places.used, 2 * WIRE_PAGE);
 	assert_int_equal(l.page->doors[a.door].state, WIRE_DOOR_FREE);
 	assert_int_equal(l.page->doors[a.door].pid, 0);
 	assert_int_equal(t->state, WIRE_THREAD_FREE);
 	assert_int_equal(a.region->state, WIRE_REGION_NONE);
 	fake_agent_release(&a);
 	lobby_close(&l);
+}
+
+/* Little memory: rings get smaller, all together may take three quarters of it, and it only gets
+ * less. */
+static void test_little_memory(void **state)
+{
+	static const uint64_t cases[][3] = {
+		/* memory, large ring, small ring */
+		{ UINT64_C(1) << 40, LOBBY_RING_DEFAULT, 64 << 10 },
+		{ 16 << 20, 4 << 20, 8 << 10 },
+		{ LOBBY_MEMORY_MIN, 64 << 10, 4 << 10 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct lobby_opts o = { .memory_bytes = cases[i][0] };
+		struct wire_thread t = { .touched = { 7, 5 } };
+		struct err e = ERR_INIT;
+		struct lobby l;
+
+		assert_int_equal(lobby_open(&l, &o, &e), 0);
+		assert_good(&l);
+		assert_int_equal(l.page->ring_words * 8, cases[i][1]);
+		assert_int_equal(l.page->small_words * 8, cases[i][2]);
+		assert_int_equal(l.page->rings.limit + l.page->places.limit, cases[i][0]);
+		assert_int_equal(l.page->rings.limit, cases[i][0] / 4 * 3);
+		l.page->rings.used = l.page->rings.limit / 2 + 1;
+		lobby_check_memory(&l);
+		assert_true(l.is_tight);
+		l.page->rings.used = cases[i][1];
+		lobby_credit(&l, &t, true, 4);
+		assert_int_equal(l.page->rings.used, cases[i][1] - MAX(cases[i][1] / 64, 512));
+		assert_int_equal(t.touched[1], 1);
+		lobby_credit(&l, &t, true, 4);
+		assert_int_equal(l.page->rings.used, cases[i][1] - MAX(cases[i][1] / 64, 512));
+		lobby_limit_memory(&l, UINT64_C(1) << 41);
+		assert_int_equal(l.page->rings.limit, cases[i][0] / 4 * 3);
+		lobby_limit_memory(&l, 0);
+		assert_int_equal(l.page->rings.limit, LOBBY_MEMORY_MIN / 4 * 3);
+		lobby_close(&l);
+	}
 }
 
 /* The doorbell: a bell that rang already is no reason to sleep. */
@@ -219,7 +263,7 @@ int main(void)
 		cmocka_unit_test(test_sizes),	      cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_recycled_door), cmocka_unit_test(test_doorbell),
 		cmocka_unit_test(test_closed),	      cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_heartbeat),
+		cmocka_unit_test(test_heartbeat),     cmocka_unit_test(test_little_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@
 
 #define BASE 0x7000000
 
+static struct wire_lobby lobby; /* without limits */
 static struct recipes recipes;
 static struct recipe_book *book;
 static struct wire_region *region;
@@ -26,7 +27,7 @@ static inline int set_up(void **state)
 		region = mmap(NULL, sizeof(*region), PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	assert_ptr_not_equal(region, MAP_FAILED);
-	core_page = (struct core_page){ .region = region };
+	core_page = (struct core_page){ .region = region, .lobby = &lobby };
 	recipes_init(&recipes);
 	book = recipes_add(&recipes, NULL, BASE);
 	return 0;

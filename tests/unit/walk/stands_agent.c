@@ -34,6 +34,7 @@ struct world {
 	uint64_t nr_told, nr_bad, nr_full;
 };
 
+static struct wire_lobby lobby; /* without limits */
 static uint64_t below(struct world *w, uint64_t nr)
 {
 	return (unit_random(&w->seed) >> 11) % nr;
@@ -226,6 +227,7 @@ static void test_as_the_agent(void **state)
 	fake_add(w.f, TABLE, 0x1000);
 	memory_settle(&w.f->m);
 	core_page.region = w.region;
+	core_page.lobby = &lobby;
 	for (unsigned i = 0; i < 200; i++)
 		play(&w);
 	core_page = (struct core_page){ 0 };
