@@ -414,6 +414,25 @@ bool rust_name_path_is(const struct rust_name *n, uint32_t path, const char *spe
 	return end - start == strlen(spelled) && memcmp(n->text + start, spelled, end - start) == 0;
 }
 
+uint32_t rust_name_argument(const struct rust_name *n, uint32_t item, const char *spelled)
+{
+	uint32_t part = rust_name_only_child(n, item), args;
+
+	if (!part || n->nodes[part].kind != RUST_PATH || !rust_name_path_is(n, part, spelled))
+		return 0;
+	args = rust_name_args(n, part);
+	return args ? n->nodes[args].first : 0;
+}
+
+struct span rust_name_crate(const struct rust_name *n, uint32_t node)
+{
+	for (uint32_t i = node; i < n->nr && n->nodes[i].start < n->nodes[node].end; i++)
+		if (n->nodes[i].kind == RUST_IDENT)
+			return (struct span){ n->text + n->nodes[i].start,
+					      rust_name_head_end(n, i) - n->nodes[i].start };
+	return (struct span){ n->text, 0 };
+}
+
 uint32_t rust_name_find_path(const struct rust_name *n, const char *spelled)
 {
 	for (uint32_t i = 0; i < n->nr; i++)

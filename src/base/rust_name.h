@@ -77,6 +77,10 @@ uint32_t rust_name_only_child(const struct rust_name *n, uint32_t node);
 uint32_t rust_name_path(const struct rust_name *n);
 /* Does the PATH spell these segments? Only the last one may have arguments. */
 bool rust_name_path_is(const struct rust_name *n, uint32_t path, const char *spelled);
+/* The first argument of an ITEM that is a path of this spelling, 0 when it is none or has none. */
+uint32_t rust_name_argument(const struct rust_name *n, uint32_t item, const char *spelled);
+/* The crate that a node begins with: of `&<app::Conn as tower::Service>::call` that is app. */
+struct span rust_name_crate(const struct rust_name *n, uint32_t node);
 /* The first PATH that spells these segments, with or without arguments of its last one; or 0. */
 uint32_t rust_name_find_path(const struct rust_name *n, const char *spelled);
 /* Where an IDENT or BRACES ends without its arguments. */

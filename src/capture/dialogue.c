@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/rust_name.h"
 
 static char *hex(const uint8_t *bytes, size_t nr)
 {
@@ -190,11 +191,21 @@ static void plan_redirects(struct process *p, const struct process_object *o, st
 /* Of "app::fetch::{async block#0}" that is app::fetch. */
 static char *function_of(const struct found_future *f)
 {
-	const char *inner = strstr(f->name, "::{");
+	struct rust_name n;
+	uint32_t item, path, end;
 
-	return f->is_generated
-		       ? xstrndup(f->name, inner ? (size_t)(inner - f->name) : strlen(f->name))
-		       : xstrdup("");
+	if (!f->is_generated)
+		return xstrdup("");
+	rust_name_init(&n, f->name, strlen(f->name));
+	end = n.nodes[RUST_NAME_ROOT].end;
+	item = n.nodes[RUST_NAME_ROOT].first; /* it may be a list of candidates */
+	path = item ? n.nodes[item].first : 0;
+	if (path && n.nodes[path].kind == RUST_PATH)
+		rust_name_each(segment, &n, path) if (n.nodes[segment].kind == RUST_BRACES &&
+						      segment != n.nodes[path].first) end =
+			MIN(end, n.nodes[segment].start - 2);
+	rust_name_release(&n);
+	return xstrndup(f->name, end);
 }
 
 static uint32_t define_future(struct process *p, const struct process_object *o,

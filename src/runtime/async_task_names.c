@@ -22,10 +22,9 @@ static const uint8_t typed_slots[] = {
 
 /* What executors put around a future; the future is the first argument. */
 static const char *const wrappers[] = {
-	"core::pin::Pin<alloc::boxed::Box<",
-	"alloc::boxed::Box<",
-	"async_executor::AsyncCallOnDrop<",
-	"async_std::task::builder::SupportTaskLocals<",
+	"alloc::boxed::Box",
+	"async_executor::AsyncCallOnDrop",
+	"async_std::task::builder::SupportTaskLocals",
 };
 
 static bool starts_with(const struct span *t, const char *prefix)
@@ -38,56 +37,85 @@ static bool has(const struct span *t, const char *part)
 	return memmem(t->s, t->len, part, strlen(part)) != NULL;
 }
 
-static bool is_wrapper(const struct span *t)
+/* The first argument of a wrapper, also of a pinned Box; 0: it is none. */
+static uint32_t unwrap_known(const struct rust_name *n, uint32_t item)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(wrappers); i++)
-		if (starts_with(t, wrappers[i]))
-			return true;
-	return false;
+	uint32_t inner = rust_name_argument(n, item, "core::pin::Pin");
+
+	if (inner && rust_name_argument(n, inner, wrappers[0]))
+		return inner;
+	inner = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(wrappers) && !inner; i++)
+		inner = rust_name_argument(n, item, wrappers[i]);
+	return inner;
 }
 
-/* async_task::spawn_local makes sure that a task stays on its thread. */
-static bool is_checked(const struct span *t)
+/* A path of that crate's, `<CRATE::T>::f` too. */
+static bool is_of(const struct rust_name *n, uint32_t path, const char *crate)
 {
-	size_t head = strcspn(t->s, "<");
+	struct span s = rust_name_crate(n, path);
 
-	return head < t->len &&
-	       (starts_with(t, "async_task::") || starts_with(t, "<async_task::")) &&
-	       has(t, "spawn_local::Checked<");
+	return s.len == strlen(crate) && memcmp(s.s, crate, s.len) == 0;
 }
 
-/* Executor::spawn<T, F>::{async block}, which async-executor had before AsyncCallOnDrop. */
-static bool unwrap_spawn(struct span *type)
+/* async_task::….::spawn_local::Checked<F>, which makes sure that a task stays on its thread. */
+static uint32_t unwrap_checked(const struct rust_name *n, uint32_t path)
 {
-	struct span t = *type, args[2];
-	const char *at = memmem(t.s, t.len, "::spawn", 7);
+	uint32_t before = 0;
 
-	if (!at || !(starts_with(&t, "async_executor::") || starts_with(&t, "<async_executor::")) ||
-	    type_args(at, t.s + t.len - at, args, 2) != 2)
-		return false;
-	*type = args[1];
-	return true;
+	if (!is_of(n, path, "async_task"))
+		return 0;
+	rust_name_each(segment, n, path)
+	{
+		if (before && rust_name_is(n, before, "spawn_local") &&
+		    rust_name_starts(n, segment, "Checked<"))
+			return n->nodes[n->nodes[segment].first].first;
+		before = segment;
+	}
+	return 0;
+}
+
+/* Executor::spawn<T, F>::{async block}, which async-executor had before AsyncCallOnDrop: the F. */
+static uint32_t unwrap_spawn(const struct rust_name *n, uint32_t path)
+{
+	bool is_inside = false;
+
+	if (!is_of(n, path, "async_executor"))
+		return 0;
+	rust_name_each(segment, n, path)
+	{
+		uint32_t args = n->nodes[segment].kind == RUST_SELF ? 0 : n->nodes[segment].first;
+		uint32_t second = args ? n->nodes[n->nodes[args].first].next : 0;
+
+		is_inside |=
+			segment != n->nodes[path].first && rust_name_starts(n, segment, "spawn");
+		if (is_inside && args)
+			return second && !n->nodes[second].next ? second : 0;
+	}
+	return 0;
 }
 
 static void unwrap(struct span *type, bool *is_local)
 {
-	for (;;) {
-		struct span t = *type;
+	struct rust_name n;
+	uint32_t item, inner;
 
-		if (unwrap_spawn(type))
+	rust_name_init(&n, type->s, type->len);
+	inner = item = rust_name_only_child(&n, RUST_NAME_ROOT);
+	while (inner) {
+		uint32_t path = rust_name_only_child(&n, item = inner);
+
+		inner = unwrap_known(&n, item);
+		if (inner || !path || n.nodes[path].kind != RUST_PATH)
 			continue;
-		if (is_checked(&t)) {
-			const char *at = memmem(t.s, t.len, "Checked<", 8);
-
-			*is_local = true;
-			t.len -= at - t.s;
-			t.s = at;
-		} else if (!is_wrapper(&t)) {
-			return;
-		}
-		if (!type_args(t.s, t.len, type, 1))
-			return;
+		inner = unwrap_checked(&n, path);
+		*is_local |= inner != 0;
+		if (!inner)
+			inner = unwrap_spawn(&n, path);
 	}
+	if (item)
+		*type = rust_name_span(&n, item);
+	rust_name_release(&n);
 }
 
 /* blocking::unblock<T, F>: the closure that a thread of the pool calls. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/crate_path.h"
+#include "base/rust_name.h"
 #include "base/util.h"
 #include "runtime/runtime.h"
 
@@ -106,14 +107,16 @@ static bool is_one_of(const char *const *crates, const char *path, size_t len)
 enum source_owner source_owner_of_path(const char *path)
 {
 	static const char *const of_rust_crates[] = { "core", "alloc", "std", NULL };
-	size_t len;
+	struct rust_name n;
+	struct span crate;
 
-	path += strcspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_");
-	len = strcspn(path, ":<");
-	if (is_one_of(of_rust_crates, path, len))
+	rust_name_init(&n, path, strlen(path));
+	crate = rust_name_crate(&n, RUST_NAME_ROOT);
+	rust_name_release(&n);
+	if (is_one_of(of_rust_crates, crate.s, crate.len))
 		return SOURCE_OF_RUNTIME;
 	for (size_t i = 0; runtimes[i]; i++)
-		if (is_one_of(runtimes[i]->crates, path, len))
+		if (is_one_of(runtimes[i]->crates, crate.s, crate.len))
 			return SOURCE_OF_RUNTIME;
 	return SOURCE_OF_PROGRAM;
 }

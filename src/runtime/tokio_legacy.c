@@ -63,37 +63,36 @@ static bool is_tokio_task(const char *mangled)
  * The T and S of drop_in_place<[Box<]tokio::runtime::task::core::{Cell,Core}<T,S>>; others have one
  * of them only. False when there is no T.
  */
+#define CORE "tokio::runtime::task::core::"
+
 static bool glue_types(const char *text, struct span *type, struct span *scheduler)
 {
 	static const struct {
-		const char *name;
+		const char *path;
 		int type, scheduler; /* number of the argument, -1: none */
 	} holders[] = {
-		{ "Cell<", 0, 1 },   { "Core<", 0, 1 },	      { "CoreStage<", 0, -1 },
-		{ "Stage<", 0, -1 }, { "Scheduler<", -1, 0 }, /* before 1.9 */
+		{ CORE "Cell", 0, 1 },	 { CORE "Core", 0, 1 },	      { CORE "CoreStage", 0, -1 },
+		{ CORE "Stage", 0, -1 }, { CORE "Scheduler", -1, 0 }, /* before 1.9 */
 	};
-	static const char core[] = "tokio::runtime::task::core::", box[] = "alloc::boxed::Box<";
-	const char *p = strchr(text, '<');
-	struct span args[2] = { 0 };
+	uint32_t item, boxed, arg = 0;
+	struct rust_name n;
+	size_t i = 0;
 
-	if (!p || !str_has_prefix(text, "core::ptr::drop_in_place<"))
-		return false;
-	p++;
-	if (str_has_prefix(p, box))
-		p += sizeof(box) - 1;
-	if (!str_has_prefix(p, core))
-		return false;
-	p += sizeof(core) - 1;
-	for (size_t i = 0; i < ARRAY_SIZE(holders); i++) {
-		if (!str_has_prefix(p, holders[i].name) || !type_args(p, strlen(p), args, 2))
-			continue;
-		if (holders[i].scheduler >= 0)
-			*scheduler = args[holders[i].scheduler];
-		if (holders[i].type >= 0)
-			*type = args[holders[i].type];
-		return holders[i].type >= 0;
+	rust_name_init(&n, text, strlen(text));
+	item = rust_name_only_child(&n, RUST_NAME_ROOT);
+	item = item ? rust_name_argument(&n, item, "core::ptr::drop_in_place") : 0;
+	boxed = item ? rust_name_argument(&n, item, "alloc::boxed::Box") : 0;
+	for (item = boxed ? boxed : item; item && i < ARRAY_SIZE(holders); i++)
+		if ((arg = rust_name_argument(&n, item, holders[i].path)))
+			break;
+	for (int k = 0; arg; k++, arg = n.nodes[arg].next) {
+		if (k == holders[i].type)
+			*type = rust_name_span(&n, arg);
+		if (k == holders[i].scheduler)
+			*scheduler = rust_name_span(&n, arg);
 	}
-	return false;
+	rust_name_release(&n);
+	return type->s;
 }
 
 static void add_flavour(struct flavour *fl, const struct found_table *probe)
@@ -129,7 +128,7 @@ static void add_glue(struct finding *f, struct reach *r, const struct found_tabl
 	for (size_t i = 0; i < nr; i++) {
 		char *text = is_glue(s[i].name) ? demangle(s[i].name) : NULL;
 		struct found_table probe = { .scheduler = "" };
-		struct span type, scheduler = { "", 0 };
+		struct span type = { NULL, 0 }, scheduler = { "", 0 };
 
 		if (text && glue_types(text, &type, &scheduler)) {
 			type = tokio_without_span(type);

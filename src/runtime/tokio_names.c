@@ -52,14 +52,16 @@ static bool begins_with(const struct span *text, const char *prefix)
 
 struct span tokio_without_span(struct span type)
 {
-	static const char wrapper[] = "tracing::instrument::Instrumented<";
-	struct span inner;
+	struct rust_name n;
+	uint32_t item, inner;
 
-	if (!begins_with(&type, wrapper))
-		return type;
-	inner.s = type.s + strlen(wrapper);
-	inner.len = type.len - strlen(wrapper) - 1; /* ">" */
-	return begins_with(&inner, tokio_blocking_task) ? inner : type;
+	rust_name_init(&n, type.s, type.len);
+	item = rust_name_only_child(&n, RUST_NAME_ROOT);
+	inner = item ? rust_name_argument(&n, item, "tracing::instrument::Instrumented") : 0;
+	if (inner && rust_name_starts(&n, inner, tokio_blocking_task))
+		type = rust_name_span(&n, inner);
+	rust_name_release(&n);
+	return type;
 }
 
 char *tokio_readable_type(const char *type, size_t len)

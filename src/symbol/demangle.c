@@ -49,25 +49,14 @@ size_t type_args(const char *name, size_t len, struct span *args, size_t max)
 	return nr;
 }
 
-/* The F in `path<F>` or, with a default allocator, `path<F, A>`; 0: the item is no such type. */
-static uint32_t argument_of(const struct rust_name *n, uint32_t item, const char *path)
-{
-	uint32_t part = rust_name_only_child(n, item), args;
-
-	if (!part || n->nodes[part].kind != RUST_PATH || !rust_name_path_is(n, part, path))
-		return 0;
-	args = rust_name_args(n, part);
-	return args ? n->nodes[args].first : 0;
-}
-
 /* The item inside of a wrapper, or inside of `(dyn Trait + Send)`; 0: it is in neither. */
 static uint32_t unwrap(const struct rust_name *n, uint32_t item)
 {
-	uint32_t pinned = argument_of(n, item, "core::pin::Pin"), inner, part;
+	uint32_t pinned = rust_name_argument(n, item, "core::pin::Pin"), inner, part;
 
-	inner = argument_of(n, pinned ? pinned : item, "alloc::boxed::Box");
+	inner = rust_name_argument(n, pinned ? pinned : item, "alloc::boxed::Box");
 	if (!inner)
-		inner = argument_of(n, item, "core::future::from_generator::GenFuture");
+		inner = rust_name_argument(n, item, "core::future::from_generator::GenFuture");
 	if (inner)
 		return inner;
 	part = rust_name_only_child(n, item);

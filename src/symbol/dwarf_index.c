@@ -265,13 +265,27 @@ static bool is_body_of(const char *body, const char *env)
 	return mark && strncmp(body, env, head) == 0 && strcmp(body + head, mark + 4) == 0;
 }
 
+/* What the names of all units of a path's crate have in common. */
+static char *crate_mark(const char *path)
+{
+	struct rust_name n;
+	struct span crate;
+	char *mark;
+
+	rust_name_init(&n, path, strlen(path));
+	crate = rust_name_crate(&n, RUST_NAME_ROOT);
+	mark = xasprintf("/@/%.*s.", (int)crate.len, crate.s);
+	rust_name_release(&n);
+	return mark;
+}
+
 /*
  * Two copies of a crate have the same names. A unit of the crate itself means its own copy, which
  * was built in another folder than the other one.
  */
 static bool is_other_copy(struct dwarf *d, const char *path, struct raw_unit *a, struct raw_unit *b)
 {
-	char *mark = xasprintf("/@/%.*s.", (int)strcspn(path, ":<"), path);
+	char *mark = crate_mark(path);
 	struct raw_die x, y;
 	bool other;
 
@@ -311,7 +325,7 @@ static void find_body(struct dwarf *d, uint32_t space, const char *env_name,
  */
 static void walk_crate(struct dwarf *d, const char *path, struct raw_unit *seen_in)
 {
-	char *mark = xasprintf("/@/%.*s.", (int)strcspn(path, ":<"), path);
+	char *mark = crate_mark(path);
 	const char *like, *at;
 	bool is_incremental;
 	struct raw_die unit;

@@ -155,7 +155,33 @@ static void test_questions(void **state)
 	assert_true(path && path == rust_name_find_path(&n, "a::f::{async_fn_env#0}<u8>"));
 	assert_int_equal(rust_name_find_path(&n, "f::{async_fn_env#0}"), 0);
 	assert_true(rust_name_starts(&n, rust_name_first_closure(&n, path), "{async_fn_env#0}"));
+	assert_int_equal(rust_name_argument(&n, n.nodes[0].first, "core::pin::Pin"),
+			 n.nodes[args].first);
+	assert_int_equal(rust_name_argument(&n, n.nodes[0].first, "core::pin::Pinned"), 0);
 	rust_name_release(&n);
+}
+
+static void test_crate(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "app::f", "app" },
+		{ "&<app::Conn<u8> as tower::Service>::call", "app" },
+		{ "&mut dyn app::Run", "app" },
+		{ "app<u8>", "app" },
+		{ "()", "" },
+		{ "", "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rust_name n;
+		struct span s;
+
+		rust_name_init(&n, cases[i][0], strlen(cases[i][0]));
+		s = rust_name_crate(&n, RUST_NAME_ROOT);
+		assert_int_equal(s.len, strlen(cases[i][1]));
+		assert_memory_equal(s.s, cases[i][1], s.len);
+		rust_name_release(&n);
+	}
 }
 
 /* Depth and size have limits: beyond them the text stays as it is. */
@@ -185,7 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_trees),	cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_printed), cmocka_unit_test(test_questions),
-		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_crate),	cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,6 +165,13 @@ static const struct {
 	  "_ZN71_$LT$app..Pool$LT$T$GT$$u20$as$u20$app..Get$LT$T$C$Map$LT$T$GT$$G"
 	  "T$$GT$3get28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E",
 	  "<app::Pool<u32> as app::Get<u32,Map<u32>>>::get::{async_fn_env#0}" },
+	/* an argument with a closure of its own, and a parameter inside of a slice */
+	{ "app::{impl#0}::get::{async_fn_env#0}<b::g::{closure_env#0}>",
+	  "_ZN3app13Pool$LT$T$GT$3get28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E",
+	  "app::Pool<b::g::{closure_env#0}>::get::{async_fn_env#0}" },
+	{ "app::{impl#0}::get::{async_fn_env#0}<u32>",
+	  "_ZN3app23Pool$LT$$u5b$T$u5d$$GT$3get28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E",
+	  "app::Pool<[u32]>::get::{async_fn_env#0}" },
 	/* which of two is which does not show */
 	{ "app::{impl#0}::get::{async_fn_env#0}<u32, u8>",
 	  "_ZN3app17Both$LT$B$C$A$GT$3get28_$u7b$$u7b$closure$u7d$$u7d$17h6883912b882a8d30E",
