@@ -21,9 +21,20 @@ static size_t plain_len(const unsigned char *s)
 	return n;
 }
 
+/* As UTF-16, which is how JSON names characters. */
+static void add_escape(struct strbuf *out, uint32_t c)
+{
+	if (c < 0x10000)
+		strbuf_addf(out, "\\u%04x", c);
+	else
+		strbuf_addf(out, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+}
+
+/* JSON is also read on terminals: what would move their cursor or turn text around is escaped. */
 static void quote(struct strbuf *out, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
+	uint32_t c;
 
 	strbuf_addch(out, '"');
 	while (*s) {
@@ -33,14 +44,14 @@ static void quote(struct strbuf *out, const char *text)
 		s += n;
 		if (!*s)
 			break;
-		n = utf8_len((const char *)s, strnlen((const char *)s, 4));
+		n = utf8_get((const char *)s, strnlen((const char *)s, 4), &c);
 
 		if (n == 0)
 			strbuf_addstr(out, "\xef\xbf\xbd");
-		else if (*s == '"' || *s == '\\')
-			strbuf_addf(out, "\\%c", *s);
-		else if (*s < 0x20 || *s == 0x7f)
-			strbuf_addf(out, "\\u%04x", *s);
+		else if (c == '"' || c == '\\')
+			strbuf_addf(out, "\\%c", c);
+		else if (utf8_is_control(c))
+			add_escape(out, c);
 		else
 			strbuf_add(out, s, n);
 		s += n ? n : 1;

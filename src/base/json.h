@@ -2,7 +2,8 @@
 /*
  * Writes JSON text into a strbuf. Commas and nesting are kept by the writer; the caller gives keys
  * inside objects (key == NULL inside arrays). Strings are escaped, and bytes that are not UTF-8
- * become U+FFFD, so the output is always valid JSON.
+ * become U+FFFD, so the output is always valid JSON. Control characters, C1 and those that change
+ * the direction of text included, are escaped too, so it does no harm on a terminal.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H

@@ -275,23 +275,18 @@ static void put_kept(const struct html_facts *f, struct json *j)
 }
 
 /*
- * All that could end the script element or the text of a JSON string goes: a < can only stand in a
- * string, where it may be written as an escape, as may the two separators that are line ends to
- * some.
+ * All that could end the script element goes: a < can only stand in a string, where it may be
+ * written as an escape.
  */
 static void add_harmless(struct strbuf *out, const struct strbuf *text)
 {
 	for (size_t i = 0; i < text->len; i++) {
-		const unsigned char *s = (const unsigned char *)text->s + i;
+		char c = text->s[i];
 
-		if (*s == '<' || *s == '>' || *s == '&') {
-			strbuf_addf(out, "\\u%04x", *s);
-		} else if (*s == 0xe2 && s[1] == 0x80 && (s[2] == 0xa8 || s[2] == 0xa9)) {
-			strbuf_addf(out, "\\u20%02x", s[2] - 0x80);
-			i += 2;
-		} else {
-			strbuf_addch(out, *s);
-		}
+		if (c == '<' || c == '>' || c == '&')
+			strbuf_addf(out, "\\u%04x", c);
+		else
+			strbuf_addch(out, c);
 	}
 }
 

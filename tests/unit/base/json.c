@@ -61,6 +61,12 @@ static void test_strings(void **state)
 		{ "\n\t\x01\x7f", "\"\\u000a\\u0009\\u0001\\u007f\"" },
 		{ "\xc3\xa4\xe2\x82\xac\xf0\x9f\xa6\x80",
 		  "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\xa6\x80\"" },
+		/* harm on a terminal: CSI of C1, right-to-left, an end of line, an invisible tag */
+		{ "\xc2\x9b"
+		  "1m\xc2\x80",
+		  "\"\\u009b1m\\u0080\"" },
+		{ "\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8", "\"\\u202e\\u2066\\u2028\"" },
+		{ "\xf3\xa0\x80\x81", "\"\\udb40\\udc01\"" },
 		{ "\xff", "\"\xef\xbf\xbd\"" },
 		{ "\xc3", "\"\xef\xbf\xbd\"" },			/* cut */
 		{ "\xc3z", "\"\xef\xbf\xbdz\"" },		/* followed by something else */
