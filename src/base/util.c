@@ -4,11 +4,25 @@
 #include <stdio.h>
 #include <string.h>
 
+static void (*on_no_memory)(void);
+
+void set_no_memory_handler(void (*handler)(void))
+{
+	on_no_memory = handler;
+}
+
+static _Noreturn void no_memory(void)
+{
+	if (on_no_memory)
+		on_no_memory();
+	abort();
+}
+
 /* Out of memory: nothing sensible is left to do, and every caller would only do this. */
 static void *check(void *p)
 {
-	if (!p)
-		abort();
+	if (unlikely(!p))
+		no_memory();
 	return p;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Small things that every file may use. Allocation never fails: out of memory ends the tool. */
+/* Small things that every file may use. Allocation never fails: out of memory ends the tool, by the
+ * handler that was set. */
 #ifndef BASE_UTIL_H
 #define BASE_UTIL_H
 
@@ -40,6 +41,9 @@
 		low_;                                               \
 	})
 
+/* What is called when there is no memory. It must neither return nor allocate; without one the tool
+ * aborts. */
+void set_no_memory_handler(void (*handler)(void));
 void *xmalloc(size_t size);
 void *xcalloc(size_t nr, size_t size);
 void *xaligned_alloc(size_t align, size_t size); /* size: a multiple of align */

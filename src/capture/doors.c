@@ -239,6 +239,7 @@ static void come_in(struct session *s, uint32_t door)
 		if (!s->door_failed)
 			session_note(s, e.tag, "%s; it is not recorded", e.msg);
 		s->door_failed = true;
+		lobby_answer_nothing(&s->lobby, door);
 		return;
 	}
 	/* it may be in a group of its own, or in one that has less room by now */

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 #define PAGE_WORDS	  (WIRE_PAGE / sizeof(uint64_t))
 
 #define SMALL_BYTES	  65536
@@ -159,6 +161,27 @@ struct wire_region *lobby_map_region(const struct lobby *l, uint32_t door)
 		       region_off(l, door));
 
 	return p == MAP_FAILED ? NULL : p;
+}
+
+/* By calls that need no address space, as that may be what there is no more of. */
+void lobby_answer_nothing(const struct lobby *l, uint32_t door)
+{
+	uint64_t region = region_off(l, door),
+		 objects = region + offsetof(struct wire_region, objects);
+	const uint32_t answered = WIRE_OBJECT_ANSWERED;
+	uint32_t nr, state;
+
+	if (io_pread_all(l->fd, &nr, sizeof(nr), region + offsetof(struct wire_region, nr_objects)))
+		return;
+	for (uint32_t i = 0; i < MIN(nr, WIRE_MAX_OBJECTS); i++) {
+		off_t at = objects + i * sizeof(struct wire_object) +
+			   offsetof(struct wire_object, state);
+
+		if (io_pread_all(l->fd, &state, sizeof(state), at) == 0 &&
+		    state == WIRE_OBJECT_ANNOUNCED &&
+		    pwrite(l->fd, &answered, sizeof(answered), at) < 0)
+			return;
+	}
 }
 
 void lobby_unmap_region(struct wire_region *r)

@@ -60,6 +60,9 @@ void lobby_heartbeat(struct lobby *l);
 /* The header of a door's region, without the rings. NULL with errno set. */
 struct wire_region *lobby_map_region(const struct lobby *l, uint32_t door);
 void lobby_unmap_region(struct wire_region *r);
+/* For a region that cannot be mapped: its process is told that nothing of it is recorded, so that
+ * it does not wait. */
+void lobby_answer_nothing(const struct lobby *l, uint32_t door);
 
 /* Where a thread's ring lies. */
 struct lobby_ring {

@@ -407,6 +407,32 @@ static void end_empty(struct session *s)
 		     kept ? " keeps the earlier recording" : "");
 }
 
+static struct session *running; /* for session_abandon, which nobody can tell which it is */
+
+bool session_is_running(void)
+{
+	return running;
+}
+
+int session_abandon(void)
+{
+	struct session *s = running;
+
+	running = NULL;
+	if (!s || s->pid <= 0)
+		return -1;
+	for (uint32_t i = 0; i < WIRE_MAX_DOORS; i++)
+		if (s->by_door[i])
+			process_stop(s->by_door[i]);
+	lobby_close(&s->lobby);
+	signals_restore();
+	while (!s->is_dead && waitpid(s->pid, &s->wait_status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	s->is_dead = true;
+	return exit_status(s);
+}
+
 int session_run(const struct session_opts *o, int *status, struct err *e)
 {
 	struct discover_opts discover = { .cache_dir = o->cache_dir,
@@ -420,10 +446,12 @@ int session_run(const struct session_opts *o, int *status, struct err *e)
 	catalog_init(&s.catalog, &discover);
 	if (target_look(&s.look, o->argv[0], o->path_env, &s.catalog, status, e) == 0 &&
 	    start(&s, status, e) == 0) {
+		running = &s;
 		loop(&s);
 		if (s.seen.nr_task_events == 0)
 			end_empty(&s);
 		*status = exit_status(&s);
+		running = NULL;
 		rc = 0;
 	}
 	signals_restore();

@@ -61,5 +61,11 @@ struct session_opts {
  * is what to exit with (1, 126 or 127).
  */
 int session_run(const struct session_opts *o, int *status, struct err *e);
+/*
+ * Out of memory: the recording stays as far as it was written, the agents stop, and CMD is waited
+ * for. Its exit status, or -1 when no CMD is running. Allocates nothing.
+ */
+int session_abandon(void);
+bool session_is_running(void);
 
 #endif

@@ -6,10 +6,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include "capture/session.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/replace.h"
 
 #define MAX_WORD 31 /* no command is as long */
 
@@ -57,6 +60,36 @@ int cmd_usage(const char *fmt, ...)
 	va_end(ap);
 	fprintf(stderr, "Try '%s -h'.\n", current_name);
 	return EXIT_USAGE;
+}
+
+/*
+ * One line, and whatever was written stays; a command that is being recorded goes on, and its
+ * status is ours. Nothing here allocates. Another thread may have come here first.
+ */
+static void no_memory(void)
+{
+	static const char said[] =
+		": out of memory: no more could be allocated (see 'ulimit -v')\n",
+			  recording[] =
+				  ": out of memory: the recording ends here, the command goes on\n";
+	static bool is_taken;
+	bool is_recording = session_is_running();
+	const struct iovec line[] = {
+		{ (void *)current_name, strlen(current_name) },
+		{ (void *)(is_recording ? recording : said),
+		  (is_recording ? sizeof(recording) : sizeof(said)) - 1 },
+	};
+	ssize_t written;
+	int status;
+
+	while (__atomic_exchange_n(&is_taken, true, __ATOMIC_ACQ_REL))
+		pause();
+	replace_abandon();
+	fflush(stdout);
+	written = writev(STDERR_FILENO, line, ARRAY_SIZE(line));
+	(void)written; /* the status tells, too */
+	status = session_abandon();
+	_exit(status < 0 ? EXIT_FAILED : status);
 }
 
 static const struct command *find(const char *name)
@@ -255,6 +288,7 @@ int main(int argc, char **argv)
 	const struct command *c;
 
 	hold_streams();
+	set_no_memory_handler(no_memory);
 	if (argc && is_cargo_plugin(argv[0])) {
 		bool by_cargo = argc > 1 && strcmp(argv[1], "futrace") == 0;
 

@@ -14,10 +14,15 @@ static const int deadly[] = { SIGHUP, SIGINT, SIGTERM };
 /* What must not stay behind when a signal ends us. */
 static const char *volatile doomed;
 
-static void clean_up(int sig)
+void replace_abandon(void)
 {
 	if (doomed)
 		unlink(doomed);
+}
+
+static void clean_up(int sig)
+{
+	replace_abandon();
 	raise(sig); /* SA_RESETHAND: this one ends us */
 }
 

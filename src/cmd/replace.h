@@ -18,6 +18,8 @@ struct replace {
 
 /* Only its owner may read the new file. One at a time. */
 int replace_open(struct replace *r, const char *path, struct err *e);
+/* What must not stay behind goes, now: for an end without replace_close. Allocates nothing. */
+void replace_abandon(void);
 /* is_good: it is whole. -1: it could not be put in place, and is gone. */
 int replace_close(struct replace *r, bool is_good, struct err *e);
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Where outputs go: links are followed, descriptors and devices are written as they are, whatever the umask."""
+"""Where outputs go: links are followed, descriptors and devices are written as they are, whatever the umask; and
+when there is no more memory for them."""
 import glob
 import json
 import os
 import shutil
 import stat
 import tempfile
+import time
 
-from live import Skipped, check, same, sum_polls, test, total
+from live import TIMEOUT_S, Skipped, check, same, sum_polls, test, total
 
 TASKS = "5"
 
@@ -56,7 +58,7 @@ def record_to_descriptor(t, name):
 def record_to_own_stdout(t):
     """A link to standard output stays one, and a command that writes nothing leaves a recording there."""
     os.symlink("/proc/self/fd/1", t.path("link"))
-    shell(t, '"$0" record -q -o link -- sh -c \'"$@" >truth\' sh "$@" >t.data', t.program("life"), "small", TASKS).ok()
+    shell(t, '"$0" record -q -o link -- sh -c \'exec "$@" >truth\' sh "$@" >t.data', t.program("life"), "small", TASKS).ok()
     no_new_links(t, "link")
     with open(t.path("truth"), encoding="utf-8") as f:
         same("polls", sum_polls(t.report()), total(f.read())["polls"])
@@ -103,7 +105,7 @@ def export_to_descriptor(t, fmt):
         want = w.read()
         same("bytes", f.read(), b"head" + want + want)
     r = shell(t, '"$0" export -f sqlite -o /dev/fd/3 t.data 3>db')
-    same("status of a database into a descriptor", r.status, 1)
+    same("status of a database into a descriptor", r.status, 2)
     check("can only be a file" in r.err, f"{r.err!r}")
 
 
@@ -132,3 +134,21 @@ def umask_of_everything(t):
     for name in ("t.data", "db", "folded"):
         same(f"mode of {name}", stat.S_IMODE(os.stat(t.path(name)).st_mode), 0o600)
     t.report()
+
+
+@test(cases=[("",), ("--follow",)])
+def out_of_memory(t, follow):
+    """A recorder that gets no more memory says so; the command goes on as alone, at once, and its status is passed on."""
+    script = 'echo up; read line; "$0" small 5 | grep -c truth; exec "$0" small 7'
+    alone = t.run("sh", "-c", script, t.program("life"), stdin=b"go\n")
+    p = t.start(t.record_argv("sh", "-c", script, t.program("life"), opts=["--no-cache", *filter(None, [follow])]))
+    first = p.popen.stdout.readline()
+    t.run("prlimit", "--pid", str(p.pid), f"--as={1 << 20}:").ok()
+    began = time.monotonic()
+    out, err = p.popen.communicate(b"go\n", TIMEOUT_S)
+    took = time.monotonic() - began
+    same("status", p.popen.returncode, alone.status)
+    same("lines of output", (first + out).count(b"\n"), alone.out.count("\n"))
+    check(b"memory" in err, f"{err!r}")
+    check(took < 8, f"the command waited for its recorder: {took:.1f} s")
+    t.run(t.futrace, "info", "t.data").ok()

@@ -257,13 +257,38 @@ static void test_heartbeat(void **state)
 	lobby_close(&l);
 }
 
+/* Where a region cannot be mapped its process is answered all the same, and nobody else's. */
+static void test_answer_nothing(void **state)
+{
+	struct lobby_opts o = { .follow = true };
+	struct err e = ERR_INIT;
+	struct wire_region *region, *other;
+	struct lobby l;
+
+	assert_int_equal(lobby_open(&l, &o, &e), 0);
+	region = lobby_map_region(&l, 1);
+	other = lobby_map_region(&l, 2);
+	region->nr_objects = other->nr_objects = 2;
+	region->objects[0].state = WIRE_OBJECT_DONE;
+	region->objects[1].state = other->objects[1].state = WIRE_OBJECT_ANNOUNCED;
+	lobby_answer_nothing(&l, 1);
+	assert_int_equal(region->objects[0].state, WIRE_OBJECT_DONE);
+	assert_int_equal(region->objects[1].state, WIRE_OBJECT_ANSWERED);
+	assert_int_equal(region->objects[1].nr_tables, 0);
+	assert_int_equal(other->objects[1].state, WIRE_OBJECT_ANNOUNCED);
+	lobby_unmap_region(region);
+	lobby_unmap_region(other);
+	lobby_close(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sizes),	      cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_recycled_door), cmocka_unit_test(test_doorbell),
-		cmocka_unit_test(test_closed),	      cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_heartbeat),     cmocka_unit_test(test_little_memory),
+		cmocka_unit_test(test_sizes),	       cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_recycled_door),  cmocka_unit_test(test_doorbell),
+		cmocka_unit_test(test_closed),	       cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_heartbeat),      cmocka_unit_test(test_little_memory),
+		cmocka_unit_test(test_answer_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
