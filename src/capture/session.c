@@ -20,7 +20,7 @@
 #define WAIT_IDLE_NS \
 	(200 * MS_NS) /* when there are no rings to be read: the bell rings for all else */
 #define FLUSH_NS     (150 * MS_NS)
-#define DOORS_NS     (20 * MS_NS) /* doors, threads and deaths, when no bell rang */
+#define DOORS_NS     (100 * MS_NS) /* doors and deaths, when no bell rang */
 #define ANSWER_MS    10000
 #define AGAIN_NS     (250 * MS_NS) /* sent closer together they are one: timeout(1) sends two */
 #define FILES_NEEDED 8		   /* seen: 5 at a time */
@@ -119,7 +119,7 @@ static void give_budget(const struct session *s, struct process *p)
 	p->max_bytes = own + (s->o->max_bytes > all ? s->o->max_bytes - all : 0);
 }
 
-static uint64_t drain_all(struct session *s, bool scan)
+static uint64_t drain_all(struct session *s)
 {
 	uint64_t fullest = 0;
 
@@ -128,7 +128,7 @@ static uint64_t drain_all(struct session *s, bool scan)
 			continue;
 		if (s->o->max_bytes)
 			give_budget(s, s->by_door[i]);
-		fullest = MAX(fullest, process_drain(s->by_door[i], scan));
+		fullest = MAX(fullest, process_drain(s->by_door[i], true));
 	}
 	return fullest;
 }
@@ -251,17 +251,16 @@ static void one_round(struct session *s, struct rounds *r)
 {
 	uint32_t bell = __atomic_load_n(&s->lobby.page->doorbell, __ATOMIC_ACQUIRE);
 	uint64_t now = clock_mono_ns();
-	bool scan = bell != r->bell || now >= r->next_doors;
 
-	r->bell = bell;
 	lobby_heartbeat(&s->lobby);
 	lobby_check_memory(&s->lobby);
-	if (scan) {
+	if (bell != r->bell || now >= r->next_doors) {
 		session_look_at_doors(s);
 		session_look_for_dead(s);
 		r->next_doors = now + DOORS_NS;
 	}
-	r->wait_ns = next_wait(s, r->wait_ns, drain_all(s, scan));
+	r->bell = bell;
+	r->wait_ns = next_wait(s, r->wait_ns, drain_all(s));
 	keep_limits(s, now);
 	tell_how_to_leave(s, now);
 	if (now >= r->next_flush) {
