@@ -48,9 +48,9 @@ static bool is_of_use(const struct discovery *d)
 }
 
 /* The program itself is announced by an empty path: the kernel knows best what it runs. */
-static const struct discovery *look(struct process *p, struct catalog *c, struct process_object *o)
+static const struct reading *look(struct process *p, struct catalog *c, struct process_object *o)
 {
-	const struct discovery *d;
+	const struct reading *r;
 	char *path;
 
 	if (strcmp(o->path, p->exe) == 0)
@@ -59,14 +59,14 @@ static const struct discovery *look(struct process *p, struct catalog *c, struct
 		path = xasprintf("/proc/%u/root%s", p->pid, o->path);
 	else
 		path = mapped_path(p, o);
-	d = catalog_get(c, path, o->path, NULL);
-	if (d && is_of_use(d))
+	r = catalog_get(c, path, o->path, NULL);
+	if (r && is_of_use(r->d))
 		o->fd = open(path, O_RDONLY | O_CLOEXEC);
 	free(path);
 	/* Replaced on disk since it was mapped: its tables would be at other addresses. */
-	if (d && *d->build_id && *o->build_id && strcmp(d->build_id, o->build_id) != 0)
-		d = NULL;
-	return d;
+	if (r && *r->d->build_id && *o->build_id && strcmp(r->d->build_id, o->build_id) != 0)
+		r = NULL;
+	return r;
 }
 
 static uint32_t define_type(struct process *p, const struct found_table *t, uint32_t first_runtime)
@@ -123,6 +123,7 @@ static uint32_t plan(struct process *p, struct process_object *o, uint32_t first
 
 		*t = o->d->tables[i].plan;
 		t->type = define_type(p, &o->d->tables[i], o->first_runtime);
+		t->recipe = t->local_off = 0; /* see paths_plan */
 		o->tables[i].type = t->type;
 		labels_plan(&p->labels, p->region, &o->d->tables[i], t);
 		if (t->kind == WIRE_TABLE_FUTURE)
@@ -254,7 +255,7 @@ static void plan_marks(struct process *p, struct process_object *o, uint32_t fir
 
 /* Of tasks, or of roots alone: then only if it is known where these lie. */
 static void plan_all(struct process *p, struct process_object *o, struct wire_object *w,
-		     uint32_t first_table, const char *cache_dir)
+		     uint32_t first_table)
 {
 	uint32_t nr_framed = p->paths.nr_framed;
 
@@ -263,7 +264,7 @@ static void plan_all(struct process *p, struct process_object *o, struct wire_ob
 	if (p->writer)
 		plan_marks(p, o, first_table + o->nr_planned);
 	if ((o->nr_planned || (p->writer && o->d->roots.nr_parks)) && !p->lobby->no_await)
-		paths_plan(p, o, first_table, cache_dir);
+		paths_plan(p, o, first_table);
 	if (o->nr_planned || p->paths.nr_framed > nr_framed) {
 		plan_redirects(p, o, w);
 		plan_futures(p, o, w);
@@ -279,10 +280,12 @@ static void answer(struct process *p, struct catalog *c, uint32_t index)
 
 	o.path = len ? xstrndup(w->path, len) : xstrdup(p->exe);
 	o.build_id = hex(w->build_id, MIN(w->build_id_len, WIRE_BUILD_ID));
+	p->catalog = c;
 	if (!p->is_stopped) {
-		o.d = look(p, c, &o);
+		o.reading = look(p, c, &o);
+		o.d = o.reading ? o.reading->d : NULL;
 		if (o.d)
-			plan_all(p, &o, w, first, c->opts.cache_dir);
+			plan_all(p, &o, w, first);
 	}
 	w->first_table = first;
 	w->nr_tables = o.nr_planned + o.nr_marks;

@@ -155,12 +155,19 @@ static uint64_t region_off(const struct lobby *l, uint32_t door)
 	return WIRE_PAGE + door * l->sizes.region_size;
 }
 
+/* Workers, which read foreign bytes, shall not reach it. */
+static void *ours(void *p, size_t bytes)
+{
+	madvise(p, bytes, MADV_DONTFORK);
+	return p;
+}
+
 struct wire_region *lobby_map_region(const struct lobby *l, uint32_t door)
 {
 	void *p = mmap(NULL, WIRE_RINGS_OFF, PROT_READ | PROT_WRITE, MAP_SHARED, l->fd,
 		       region_off(l, door));
 
-	return p == MAP_FAILED ? NULL : p;
+	return p == MAP_FAILED ? NULL : ours(p, WIRE_RINGS_OFF);
 }
 
 /* By calls that need no address space, as that may be what there is no more of. */
@@ -195,7 +202,7 @@ const uint64_t *lobby_map_ring(const struct lobby *l, const struct lobby_ring *r
 	void *p = mmap(NULL, r->words * sizeof(uint64_t), PROT_READ, MAP_SHARED, l->fd,
 		       region_off(l, r->door) + r->off);
 
-	return p == MAP_FAILED ? NULL : p;
+	return p == MAP_FAILED ? NULL : ours(p, r->words * sizeof(uint64_t));
 }
 
 void lobby_unmap_ring(const struct lobby_ring *r, const uint64_t *ring)

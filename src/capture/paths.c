@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "capture/paths.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "capture/process.h"
-#include "runtime/root_frames.h"
-#include "symbol/demangle.h"
 
-#define MAX_TYPES (1u << 24) /* as many as fit into a key */
-#define PATH_ROOM 64
+#define MAX_TYPES (1u << 28)			 /* as many as fit into a key */
 #define MAX_PATHS (1u << (64 - EVENT_ADDR_BITS)) /* as many as events can tell apart */
 
 void paths_release(struct paths *p)
 {
 	recipes_release(&p->recipes);
-	vec_each (l, &p->layouts)
-		layouts_close(*l);
-	vec_release(&p->layouts);
+	vec_release(&p->joined);
 	map_release(&p->steps);
 	map_release(&p->by_choices);
 }
@@ -53,128 +45,84 @@ static void copy_recipes(struct paths *paths, struct wire_region *r)
 		insert_dyn(r, &from->dyns.v[paths->nr_dyns]);
 }
 
-static void name_fd(char path[PATH_ROOM], int fd)
+/* By how much the numbers of its edges grow; a file that is loaded once more adds nothing. */
+static uint32_t join(struct paths *paths, const struct reading *r)
 {
-	snprintf(path, PATH_ROOM, "/proc/self/fd/%d", fd);
-}
+	uint32_t by;
 
-static struct recipe_book *open_book(struct paths *paths, const struct process_object *o,
-				     const char *cache_dir)
-{
-	const char *debug_path = o->d->debug_path, *why;
-	struct layouts *l;
-	char path[PATH_ROOM];
-
-	name_fd(path, o->fd);
-	l = layouts_open(*debug_path ? debug_path : path, cache_dir, &why);
-	if (!l)
-		return NULL;
-	vec_push(&paths->layouts, l);
+	vec_each (j, &paths->joined)
+		if (j->reading == r)
+			return j->by;
 	if (!paths->recipes.nodes.nr)
 		recipes_init(&paths->recipes);
-	return recipes_add(&paths->recipes, l, o->base);
-}
-
-/* Only of a table that is sure to be of one type: reading it as another would be the end of the
- * program. */
-static uint32_t recipe_of(struct recipe_book *b, struct layouts *l, const struct discovery *d,
-			  const struct found_table *t)
-{
-	struct task_place place;
-
-	if (!wire_is_task_table(t->plan.kind) || t->kind > TRACE_LOCAL || t->nr_candidates != 1 ||
-	    !task_shape(d, t)->locate(l, t, &place))
-		return 0;
-	return recipe_compile(b, &place);
-}
-
-/* The same holds of its scheduler. */
-static uint32_t local_off(struct layouts *l, const struct discovery *d, const struct found_table *t)
-{
-	if (!wire_is_task_table(t->plan.kind) || t->kind != TRACE_TASK || t->nr_candidates != 1 ||
-	    !task_shape(d, t)->local_off)
-		return 0;
-	return task_shape(d, t)->local_off(l, t);
-}
-
-static uint32_t root_local_off(struct layouts *l, const struct discovery *d)
-{
-	const struct task_shape *shape =
-		d->roots.nr_redirects ? task_shape_of(&d->runtimes[d->roots.runtime]) : NULL;
-
-	return shape && shape->local_off ? shape->local_off(l, NULL) : 0;
+	by = recipes_join(&paths->recipes, &r->recipes);
+	vec_push(&paths->joined, (struct paths_joined){ r, by });
+	return by;
 }
 
 static uint16_t define_root_type(struct process *p, const struct process_object *o,
-				 const struct root_frame *f, const struct layout *l)
+				 const struct reading_root_type *t)
 {
-	bool is_generated = l->kind == LAYOUT_COROUTINE;
-	char *name = root_future_name(l);
 	struct trace_type type = {
-		.runtime = o->first_runtime + f->runtime,
+		.runtime = o->first_runtime + t->runtime,
 		.kind = TRACE_BLOCK_ON,
-		.name = name,
+		.name = t->name,
 		.scheduler = "",
-		.file = is_generated ? l->file : "",
-		.line = is_generated ? l->first_line : 0,
+		.file = t->file,
+		.line = t->line,
 		.nr_candidates = 1,
-		.size_bytes = l->size_bytes,
+		.size_bytes = t->size_bytes,
 	};
-	uint16_t number = process_define_type(p, &type);
 
-	free(name);
-	return number;
+	return process_define_type(p, &type);
 }
 
-/* One that was met before has its number. */
-static uint16_t type_of_root(struct process *p, const struct process_object *o,
-			     const struct root_frame *all, const struct root_frame *f,
-			     struct layouts *l)
+static void plan_framed(struct process *p, const struct process_object *o, uint32_t by)
 {
-	if (f->future == LAYOUT_NONE)
-		return EVENT_TYPE_NONE;
-	for (; all < f; all++)
-		if (all->future == f->future && all->runtime == f->runtime)
-			return all->plan.type;
-	return define_root_type(p, o, f, layouts_get(l, f->future));
-}
+	const struct reading *r = o->reading;
+	uint32_t *nr = &p->paths.nr_framed;
+	VEC(uint16_t) types = { 0 };
 
-static void plan_framed(struct process *p, struct recipe_book *b, struct layouts *l,
-			const struct process_object *o)
-{
-	struct root_frame found[WIRE_MAX_FRAMED];
-	uint32_t *nr = &p->paths.nr_framed, nr_found;
-	char path[PATH_ROOM];
+	if (r->roots.nr)
+		vec_each (t, &r->root_types)
+			vec_push(&types, define_root_type(p, o, t));
+	vec_each (root, &r->roots) {
+		struct wire_framed *to = &p->region->framed[*nr];
 
-	name_fd(path, o->fd);
-	nr_found = root_frames_find(b, l, o->d, path, o->base, found, WIRE_MAX_FRAMED - *nr);
-	for (uint32_t i = 0; i < nr_found; i++) {
-		found[i].plan.type = type_of_root(p, o, found, &found[i], l);
-		p->region->framed[(*nr)++] = found[i].plan;
+		if (*nr == WIRE_MAX_FRAMED)
+			break;
+		*to = root->plan;
+		to->addr += o->base;
+		to->end_addr += o->base;
+		to->recipe += to->recipe ? by : 0;
+		to->type = root->type < types.nr ? types.v[root->type] : EVENT_TYPE_NONE;
+		++*nr;
 	}
 	p->region->nr_framed = *nr;
+	vec_release(&types);
 }
 
-void paths_plan(struct process *p, struct process_object *o, uint32_t first_table,
-		const char *cache_dir)
+void paths_plan(struct process *p, struct process_object *o, uint32_t first_table)
 {
+	const struct reading *r = o->reading;
 	struct paths *paths = &p->paths;
-	struct recipe_book *b = o->fd >= 0 ? open_book(paths, o, cache_dir) : NULL;
-	struct layouts *l = b ? paths->layouts.v[paths->layouts.nr - 1] : NULL;
+	uint32_t by = r->recipes.nodes.nr ? join(paths, r) : RECIPES_NO_ROOM;
 
-	for (uint32_t i = 0; b && i < o->nr_planned; i++) {
-		uint32_t recipe = recipe_of(b, l, o->d, &o->d->tables[i]);
+	if (by == RECIPES_NO_ROOM)
+		return;
+	recipes_join_dyns(&paths->recipes, &r->recipes, by, o->base);
+	for (uint32_t i = 0; i < o->nr_planned; i++) {
+		const struct wire_table *from = &o->d->tables[i].plan;
+		uint32_t recipe = from->recipe ? from->recipe + by : 0;
 
 		p->region->tables[first_table + i].recipe = recipe;
-		p->region->tables[first_table + i].local_off = local_off(l, o->d, &o->d->tables[i]);
+		p->region->tables[first_table + i].local_off = from->local_off;
 		o->tables[i].recipe = recipe;
 	}
-	if (b) {
-		o->local_off = root_local_off(l, o->d);
-		if (!p->lobby->no_roots)
-			plan_framed(p, b, l, o);
-		copy_recipes(paths, p->region);
-	}
+	o->local_off = r->root_local_off;
+	if (!p->lobby->no_roots)
+		plan_framed(p, o, by);
+	copy_recipes(paths, p->region);
 }
 
 /* ---- what came of it ---- */
@@ -184,8 +132,7 @@ static uint32_t step_number(struct process *p, const struct recipe_steps *all,
 			    const struct recipe_step *s, uint32_t outer)
 {
 	uint64_t key = (uint64_t)(outer + 1) << 43 | (uint64_t)(s->variant + 1) % (1 << 14) << 29 |
-		       (uint64_t)s->is_borrowed << 28 | (uint64_t)s->book << 24 | s->type;
-	struct trace_step text;
+		       (uint64_t)s->is_borrowed << 28 | s->type;
 	bool was_there;
 	uint64_t *number;
 
@@ -193,13 +140,10 @@ static uint32_t step_number(struct process *p, const struct recipe_steps *all,
 		return TRACE_NO_STEP;
 	number = map_put(&p->paths.steps, key, &was_there);
 	if (!was_there) {
-		char *future;
+		struct trace_step text = recipe_step_text(&p->paths.recipes, all, s);
 
-		text = recipe_step_text(&p->paths.recipes, all, s);
-		text.future = future = readable_type(text.future, strlen(text.future), false);
 		text.outer = outer;
 		*number = trace_writer_step(p->writer, &text);
-		free(future);
 	}
 	return *number;
 }

@@ -8,15 +8,21 @@
 #define CAPTURE_PATHS_H
 
 #include "base/map.h"
-#include "runtime/recipe.h"
+#include "runtime/reading.h"
 #include "walk/stands.h"
 
 struct process;
 struct process_object;
 
+/* What a file brought to the recipes of a process. */
+struct paths_joined {
+	const struct reading *reading;
+	uint32_t by; /* see recipes_join */
+};
+
 struct paths {
 	struct recipes recipes; /* without nodes until the first is made */
-	VEC(struct layouts *) layouts;
+	VEC(struct paths_joined) joined;
 	uint32_t nr_nodes, nr_edges, nr_dyns, nr_framed; /* that are in the region */
 	struct map steps;      /* by outer step, type and variant: number in the file + 1 */
 	struct map by_choices; /* by their hash: number of the path */
@@ -26,8 +32,7 @@ struct paths {
 
 void paths_release(struct paths *p);
 /* Fills in the recipes of the object's tables, which begin at first_table. */
-void paths_plan(struct process *p, struct process_object *o, uint32_t first_table,
-		const char *cache_dir);
+void paths_plan(struct process *p, struct process_object *o, uint32_t first_table);
 /* Writes the paths that were met since the last call to the process's file. */
 void paths_write(struct process *p);
 /* The number of a path that the tool met itself, written on first use; 0: there are too many. */

@@ -20,15 +20,16 @@
 struct process_object {
 	char *path, *build_id;
 	uint64_t base;
-	const struct discovery *d;   /* NULL: could not be looked at, or is another file by now */
-	uint32_t index;		     /* in region->objects */
-	uint32_t nr_planned;	     /* tables answered */
-	uint32_t first_runtime;	     /* of the file's runtimes, if there are tables */
-	uint32_t number;	     /* of its definition, if there are tables */
-	uint32_t nr_futures;	     /* answered */
-	uint32_t nr_marks;	     /* answered, behind the tables */
-	uint32_t local_off;	     /* of its root futures: as in wire_redirect */
-	struct stands_table *tables; /* what was answered of each of the discovery's; or NULL */
+	const struct reading *reading; /* NULL: could not be read, or is another file by now */
+	const struct discovery *d;     /* of the reading, or NULL */
+	uint32_t index;		       /* in region->objects */
+	uint32_t nr_planned;	       /* tables answered */
+	uint32_t first_runtime;	       /* of the file's runtimes, if there are tables */
+	uint32_t number;	       /* of its definition, if there are tables */
+	uint32_t nr_futures;	       /* answered */
+	uint32_t nr_marks;	       /* answered, behind the tables */
+	uint32_t local_off;	       /* of its root futures: as in wire_redirect */
+	struct stands_table *tables;   /* what was answered of each of the discovery's; or NULL */
 	int fd; /* of the file, if it has tables: its path may lead nowhere by the end; else -1 */
 };
 
@@ -53,6 +54,7 @@ struct process {
 
 	VEC(struct process_object) objects;
 	struct instances instances;
+	const struct catalog *catalog; /* that the objects are read by; NULL: none was yet */
 	struct paths paths;
 	struct last_look *last_look; /* NULL: none was begun */
 	struct labels labels;

@@ -305,6 +305,23 @@ static void loop(struct session *s)
 
 /* ---- the session ---- */
 
+/* While a file is read: the program it is read for waits, but others go on and fill their rings. */
+static void meanwhile(void *arg)
+{
+	struct session *s = arg;
+
+	if (!s->lobby.page)
+		return;
+	lobby_heartbeat(&s->lobby);
+	drain_all(s, false);
+	handle_signals(s);
+}
+
+static void note_reading(void *arg, const char *text)
+{
+	session_note(arg, ERR_BAD_ELF, "%s", text);
+}
+
 /* Can we open as many files as a recording takes? In the middle of it would be too late. */
 static bool has_files(void)
 {
@@ -434,15 +451,19 @@ int session_abandon(void)
 
 int session_run(const struct session_opts *o, int *status, struct err *e)
 {
-	struct discover_opts discover = { .cache_dir = o->cache_dir,
-					  .names = true,
-					  .futures = o->futures };
+	struct reading_opts reading = {
+		.discover = { .cache_dir = o->cache_dir, .names = true, .futures = o->futures },
+		.awaits = !o->no_await
+	};
 	struct session s = { .o = o, .lobby = { .fd = -1 }, .out = OUTPUT_INIT };
 	int rc = -1;
 
 	limits_raise(&s.limits);
 	signals_ignore();
-	catalog_init(&s.catalog, &discover);
+	catalog_init(&s.catalog, &reading);
+	s.catalog.meanwhile = (struct worker_meanwhile){ meanwhile, &s };
+	s.catalog.note = note_reading;
+	s.catalog.note_arg = &s;
 	if (target_look(&s.look, o->argv[0], o->path_env, &s.catalog, status, e) == 0 &&
 	    start(&s, status, e) == 0) {
 		running = &s;

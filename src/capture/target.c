@@ -149,7 +149,8 @@ static void note_failed(struct target_look *t, const struct err *why)
 static void look_at_image(struct target_look *t, struct catalog *c)
 {
 	struct err why = ERR_INIT;
-	const struct discovery *d = catalog_get(c, t->image, t->image, &why);
+	const struct reading *r = catalog_get(c, t->image, t->image, &why);
+	const struct discovery *d = r ? r->d : NULL;
 
 	t->is_unreadable = faccessat(AT_FDCWD, t->image, R_OK, AT_EACCESS) && errno == EACCES;
 	if (is_privileged(t->image))

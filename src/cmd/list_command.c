@@ -38,7 +38,7 @@ static void add_libraries(struct probes *p, const char *image)
 
 int list_add_command(struct probes *p, const char *cmd, struct err *e)
 {
-	struct discover_opts none = { 0 };
+	struct reading_opts none = { 0 };
 	struct target_look look;
 	struct catalog catalog;
 	int status, rc;

@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/replace.h"
+#include "symbol/reader.h"
 
 #define MAX_WORD 31 /* no command is as long */
 
@@ -289,6 +290,7 @@ int main(int argc, char **argv)
 
 	hold_streams();
 	set_no_memory_handler(no_memory);
+	reader_set_fault(getenv("FUTRACE_TEST_READER"));
 	if (argc && is_cargo_plugin(argv[0])) {
 		bool by_cargo = argc > 1 && strcmp(argv[1], "futrace") == 0;
 

@@ -3,7 +3,7 @@
  * Asks every runtime for what it recognises in a file, and says on which rung of the ladder the
  * file stands.
  */
-#include "runtime/discover.h"
+#include "runtime/discover_priv.h"
 
 #include <string.h>
 
@@ -15,12 +15,6 @@
 #include "symbol/debug_file.h"
 #include "symbol/demangle.h"
 
-/* What discovery_free has to release besides the part that callers see. */
-struct owned {
-	struct discovery d;
-	struct intern *strings;
-};
-
 /* The file, and the one that its symbols and debug info are in (the same, another, or none). */
 struct files {
 	struct image *img, *debug;
@@ -29,6 +23,8 @@ struct files {
 	const char *dwarf_note; /* why debug info that is there cannot be read, or "" */
 };
 
+#define NOT_READ "its debug info could not be read"
+
 static const struct image *image_with(const struct files *fs, const char *section)
 {
 	if (image_section(fs->img, section))
@@ -36,7 +32,20 @@ static const struct image *image_with(const struct files *fs, const char *sectio
 	return fs->debug && image_section(fs->debug, section) ? fs->debug : NULL;
 }
 
-static int files_open(struct files *fs, const char *path, const char *shown, struct err *e)
+/* What is deeper than wanted is not there. */
+static void forget(struct files *fs, enum discover_depth depth)
+{
+	if (depth == DISCOVER_ALL)
+		return;
+	if (image_with(fs, ".debug_info"))
+		fs->dwarf_note = NOT_READ;
+	image_forget(fs->img, depth == DISCOVER_TABLES);
+	if (fs->debug)
+		image_forget(fs->debug, depth == DISCOVER_TABLES);
+}
+
+static int files_open(struct files *fs, const char *path, const char *shown,
+		      enum discover_depth depth, struct err *e)
 {
 	bool is_other = false;
 
@@ -44,12 +53,13 @@ static int files_open(struct files *fs, const char *path, const char *shown, str
 	fs->img = image_open(path, shown, e);
 	if (!fs->img)
 		return -1;
-	if (!image_section(fs->img, ".debug_info"))
+	if (!image_section(fs->img, ".debug_info") && depth != DISCOVER_TABLES)
 		fs->debug_path = debug_file_find(fs->img, path, &is_other);
 	if (is_other)
 		fs->dwarf_note = DEBUG_FILE_OTHER;
 	if (fs->debug_path)
 		fs->debug = image_open(fs->debug_path, NULL, NULL);
+	forget(fs, depth);
 	return 0;
 }
 
@@ -199,7 +209,7 @@ struct discovery *discover_file(const char *path, const char *shown_path,
 	struct owned *o;
 	char *key;
 
-	if (files_open(&fs, path, shown_path, e) < 0)
+	if (files_open(&fs, path, shown_path, opts->depth, e) < 0)
 		return NULL;
 	o = xcalloc(1, sizeof(*o));
 	o->strings = f.strings = intern_new();
@@ -208,7 +218,7 @@ struct discovery *discover_file(const char *path, const char *shown_path,
 	f.mangling = "";
 	recognise(&f);
 	f.was_named = opts->names && f.tables.nr;
-	key = opts->names && opts->cache_dir && *opts->cache_dir && f.runtimes.nr
+	key = opts->names && !opts->depth && opts->cache_dir && *opts->cache_dir && f.runtimes.nr
 		      ? remember_key(fs.img, fs.debug)
 		      : NULL;
 	if (key && remember_get(opts->cache_dir, key, &f)) {

@@ -154,7 +154,14 @@ struct futures_wanted {
 /* ERR_USAGE: one of the patterns cannot be meant so. */
 int futures_check(const char *patterns, struct err *e);
 
+/*
+ * How much of a file is looked at. Symbols and debug info are the larger part of it, and not needed
+ * to record: whoever could not read them can still have the rest.
+ */
+enum discover_depth { DISCOVER_ALL, DISCOVER_SYMBOLS, DISCOVER_TABLES, NR_DISCOVER_DEPTHS };
+
 struct discover_opts {
+	enum discover_depth depth;
 	const char *cache_dir;		      /* NULL: no cache */
 	bool allocator;			      /* look for one */
 	bool names;			      /* false: tables only, do not look for names (fast) */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/pack.h"
 #include "base/vec.h"
 #include "symbol/cache_dir.h"
 
@@ -146,6 +147,28 @@ static void shrink(int dir, uint64_t max_bytes)
 	closedir(d);
 }
 
+static struct strbuf *diverted; /* NULL: files are written */
+
+void cache_divert(struct strbuf *to)
+{
+	diverted = to;
+}
+
+void cache_put_packed(const char *path, const void *data, size_t len)
+{
+	struct unpack u = UNPACK_INIT(data, len);
+
+	while (u.p < u.end && !u.is_broken) {
+		const char *key = unpack_string(&u);
+		uint64_t max_bytes = unpack_number(&u);
+		size_t nr_bytes;
+		const void *bytes = unpack_blob(&u, &nr_bytes);
+
+		if (bytes)
+			cache_put(path, key, bytes, nr_bytes, max_bytes);
+	}
+}
+
 void cache_put(const char *path, const char *key, const void *data, size_t len, uint64_t max_bytes)
 {
 	struct header h = { .magic = MAGIC, .key_len = strlen(key), .data_len = len };
@@ -155,6 +178,12 @@ void cache_put(const char *path, const char *key, const void *data, size_t len, 
 
 	if (len > MAX_FILE - sizeof(h) - h.key_len)
 		goto out;
+	if (diverted) {
+		pack_string(diverted, key);
+		pack_number(diverted, max_bytes);
+		pack_blob(diverted, data, len);
+		goto out;
+	}
 	dir = cache_dir_open(path, true);
 	if (dir < 0)
 		goto out;

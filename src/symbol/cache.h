@@ -20,6 +20,12 @@ bool cache_get(const char *path, const char *key, struct strbuf *out);
  */
 void cache_put(const char *path, const char *key, const void *data, size_t len, uint64_t max_bytes);
 /*
+ * In a worker, which may not write files: from now on, what would be stored is appended to `to`,
+ * and whoever gets that stores it by cache_put_packed.
+ */
+void cache_divert(struct strbuf *to);
+void cache_put_packed(const char *dir, const void *data, size_t len);
+/*
  * Adds to a key what tells this file from others. strip keeps the build-id, so the sections that
  * names come from belong to it.
  */

@@ -27,23 +27,6 @@ static bool belongs(const struct image *img, const char *candidate, const uint32
 	return ok;
 }
 
-static char *by_build_id(const struct image *img, bool *is_other)
-{
-	char *path;
-
-	if (strlen(img->build_id) < 4)
-		return NULL;
-	path = xasprintf("%s/.build-id/%.2s/%s.debug", DEBUG_ROOT, img->build_id,
-			 img->build_id + 2);
-	if (access(path, R_OK) == 0) {
-		if (belongs(img, path, NULL))
-			return path;
-		*is_other = true;
-	}
-	free(path);
-	return NULL;
-}
-
 /* The folder of the file itself, also when path is a link such as /proc/PID/exe. */
 static char *folder_of(const char *path)
 {
@@ -62,45 +45,80 @@ static char *folder_of(const char *path)
 	return xstrdup(real);
 }
 
-static char *by_link(const struct image *img, const char *path, bool *is_other)
+struct candidates {
+	char **v;
+	size_t nr;
+	uint32_t crc; /* of those by link */
+	size_t first_by_link;
+};
+
+static void add(struct candidates *c, char *path)
+{
+	c->v = xreallocarray(c->v, c->nr + 1, sizeof(*c->v));
+	c->v[c->nr++] = path;
+}
+
+static void add_by_link(struct candidates *c, const struct image *img, const char *path)
 {
 	static const char *const forms[] = { "%s/%s", "%s/.debug/%s", DEBUG_ROOT "%s/%s" };
 	const struct image_section *s = image_section(img, ".gnu_debuglink");
 	const uint8_t *data = image_section_data(img, s);
 	const char *name = data ? image_string(img, s->off, s->off + s->size_bytes) : NULL;
-	char *folder, *found = NULL;
 	uint64_t crc_at;
-	uint32_t crc;
+	char *folder;
 
 	if (!name || !*name || strchr(name, '/'))
-		return NULL;
+		return;
 	crc_at = ROUND_UP(strlen(name) + 1, 4);
 	if (crc_at + 4 > s->size_bytes)
-		return NULL;
-	memcpy(&crc, data + crc_at, sizeof(crc));
+		return;
+	memcpy(&c->crc, data + crc_at, sizeof(c->crc));
 	folder = folder_of(path);
-	for (size_t i = 0; i < ARRAY_SIZE(forms) && !found; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		char candidate[2 * PATH_MAX];
 
 		snprintf(candidate, sizeof(candidate), forms[i], folder, name);
-		if (access(candidate, R_OK) != 0)
-			continue;
-		if (belongs(img, candidate, &crc))
-			found = xstrdup(candidate);
-		else
-			*is_other = true;
+		add(c, xstrdup(candidate));
 	}
 	free(folder);
-	return found;
+}
+
+static struct candidates candidates_of(const struct image *img, const char *path)
+{
+	struct candidates c = { 0 };
+
+	if (strlen(img->build_id) >= 4)
+		add(&c, xasprintf("%s/.build-id/%.2s/%s.debug", DEBUG_ROOT, img->build_id,
+				  img->build_id + 2));
+	c.first_by_link = c.nr;
+	add_by_link(&c, img, path);
+	return c;
+}
+
+char **debug_file_candidates(const struct image *img, const char *path, size_t *nr)
+{
+	struct candidates c = candidates_of(img, path);
+
+	*nr = c.nr;
+	return c.v;
 }
 
 char *debug_file_find(const struct image *img, const char *path, bool *is_other)
 {
+	struct candidates c = candidates_of(img, path);
+	char *found = NULL;
 	bool other = false;
-	char *found = by_build_id(img, &other);
 
-	if (!found)
-		found = by_link(img, path, &other);
+	for (size_t i = 0; i < c.nr; i++) {
+		if (!found && access(c.v[i], R_OK) == 0) {
+			if (belongs(img, c.v[i], i < c.first_by_link ? NULL : &c.crc))
+				found = xstrdup(c.v[i]);
+			else
+				other = true;
+		}
+		free(c.v[i]);
+	}
+	free(c.v);
 	if (is_other)
 		*is_other = other && !found;
 	return found;

@@ -20,6 +20,8 @@
  * but it belongs to another build.
  */
 char *debug_file_find(const struct image *img, const char *path, bool *is_other);
+/* The paths at which that is looked for. The caller frees them and the array. */
+char **debug_file_candidates(const struct image *img, const char *path, size_t *nr);
 /* Is it such a file itself: has it sections, but not the code? */
 bool debug_file_is_one(const char *path);
 

@@ -69,6 +69,22 @@ const struct image_section *image_section(const struct image *img, const char *n
 	return NULL;
 }
 
+void image_forget(struct image *img, bool symbols)
+{
+	for (uint32_t i = 0; i < img->nr_sections; i++) {
+		struct image_section *s = &img->sections[i];
+		bool is_debug = str_has_prefix(s->name, ".debug_") ||
+				str_has_prefix(s->name, ".zdebug_") ||
+				str_has_prefix(s->name, ".gnu_debug");
+
+		if (!is_debug && (!symbols || (s->type != SHT_SYMTAB && s->type != SHT_DYNSYM)))
+			continue;
+		s->name = "";
+		s->type = SHT_NULL;
+		s->size_bytes = 0;
+	}
+}
+
 const uint8_t *image_section_data(const struct image *img, const struct image_section *s)
 {
 	if (!s || s->type == SHT_NOBITS || !inside(img, s->off, s->size_bytes))

@@ -66,6 +66,8 @@ bool image_is_relocated(const struct image_segment *s, uint64_t va);
 const struct image_section *image_section(const struct image *img, const char *name);
 /* The contents of a section, NULL when they are not in the file. */
 const uint8_t *image_section_data(const struct image *img, const struct image_section *s);
+/* From now on it is as if there were no such sections: debug info alone, or symbols too. */
+void image_forget(struct image *img, bool symbols);
 /* A NUL-terminated string inside of the file that ends before `end`, else NULL. */
 const char *image_string(const struct image *img, uint64_t off, uint64_t end);
 

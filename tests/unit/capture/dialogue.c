@@ -22,7 +22,7 @@ static int begin(void **state)
 {
 	struct setup *s = xcalloc(1, sizeof(*s));
 	struct lobby_opts o = { .ring_bytes = 4096 };
-	struct discover_opts discover = { .names = true };
+	struct reading_opts reading = { .discover = { .names = true } };
 	struct err e = ERR_INIT;
 
 	fake_file_reset();
@@ -30,7 +30,7 @@ static int begin(void **state)
 	assert_int_equal(lobby_open(&s->lobby, &o, &e), 0);
 	/* this very process is the target: /proc/PID/exe is then the test itself */
 	fake_agent_init(&s->agent, &s->lobby, getpid());
-	catalog_init(&s->catalog, &discover);
+	catalog_init(&s->catalog, &reading);
 	fake_discovery_init(&s->d, &s->runtime, s->tables, 3);
 	fake_discovery = &s->d;
 	s->p = process_new(&s->lobby, s->agent.door, &e);

@@ -33,7 +33,7 @@ static char *make_file(const char *name, const char *text, mode_t mode)
 
 static int begin(void **state)
 {
-	struct discover_opts o = { .names = true };
+	struct reading_opts o = { .discover = { .names = true } };
 
 	strcpy(dir, "/tmp/test-target-XXXXXX");
 	catalog_init(&catalog, &o);

@@ -98,6 +98,7 @@ static inline char *stand(uint32_t type, const void *value)
 	assert_int_equal(start, 1); /* it is sound */
 	number = path_find((uint64_t)value, &path_starts[start]);
 	path = &region->paths[number];
+	recipes_describe(&recipes);
 	if (number && recipe_explain(&recipes, edge, path->choices, path->nr_choices, &steps))
 		add_steps(&text, &steps);
 	else if (number)

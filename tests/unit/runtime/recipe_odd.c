@@ -163,6 +163,7 @@ static void test_doubling(void **state)
 	choice = type_await(outer, 40, last, 0);
 	edge = compile(outer);
 	choice += recipes.nodes.v[recipes.edges.v[edge].node].first;
+	recipes_describe(&recipes);
 	assert_false(recipe_explain(&recipes, edge, &choice, 1, &steps));
 	vec_release(&steps.steps);
 }
