@@ -171,12 +171,27 @@ static bool is_late(const struct worker *w, const struct worker_job *job)
 	       (job->cpu_ns && cpu_ns(w->pid) > job->cpu_ns);
 }
 
+static uint64_t spent_ns;
+
+uint64_t worker_cpu_ns(void)
+{
+	return spent_ns;
+}
+
+static uint64_t time_ns(const struct timeval *t)
+{
+	return t->tv_sec * SECOND_NS + t->tv_usec * 1000;
+}
+
 static bool has_ended(const struct worker *w, int *status)
 {
-	pid_t pid = waitpid(w->pid, status, WNOHANG);
+	struct rusage used;
+	pid_t pid = wait4(w->pid, status, WNOHANG, &used);
 
 	if (pid < 0 && errno == EINTR)
 		return false;
+	if (pid > 0)
+		spent_ns += time_ns(&used.ru_utime) + time_ns(&used.ru_stime);
 	if (pid < 0) /* who ignores SIGCHLD is not told how it ended */
 		*status = w->area->len ? 0 : FAILED << 8;
 	return pid != 0;

@@ -44,6 +44,9 @@ enum worker_end {
 enum worker_end worker_run(const struct worker_job *job, const struct worker_meanwhile *meanwhile,
 			   struct strbuf *answer, char why[WORKER_WHY], int *signal_number);
 
+/* CPU time of all workers so far. */
+uint64_t worker_cpu_ns(void);
+
 /* worker_filter.c: from now on this process can do no more than read. Failure is silent. */
 void worker_filter(void);
 

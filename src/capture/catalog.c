@@ -89,6 +89,7 @@ static struct reading *read_to(const struct catalog *c, struct work *w, const ch
 				 .cache_dir = dir,
 				 .run = work,
 				 .arg = w,
+				 .is_part = w->opts.discover.depth != DISCOVER_ALL,
 				 .meanwhile = &c->meanwhile };
 	struct strbuf answer = STRBUF_INIT, copy = STRBUF_INIT;
 	struct reading *r = NULL;

@@ -64,7 +64,7 @@ static void end_file(struct session *s, struct process *p, enum trace_end_kind k
 		.kind = kind,
 		.status = status,
 		.ticks = clock_ticks(s->lobby.clock),
-		.tool_cpu_ns = cpu_ns(RUSAGE_SELF),
+		.tool_cpu_ns = cpu_ns(RUSAGE_SELF) + worker_cpu_ns(),
 		.target_cpu_ns = is_target(s, p) ? s->target_cpu_ns : 0,
 	};
 	struct process_sum sum;

@@ -547,11 +547,11 @@ void process_end(struct process *p, struct trace_end *end)
 		end->nr_no_path = p->region->nr_no_path;
 		end->nr_bad_path = p->region->nr_bad_path;
 		put_anchor(p);
-		cpu_ns = clock_cpu_ns();
+		cpu_ns = clock_cpu_ns() + worker_cpu_ns();
 		places_write(p);
 		paths_write(p);
 		last_look_write(p);
-		end->tool_cpu_ns += clock_cpu_ns() - cpu_ns;
+		end->tool_cpu_ns += clock_cpu_ns() + worker_cpu_ns() - cpu_ns;
 		trace_writer_flush(p->writer);
 		p->bytes = trace_writer_bytes(p->writer);
 		if (trace_writer_close(p->writer, end, &e))

@@ -30,6 +30,7 @@ struct command {
 	const void *defaults;	   /* what that struct starts as, NULL: zeroes */
 	bool stop_at_operand;	   /* what follows the first operand belongs to somebody else */
 	bool keeps_dashes;	   /* "--" is an operand: a program to run stands behind it */
+	bool is_reader;		   /* reads foreign bytes: it runs confined (symbol/reader.h) */
 	enum operands operands;
 	const char *const *choices; /* to NULL */
 	/* argv[0..nr) are the operands. Returns the exit status. */

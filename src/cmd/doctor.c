@@ -186,6 +186,7 @@ const struct command cmd_doctor = {
 	.synopsis = "[options] FILE | PID",
 	.options = options,
 	.options_size = sizeof(struct doctor_opts),
+	.is_reader = true,
 	.operands = OPERANDS_BINARY,
 	.run = run,
 };

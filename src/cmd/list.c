@@ -179,6 +179,7 @@ const struct command cmd_list = {
 	.synopsis = "[options] [PID... | FILE] [PATTERN...] [-- CMD]",
 	.options = options,
 	.options_size = sizeof(struct list_opts),
+	.is_reader = true,
 	.operands = OPERANDS_BINARY,
 	.keeps_dashes = true,
 	.run = run,

@@ -3,12 +3,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/pack.h"
 #include "capture/session.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
@@ -234,8 +236,59 @@ static int check_stdout(int rc)
 	return rc;
 }
 
+struct confined {
+	const struct command *c;
+	const void *options;
+	char **argv;
+	int nr;
+};
+
+static void run_inside(void *arg, struct strbuf *answer)
+{
+	const struct confined *x = arg;
+
+	pack_number(answer, check_stdout(x->c->run(x->options, x->nr, x->argv)));
+}
+
+/* Somebody ended it on purpose: that is no fault of what it read. */
+static bool is_wish(int number)
+{
+	return number == SIGPIPE || number == SIGINT || number == SIGTERM || number == SIGHUP ||
+	       number == SIGQUIT;
+}
+
+/* The program that is to be run, and its libraries, are looked for by the system's loader. */
+static bool is_confined(const struct confined *x)
+{
+	return x->c->is_reader && !(x->nr && strcmp(x->argv[0], "--") == 0);
+}
+
+static int run_confined(struct confined *x)
+{
+	char *cache = cmd_cache_dir(), why[WORKER_WHY];
+	struct reader r = {
+		.stage = "command", .cache_dir = cache, .run = run_inside, .arg = x, .speaks = true
+	};
+	struct strbuf answer = STRBUF_INIT;
+	int number, rc = EXIT_FAILED;
+	enum worker_end end = reader_run(&r, &answer, why, &number);
+	struct unpack u = UNPACK_INIT(answer.s, answer.len);
+
+	if (end == WORKER_DONE)
+		rc = unpack_below(&u, EXIT_FINDINGS + 1);
+	else if (is_wish(number))
+		raise(number);
+	else
+		cmd_note("%s could not be read: its reader %s", x->nr ? x->argv[0] : "the file",
+			 why);
+	strbuf_release(&answer);
+	free(cache);
+	return rc;
+}
+
 static int run_command(const struct command *c, int argc, char **argv)
 {
+	struct confined x = { .c = c, .argv = argv + 1 };
 	static const struct opt no_options[] = { { 0 } };
 	const struct opt *table = c->options ? c->options : no_options;
 	char *name = xasprintf("futrace %s", c->name);
@@ -251,10 +304,13 @@ static int run_command(const struct command *c, int argc, char **argv)
 		rc = EXIT_OK;
 	} else {
 		nr = opts_parse(table, options, argc, argv, options_end(c), &e);
+		x.options = options;
+		x.nr = nr;
 		rc = nr < 0 ? cmd_usage("%s", e.msg)
 		     : has_empty_operand(c, nr, argv + 1)
 			     ? cmd_usage("an operand is empty: is a variable not set?")
-			     : c->run(options, nr, argv + 1);
+		     : is_confined(&x) ? run_confined(&x)
+				       : c->run(options, nr, argv + 1);
 	}
 	rc = check_stdout(rc);
 	current_name = "futrace";

@@ -277,6 +277,7 @@ const struct command cmd_ps = {
 	.synopsis = "[options] PID | --core=FILE [--exe=FILE]",
 	.options = options,
 	.options_size = sizeof(struct ps_opts),
+	.is_reader = true,
 	.operands = OPERANDS_PROCESS,
 	.run = run,
 };

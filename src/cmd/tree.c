@@ -133,6 +133,7 @@ const struct command cmd_tree = {
 	.synopsis = "[options] PID | --core=FILE [--exe=FILE]",
 	.options = options,
 	.options_size = sizeof(struct tree_opts),
+	.is_reader = true,
 	.operands = OPERANDS_PROCESS,
 	.run = run,
 };

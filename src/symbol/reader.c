@@ -16,6 +16,7 @@
 #define BYTES_EACH  16		    /* … and for each byte of the file */
 #define LEAST_NS    (4 * SECOND_NS) /* of CPU time; the same takes 0.5 s */
 #define MB_NS	    (50 * MS_NS)
+#define QUICK_SHARE 4 /* of that for who reads but a part of the file */
 #define PATIENCE    4 /* elapsed time for each second of CPU time, on a busy machine */
 #define SPEECH_NS   (600 * SECOND_NS) /* of commands, which their user can end */
 
@@ -85,6 +86,8 @@ static struct worker_job job_of(const struct reader *r)
 	ram *= sysconf(_SC_PAGESIZE);
 	job.memory_bytes = r->speaks ? ram : MIN(LEAST_BYTES + BYTES_EACH * size, ram);
 	job.cpu_ns = r->speaks ? SPEECH_NS : LEAST_NS + size / MB * MB_NS;
+	if (r->is_part)
+		job.cpu_ns /= QUICK_SHARE;
 	job.elapsed_ns = r->speaks ? 0 : PATIENCE * job.cpu_ns;
 	if (has_fault(r) && fault.ms)
 		job.cpu_ns = job.elapsed_ns = fault.ms * MS_NS;

@@ -15,7 +15,8 @@ struct reader {
 	const char *cache_dir; /* NULL: no cache */
 	void (*run)(void *arg, struct strbuf *answer); /* in the worker */
 	void *arg;
-	bool speaks; /* as in struct worker_job; there is no limit on elapsed time then */
+	bool is_part; /* only a part of the file is read: there is less time */
+	bool speaks;  /* as in struct worker_job; there is no limit on elapsed time then */
 	const struct worker_meanwhile *meanwhile; /* NULL: nothing */
 };
 

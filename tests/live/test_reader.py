@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Files that kill, stop or starve whoever reads them: the program runs as alone, and is recorded one rung lower."""
+import os
+
+from live import check, nr_lost, same, test, user_tasks
+from test_exact import compare_tasks, truth
+
+FAULTS = {"abort": "was killed by SIGABRT", "memory": "was killed by SIGABRT", "hang": "was stopped after",
+          "spin": "was stopped after"}
+LIMIT_MS = 400
+
+
+def notes(r):
+    """What futrace says of reading, without its name."""
+    return [line.split(": ", 1)[1] for line in r.err.splitlines() if "could not be read" in line]
+
+
+def record(t, program, spec, *opts):
+    env = {"FUTRACE_TEST_READER": spec}
+    return t.record(program, "mt", "2", opts=("--no-cache", *opts), env=env).ok()
+
+
+def check_counts(t, r):
+    rep = t.report()
+    same("lost", nr_lost(rep), 0)
+    compare_tasks(rep, truth(r.out, "task"))
+    return rep
+
+
+@test(cases=[(f,) for f in FAULTS])
+def without_debug_info(t, fault):
+    """A reader that dies of debug info costs await points, not a task or a poll, and one line says so."""
+    r = record(t, t.program("exact", "dev"), f"{fault}@full:{LIMIT_MS}")
+    said = notes(r)
+    same("lines", len(said), 1)
+    check(said[0].startswith("debug info of ") and FAULTS[fault] in said[0], said[0])
+    rep = check_counts(t, r)
+    check(any("exact::" in x["type"] for x in user_tasks(rep)), "no type has its name from symbols")
+
+
+@test(cases=[(f,) for f in FAULTS])
+def without_symbols(t, fault):
+    """A reader that dies of symbols too leaves types by number, with exact counts."""
+    r = record(t, t.program("exact", "dev"), f"{fault}@full,symbols:{LIMIT_MS}")
+    said = notes(r)
+    same("lines", len(said), 1)
+    check(said[0].startswith("symbols and debug info of ") and said[0].endswith("types by number"), said[0])
+    rep = check_counts(t, r)
+    check(not any("exact::" in x["type"] for x in user_tasks(rep)), "a type has a name that nobody could read")
+
+
+@test(cases=[(f,) for f in FAULTS])
+def nothing_at_all(t, fault):
+    """A file that no reader survives is not recorded; its program runs as alone, and the reason is said."""
+    alone = t.run(t.program("exact", "dev"), "mt", "2").ok()
+    r = record(t, t.program("exact", "dev"), f"{fault}@full,symbols,tables:{LIMIT_MS}")
+    same("tasks of the program", len(truth(r.out, "task")), len(truth(alone.out, "task")))
+    check(any("/exact could not be read" in x and x.endswith("its tasks are not recorded") for x in notes(r)),
+          f"said: {r.err}")
+
+
+@test(cases=[(f,) for f in FAULTS])
+def without_lines(t, fault):
+    """A reader that dies of line tables when the program is over costs the places of spawns alone."""
+    r = record(t, t.program("exact", "dev"), f"{fault}@lines:{LIMIT_MS}")
+    said = notes(r)
+    same("lines", len(said), 1)
+    check(said[0].startswith("lines of "), said[0])
+    check_counts(t, r)
+
+
+def sections(path):
+    """Offset and size of each section of an ELF file, by name."""
+    data = open(path, "rb").read()
+    number = lambda off, size: int.from_bytes(data[off:off + size], "little")
+    start, size, nr, names = number(40, 8), number(58, 2), number(60, 2), number(62, 2)
+    found = {}
+    names_off = number(start + names * size + 24, 8)
+    for i in range(nr):
+        at = start + i * size
+        name = names_off + number(at, 4)
+        found[data[name:data.index(b"\0", name)].decode()] = (number(at + 24, 8), number(at + 32, 8))
+    return data, found
+
+
+@test(cases=[(s,) for s in (".debug_info", ".debug_abbrev", ".debug_str", ".debug_line", ".debug_ranges", ".symtab", ".strtab")])
+def damaged(t, section):
+    """A section with a thousand changed bits changes names at most: every task and poll is recorded."""
+    data, found = sections(t.program("exact", "dev"))
+    if section not in found:
+        section = ".debug_rnglists"
+    off, size = found[section]
+    bad = bytearray(data)
+    for _ in range(1000):
+        bad[off + t.random.randrange(size)] ^= 1 << t.random.randrange(8)
+    path = t.path("exact")
+    with open(path, "wb") as f:
+        f.write(bad)
+    os.chmod(path, 0o755)
+    check_counts(t, t.record(path, "mt", "2", opts=("--no-cache",)).ok())
+
+
+@test()
+def remembered(t):
+    """What was read once is remembered: the second time no reader is asked, and as much is recorded."""
+    first = t.record(t.program("exact", "dev"), "mt", "2").ok()
+    before = check_counts(t, first)
+    r = t.record(t.program("exact", "dev"), "mt", "2",
+                 env={"FUTRACE_TEST_READER": "abort@full,symbols,tables,lines"}).ok()
+    same("lines", notes(r), [])
+    after = check_counts(t, r)
+    names = lambda rep: sorted({(x["type"], x.get("spawned_at")) for x in user_tasks(rep)}, key=str)
+    same("types and places", names(after), names(before))
+
+
+
+@test(cases=[(f,) for f in FAULTS])
+def commands(t, fault):
+    """Commands that only look end with one line and status 1, whatever becomes of their reader."""
+    program = t.program("exact", "dev")
+    for command in ("doctor", "list", "tree", "ps"):
+        operand = program if command in ("doctor", "list") else str(os.getpid())
+        r = t.run(t.futrace, command, operand, env={"FUTRACE_TEST_READER": f"{fault}@command:{LIMIT_MS}"})
+        same(f"status of {command}", r.status, 1)
+        same(f"output of {command}", r.out, "")
+        lines = r.err.splitlines()
+        same(f"lines of {command}", len(lines), 1)
+        check(lines[0].startswith(f"futrace {command}: {operand} could not be read: its reader {FAULTS[fault]}"), lines[0])
