@@ -29,7 +29,8 @@ void why_look_at(struct session_seen *seen, const struct process *p, bool is_tar
 	seen->nr_hooked += sum.nr_hooked;
 	seen->nr_task_events += sum.nr_task_events;
 	seen->nr_unreadable += sum.nr_unreadable;
-	seen->nr_unfollowed += sum.nr_unfollowed + MAX((int32_t)p->region->nr_coming, 0);
+	if (sum.nr_hooked) /* a shell that runs before the program forks, too */
+		seen->nr_unfollowed += sum.nr_unfollowed + MAX((int32_t)p->region->nr_coming, 0);
 	if (__atomic_load_n(&p->region->is_leaving, __ATOMIC_RELAXED))
 		seen->has_left = true;
 	if (p->region->note)

@@ -172,6 +172,13 @@ def followed_daemon(t):
 
 
 @test()
+def nothing_behind_shell(t):
+    """Children of a shell that then becomes the program are not taken for a daemon of the program."""
+    said = why_nothing(t, "sh", "-c", f"x=$(echo a); exec {t.program('life')} --help")
+    check("ran no task" in said and "fork" not in said, said)
+
+
+@test()
 def nothing_by_loader(t):
     """Of a program that is started by the loader it is said that this hides it."""
     loader = "/lib64/ld-linux-x86-64.so.2"
