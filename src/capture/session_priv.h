@@ -14,8 +14,9 @@ struct session_seen {
 	bool has_left;		/* a process became a program that did not come in */
 	uint32_t note;		/* enum wire_note */
 	char *exe;		/* the latest of CMD itself */
-	char *runtime;		/* "tokio 1.54.1", of the first that was found */
-	char *refusal;		/* why tables of a runtime are not hooked, or NULL */
+	char *runtime; /* "tokio 1.54.1": the first that was found, with tasks if any has */
+	bool runtime_has_tables;
+	char *refusal; /* why tables of a runtime are not hooked, or NULL */
 };
 
 struct session {

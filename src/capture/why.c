@@ -6,14 +6,18 @@
 
 #include "runtime/known.h"
 
+/* A runtime whose code is inside, but that spawns nothing, gives way to one that has tasks. */
 static void note_runtimes(struct session_seen *seen, const struct discovery *d)
 {
 	for (uint32_t i = 0; i < d->nr_runtimes; i++) {
 		const struct found_runtime *r = &d->runtimes[i];
 
-		if (!seen->runtime)
+		if (!seen->runtime || (r->nr_tables && !seen->runtime_has_tables)) {
+			free(seen->runtime);
 			seen->runtime =
 				xasprintf("%s%s%s", r->name, *r->version ? " " : "", r->version);
+			seen->runtime_has_tables = r->nr_tables;
+		}
 		if (!seen->refusal && *r->note)
 			seen->refusal = xstrdup(r->note);
 	}
