@@ -20,7 +20,8 @@ struct memory_area {
 	uint64_t addr, end_addr;
 	uint64_t held_end; /* what lies behind it is not in the core file */
 	bool may_read, may_write, is_private;
-	bool is_stack; /* by name, or because a thread's stack pointer leads there */
+	bool is_main_stack; /* the kernel names it so: it is nothing else */
+	bool is_stack;	    /* also, a thread's stack pointer leads there: it may be a heap, too */
 };
 
 /* A part of a file that is mapped. */

@@ -163,7 +163,7 @@ static void add_line(struct memory *m, const char *line)
 	a.end_addr = a.held_end = end;
 	a.may_write = perms[1] == 'w';
 	a.is_private = perms[3] == 'p';
-	a.is_stack = str_has_prefix(line + at, "[stack");
+	a.is_stack = a.is_main_stack = str_has_prefix(line + at, "[stack");
 	/* what belongs to the kernel, and devices, is not for reading */
 	a.may_read = perms[0] == 'r' && !str_has_prefix(line + at, "[v") &&
 		     !str_has_prefix(line + at, "/dev/");

@@ -132,39 +132,38 @@ static uint64_t identity(const struct census *c, const struct census_task *t)
 	return map_hash(t->id) + runtime_of(c, t) * 31;
 }
 
-/* A task that looks new is a copy on a stack if it lies on one, or if there is another of its id.
- */
-static void drop_copies(struct census *c)
+/* `spawn` makes a task on a stack and moves it: the copy there looks new until other words lie on
+ * it. What a thread has as its stack may be a part of the heap. */
+static bool lies_on_stack(const struct census *c, const struct census_task *t)
 {
-	struct map doubtful = MAP_INIT; /* identity -> times seen */
-	size_t kept = 0;
+	const struct memory_area *a = memory_area(c->memory, t->addr);
 
-	vec_each (t, &c->tasks)
-		if (t->may_be_copy)
-			map_put(&doubtful, identity(c, t), NULL);
-	vec_each (t, &c->tasks) {
-		uint64_t *seen = doubtful.nr ? map_get(&doubtful, identity(c, t)) : NULL;
-
-		if (seen && !t->may_be_copy)
-			++*seen;
-	}
-	for (size_t i = 0; i < c->tasks.nr; i++) {
-		const struct census_task *t = &c->tasks.v[i];
-		const struct memory_area *a =
-			t->may_be_copy ? memory_area(c->memory, t->addr) : NULL;
-
-		if (a && (a->is_stack || (*map_get(&doubtful, identity(c, t)))++))
-			c->nr_copies++;
-		else
-			c->tasks.v[kept++] = *t;
-	}
-	c->tasks.nr = kept;
-	map_release(&doubtful);
+	return a && (a->is_main_stack || (t->may_be_copy && a->is_stack));
 }
 
+static void drop_copies_on_stacks(struct census *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->tasks.nr; i++) {
+		if (lies_on_stack(c, &c->tasks.v[i]))
+			c->nr_copies++;
+		else
+			c->tasks.v[kept++] = c->tasks.v[i];
+	}
+	c->tasks.nr = kept;
+}
+
+/* One that looks new has an owner, or somebody who has its address. */
 static bool is_unsure(const struct census *c, const struct census_task *t)
 {
-	return t->may_be_copy && !table_of(c, t)->shape->id_off(table_of(c, t)->found);
+	const struct census_table *table = table_of(c, t);
+	const struct memory_area *a;
+
+	if (t->may_be_copy)
+		return !table->shape->id_off(table->found) || table->found->kind == TRACE_BLOCKING;
+	a = memory_area(c->memory, t->addr);
+	return a && a->is_stack;
 }
 
 static void is_held(void *arg, unsigned worker, const struct scan_piece *piece, uint64_t addr,
@@ -177,8 +176,8 @@ static void is_held(void *arg, unsigned worker, const struct scan_piece *piece, 
 
 /*
  * A value that is moved from the stack to the heap takes along what it has not filled in, and with
- * that perhaps a copy of a header. No id tells it, but who runs a new task and who waits for it
- * both have its address; that of a copy nobody has.
+ * that perhaps a copy of a header. Who runs a new task and who waits for it both have its address;
+ * that of a copy nobody has.
  */
 static void drop_unheld(struct census *c)
 {
@@ -202,6 +201,33 @@ static void drop_unheld(struct census *c)
 		free(held);
 	}
 	map_release(&addrs);
+}
+
+/* A task that looks new is a copy if there is another of its id. */
+static void drop_copies_of_others(struct census *c)
+{
+	struct map doubtful = MAP_INIT; /* identity -> times seen */
+	size_t kept = 0;
+
+	vec_each (t, &c->tasks)
+		if (t->may_be_copy)
+			map_put(&doubtful, identity(c, t), NULL);
+	vec_each (t, &c->tasks) {
+		uint64_t *seen = doubtful.nr ? map_get(&doubtful, identity(c, t)) : NULL;
+
+		if (seen && !t->may_be_copy)
+			++*seen;
+	}
+	for (size_t i = 0; i < c->tasks.nr; i++) {
+		const struct census_task *t = &c->tasks.v[i];
+
+		if (t->may_be_copy && (*map_get(&doubtful, identity(c, t)))++)
+			c->nr_copies++;
+		else
+			c->tasks.v[kept++] = *t;
+	}
+	c->tasks.nr = kept;
+	map_release(&doubtful);
 }
 
 static int by_identity(const void *a, const void *b, void *arg)
@@ -247,8 +273,9 @@ void census_init(struct census *c, struct memory *m, const struct objects *o)
 	c->scanned_bytes = scan_memory(m, &c->by_addr, hit, &count);
 	for (size_t i = 0; i < SCAN_MAX_THREADS; i++)
 		gather(c, &count.finds[i]);
-	drop_copies(c);
+	drop_copies_on_stacks(c);
 	drop_unheld(c);
+	drop_copies_of_others(c);
 	if (c->tasks.nr)
 		qsort_r(c->tasks.v, c->tasks.nr, sizeof(*c->tasks.v), by_identity, c);
 }

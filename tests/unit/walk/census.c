@@ -130,12 +130,57 @@ static void test_copies(void **state)
 	put_task(&w, HEAP + 0x300, BLOCKING, NEW, 5);		 /* on a stack that nobody knows */
 	put_task(&w, HEAP + 0x400, TABLE, NEW, 6);
 	fake_put(w.f, HEAP + 0x400 + 24, 7); /* spawned, and owned */
+	fake_put(w.f, HEAP + 0x1000, HEAP + 0x100);
+	fake_put(w.f, HEAP + 0x1008, HEAP + 0x300);
 	census_init(&c, &w.f->m, &w.objects);
 	assert_int_equal(c.tasks.nr, 4);
 	assert_int_equal(find(&c, 2)->addr, HEAP);
 	assert_int_equal(find(&c, 4)->addr, HEAP + 0x100);
 	assert_int_equal(find(&c, 5)->addr, HEAP + 0x200);
 	assert_int_equal(find(&c, 6)->addr, HEAP + 0x400);
+	census_release(&c);
+	world_release(&w);
+}
+
+/* A closure of the blocking pool that is over: its copy was moved to the heap within another value.
+ */
+static void test_copies_on_the_heap(void **state)
+{
+	struct world w;
+	struct census c;
+
+	world_init(&w);
+	put_task(&w, HEAP + 0x108, BLOCKING, NEW, 1);
+	put_task(&w, HEAP + 0x208, BLOCKING, NEW,
+		 2); /* before its task, which waits for a thread */
+	put_task(&w, HEAP + 0x300, BLOCKING, NEW, 2);
+	fake_put(w.f, HEAP + 0x1000, HEAP + 0x300);
+	census_init(&c, &w.f->m, &w.objects);
+	assert_int_equal(c.tasks.nr, 1);
+	assert_int_equal(c.tasks.v[0].addr, HEAP + 0x300);
+	assert_int_equal(c.nr_copies, 2);
+	census_release(&c);
+	world_release(&w);
+}
+
+/* Words that came later made the state of a copy another one. The stack of a coroutine may be a
+ * part of the heap, where tasks are. */
+static void test_old_copies_on_stacks(void **state)
+{
+	struct world w;
+	struct census c;
+
+	world_init(&w);
+	put_task(&w, STACK, TABLE, IDLE | RUNNING, 1);
+	put_task(&w, STACK + 0x100, TABLE, IDLE, 2);
+	fake_put(w.f, HEAP, STACK + 0x100);
+	census_init(&c, &w.f->m, &w.objects);
+	assert_int_equal(c.tasks.nr, 1);
+	assert_int_equal(c.tasks.v[0].id, 2);
+	census_release(&c);
+	w.f->m.areas.v[1].is_main_stack = true;
+	census_init(&c, &w.f->m, &w.objects);
+	assert_int_equal(c.tasks.nr, 0);
 	census_release(&c);
 	world_release(&w);
 }
@@ -240,6 +285,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_copies_on_the_heap),
+		cmocka_unit_test(test_old_copies_on_stacks),
 		cmocka_unit_test(test_copies_without_ids),
 		cmocka_unit_test(test_everywhere),
 		cmocka_unit_test(test_only_private_memory_that_may_be_written),
