@@ -586,6 +586,6 @@ _Static_assert(sizeof(struct wire_thread) == 1024, "wire_thread");
 _Static_assert(offsetof(struct wire_thread, tail) == 64, "producer and consumer share no line");
 _Static_assert(offsetof(struct wire_thread, nr_panics) == 128,
 	       "producer and consumer share no line");
-_Static_assert(offsetof(struct wire_region, lost) == 64, "wire_region header");
+_Static_assert(offsetof(struct wire_region, lost) == 72, "wire_region header");
 
 #endif
