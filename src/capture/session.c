@@ -313,7 +313,7 @@ static void meanwhile(void *arg)
 	if (!s->lobby.page)
 		return;
 	lobby_heartbeat(&s->lobby);
-	drain_all(s, false);
+	drain_all(s);
 	handle_signals(s);
 }
 
