@@ -12,6 +12,8 @@
 
 #include "base/util.h"
 
+#define STACK_BYTES (64 << 10)
+
 _Static_assert(WIRE_TOOL_GONE == FUTEX_OWNER_DIED, "what the kernel stores");
 
 /* In shared memory, though nobody shares it: the kernel takes private memory from a process that it
@@ -92,14 +94,18 @@ static void *beat(void *arg)
 static void begin_beat(struct pulse *p)
 {
 	sigset_t all, before;
+	pthread_attr_t attr;
 
-	if (pthread_getcpuclockid(pthread_self(), &p->cpu_clock))
+	if (pthread_getcpuclockid(pthread_self(), &p->cpu_clock) || pthread_attr_init(&attr))
 		return;
+	/* Under `ulimit -v` eight megabytes are much. */
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	/* Signals are to wake the loop. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	p->has_thread = pthread_create(&p->thread, NULL, beat, p) == 0;
+	p->has_thread = pthread_create(&p->thread, &attr, beat, p) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
 }
 
 static void end_beat(struct pulse *p)
