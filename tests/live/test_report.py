@@ -189,8 +189,12 @@ def fail_on(t):
     rep = report(t)
     tasks = [x for x in rep["tasks"] if x["kind"] != "blocking"]
     worst = max(tasks, key=lambda x: x["max_poll_ns"])
+    # Two at least; on a busy machine others sleep longer than they meant to.
+    blocked = sum(f["rule"] == "blocked-poll" for f in rep["findings"])
+    critical = sum(f["severity"] == "critical" for f in rep["findings"])
+    check(blocked >= 2, f"{blocked} polls that block")
     for expr in ("poll>10ms", "lost>0,poll>10ms", "blocked>40ms", "poll.p99>10ms", "critical", "findings",
-                 "warning>1", "blocked-poll", "blocked-poll>=2", f"poll>={worst['max_poll_ns']}ns"):
+                 "warning>1", "blocked-poll", f"blocked-poll>={blocked}", f"poll>={worst['max_poll_ns']}ns"):
         r = text(t, f"--fail-on={expr}")
         same(f"status of {expr}", r.status, 3)
         check(re.match(r"futrace report: failed on [^,]*: it is ", r.err), f"{expr}: {r.err}")
@@ -198,7 +202,7 @@ def fail_on(t):
     said = text(t, "--fail-on=poll>10ms").err
     check(f" in task {worst['id']}, " in said and " too much)" in said, said)
     same("both are told", len(text(t, "--fail-on=critical,poll>1ms").err.splitlines()), 2)
-    for expr in ("poll>10s", "lost>0", "lost", "task-leak", "blocked-poll>2", "critical>2,poll.p50>10s",
+    for expr in ("poll>10s", "lost>0", "lost", "task-leak", f"blocked-poll>{blocked}", f"critical>{critical},poll.p50>10s",
                  f"poll>{worst['max_poll_ns']}ns", "idle>1h"):
         r = text(t, f"--fail-on={expr}")
         same(f"status of {expr}", (r.status, r.err), (0, ""))
