@@ -8,7 +8,7 @@
 #include "symbol/cache.h"
 #include "symbol/reader.h"
 
-#define MAX_BYTES (UINT64_C(256) << 20) /* of the cache */
+#define MAX_BYTES (UINT64_C(64) << 20) /* of the cache */
 
 struct catalog_entry {
 	dev_t dev;
