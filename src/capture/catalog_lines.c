@@ -8,7 +8,7 @@
 #include "symbol/reader.h"
 
 #define MAX_BYTES  (UINT64_C(64) << 20) /* of the cache */
-#define MAX_POINTS 65536		 /* that are remembered of a file */
+#define MAX_POINTS 65536		/* that are remembered of a file */
 
 struct work {
 	char path[64];
