@@ -115,6 +115,7 @@ static void add_recipes(struct reading *r)
 {
 	struct recipes *all = &r->recipes;
 
+	recipes_release(all);
 	recipes_init(all);
 	vec_push(&all->nodes, (struct wire_node){ WIRE_NODE_STATE, 1, 2, 8, 1, 0 });
 	for (unsigned i = 1; i < 4; i++) {
