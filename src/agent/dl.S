@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * dlopen and dlsym look at their return address to learn who asks: RUNPATH, $ORIGIN and RTLD_NEXT depend on it.
+ * dlopen, dlmopen and dlsym look at their return address to learn who asks: RUNPATH, $ORIGIN and RTLD_NEXT depend on it.
  * So we must not call them from a frame of our own. These thunks do our work first and then *jump*: the real
  * function sees the program's return address. What dlopen loaded is looked for at the next dlsym.
  */
@@ -15,10 +15,10 @@
 	.cfi_adjust_cfa_offset 8
 	push %rsi
 	.cfi_adjust_cfa_offset 8
-	sub $8, %rsp
+	push %rdx
 	.cfi_adjust_cfa_offset 8
 	call \before
-	add $8, %rsp
+	pop %rdx
 	.cfi_adjust_cfa_offset -8
 	pop %rsi
 	.cfi_adjust_cfa_offset -8
@@ -30,6 +30,7 @@
 	.endm
 
 	thunk dlopen agent_before_dlopen agent_real_dlopen
+	thunk dlmopen agent_before_dlopen agent_real_dlmopen
 	thunk dlsym agent_before_dlsym agent_real_dlsym
 
 	.section .note.GNU-stack, "", @progbits

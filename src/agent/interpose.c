@@ -42,7 +42,7 @@ typedef void *(*dlsym_fn)(void *, const char *);
 
 /* Used by the thunks in dl.S, which jump there with the caller's own return address on the stack.
  */
-void *agent_real_dlopen HIDDEN, *agent_real_dlsym HIDDEN;
+void *agent_real_dlopen HIDDEN, *agent_real_dlmopen HIDDEN, *agent_real_dlsym HIDDEN;
 int (*agent_real_dlclose)(void *) HIDDEN;
 
 static int (*real_posix_memalign)(void **, size_t, size_t);
@@ -83,6 +83,7 @@ void interpose_init(void)
 	if (!agent_real_dlsym)
 		agent_real_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
 	agent_real_dlopen = agent_next("dlopen");
+	agent_real_dlmopen = agent_next("dlmopen");
 	agent_real_dlclose = agent_next("dlclose");
 	real_posix_memalign = agent_next("posix_memalign");
 	real_aligned_alloc = agent_next("aligned_alloc");

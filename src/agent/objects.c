@@ -258,6 +258,63 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
+/*
+ * Objects of other link namespaces (dlmopen, auditors): nothing that the agent stands in front of
+ * is called there, not even by threads that a second C library made. So they are not hooked; but
+ * the tool shall know whether something was missed. Lists as of glibc 2.35; before, they are not
+ * known. The caller holds the lock of the loader's lists.
+ */
+struct namespace
+{
+	struct r_debug debug;
+	struct namespace *next;
+};
+
+static bool is_known(uint64_t base)
+{
+	for (uint32_t i = 0; i < nr_known; i++)
+		if (known[i].is_used && known[i].object.base == base && !known[i].told.is_apart)
+			return true;
+	return false;
+}
+
+static void note_apart(const struct link_map *m)
+{
+	struct dl_phdr_info info = { .dlpi_addr = m->l_addr, .dlpi_name = m->l_name };
+	struct known_object *k;
+	uint32_t place;
+
+	if (!*m->l_name || is_known(m->l_addr)) /* the loader itself is in all of them */
+		return;
+	place = find_place(&info);
+	if (place >= WIRE_MAX_OBJECTS)
+		return;
+	k = &known[place];
+	if (place < nr_known && k->is_used) {
+		k->is_seen = true;
+		return;
+	}
+	memset(k, 0, sizeof(*k));
+	k->object.base = k->end = k->told.base = m->l_addr;
+	copy_path(k->told.path, m->l_name);
+	k->told.is_apart = 1;
+	k->is_used = k->is_seen = k->may_go = true;
+	nr_known += place == nr_known;
+	announce(place);
+}
+
+static int note_namespaces(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const struct namespace *first = (const void *)&_r_debug;
+
+	__asm__("" : "+r"(first)); /* it is larger than the compiler is told */
+	for (const struct namespace *n = first->debug.r_version >= 2 ? first->next : NULL; n;
+	     n = n->next)
+		for (const struct link_map *m = n->debug.r_map; m; m = m->l_next)
+			note_apart(m);
+	return 1; /* once */
+}
+
 /* Another object may come to the address of one that was unloaded. */
 static void forget_unloaded(void)
 {
@@ -378,6 +435,10 @@ static void hook_answered(uint32_t i, bool is_again)
 
 	if (o->state != WIRE_OBJECT_ANSWERED)
 		return;
+	if (known[i].told.is_apart) {
+		__atomic_store_n(&o->state, WIRE_OBJECT_DONE, __ATOMIC_RELEASE);
+		return;
+	}
 	if (o->first_table <= WIRE_MAX_TABLES && o->nr_tables <= WIRE_MAX_TABLES - o->first_table) {
 		const struct wire_table *tables = r->tables + o->first_table;
 
@@ -459,6 +520,7 @@ static uint64_t wait_for_loader(void)
 static bool note_all(uint64_t begun)
 {
 	dl_iterate_phdr(note_object, NULL);
+	dl_iterate_phdr(note_namespaces, NULL);
 	forget_unloaded();
 	if (__atomic_load_n(&nr_begun, __ATOMIC_ACQUIRE) != begun)
 		return false;

@@ -284,7 +284,9 @@ static void answer(struct process *p, struct catalog *c, uint32_t index)
 	if (!p->is_stopped) {
 		o.reading = look(p, c, &o);
 		o.d = o.reading ? o.reading->d : NULL;
-		if (o.d)
+		if (o.d && w->is_apart)
+			p->nr_apart += is_of_use(o.d);
+		else if (o.d)
 			plan_all(p, &o, w, first);
 	}
 	w->first_table = first;

@@ -521,6 +521,7 @@ void process_sum(const struct process *p, struct process_sum *sum)
 		sum_futures(p, o, sum);
 		sum_roots(p, o, sum);
 	}
+	sum->nr_apart = p->nr_apart;
 	sum->nr_unslotted = p->region->nr_unslotted;
 	sum->nr_unfollowed = nr_unfollowed(p);
 	sum->has_given_up = p->region->note == WIRE_NOTE_GAVE_UP;
@@ -544,6 +545,7 @@ void process_end(struct process *p, struct trace_end *end)
 		end->nr_unslotted = p->region->nr_unslotted;
 		end->nr_unfollowed = nr_unfollowed(p);
 		end->nr_unredirected = nr_unredirected(p);
+		end->nr_apart = p->nr_apart;
 		end->nr_no_path = p->region->nr_no_path;
 		end->nr_bad_path = p->region->nr_bad_path;
 		put_anchor(p);

@@ -67,9 +67,10 @@ struct process {
 
 	/* sums of rings that are gone */
 	uint64_t nr_events[EV_MAX], lost[EV_MAX], nr_broken;
-	uint64_t bytes;	 /* of the file, when it is ended */
-	bool is_stopped; /* records no more: limits, interrupt or error */
-	bool is_ended;	 /* the file is closed */
+	uint64_t bytes;	   /* of the file, when it is ended */
+	bool is_stopped;   /* records no more: limits, interrupt or error */
+	bool is_ended;	   /* the file is closed */
+	uint64_t nr_apart; /* libraries with a runtime in a link namespace of their own */
 };
 
 /* What a process has come to so far, for people. */
@@ -84,6 +85,7 @@ struct process_sum {
 	/* A runtime whose futures of block_on are not seen, and why; or NULL. */
 	const char *roots_runtime, *roots_note;
 	uint64_t nr_unslotted, nr_broken;
+	uint64_t nr_apart;	/* libraries with a runtime in a link namespace of their own */
 	uint64_t nr_unfollowed; /* children by fork that are not recorded */
 	bool has_given_up; /* a ring was full and we were silent for long: the agent switched off */
 };

@@ -11,6 +11,7 @@ struct session_seen {
 	unsigned nr_processes;
 	uint64_t nr_objects, nr_tables, nr_hooked, nr_task_events, nr_unreadable;
 	uint64_t nr_unfollowed; /* children by fork, also those that did not come in in time */
+	uint64_t nr_apart;	/* libraries with a runtime that dlmopen loaded */
 	bool has_left;		/* a process became a program that did not come in */
 	uint32_t note;		/* enum wire_note */
 	char *exe;		/* the latest of CMD itself */

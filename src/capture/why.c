@@ -35,6 +35,7 @@ void why_look_at(struct session_seen *seen, const struct process *p, bool is_tar
 	seen->nr_unreadable += sum.nr_unreadable;
 	if (sum.nr_hooked) /* a shell that runs before the program forks, too */
 		seen->nr_unfollowed += sum.nr_unfollowed + MAX((int32_t)p->region->nr_coming, 0);
+	seen->nr_apart += sum.nr_apart;
 	if (__atomic_load_n(&p->region->is_leaving, __ATOMIC_RELAXED))
 		seen->has_left = true;
 	if (p->region->note)
@@ -148,6 +149,11 @@ static void why_no_tables(const struct session *s, struct err *e)
 
 	if (seen->note)
 		why_not_hooked(s, e);
+	else if (seen->nr_apart)
+		err_set(e, ERR_NOT_ASYNC,
+			"nothing was recorded: %s was loaded by dlmopen, into a link namespace of its own, "
+			"where it cannot be recorded; load it by dlopen",
+			seen->runtime ? seen->runtime : "an async runtime");
 	else if (seen->runtime)
 		err_set(e, ERR_NOT_ASYNC,
 			"nothing was recorded: %s was found, but no task table that is certain%s%s",

@@ -62,6 +62,7 @@ static void json_end(struct json *j, const struct info *in)
 		json_uint(j, "unrecorded_threads", end->nr_unslotted);
 		json_uint(j, "children_not_followed", end->nr_unfollowed);
 		json_uint(j, "functions_not_redirected", end->nr_unredirected);
+		json_uint(j, "libraries_apart", end->nr_apart);
 		json_uint(j, "paths_without_room", end->nr_no_path);
 		json_uint(j, "paths_not_understood", end->nr_bad_path);
 	}

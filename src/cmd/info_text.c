@@ -129,6 +129,11 @@ static void add_damage(const struct info *in, struct strbuf *out)
 			"%" PRIu64 " functions were not redirected, in libraries loaded later or "
 			"where code may not be changed",
 			in->end->nr_unredirected);
+	if (in->end->nr_apart)
+		add_row(out, "apart",
+			"%" PRIu64
+			" libraries with an async runtime, loaded by dlmopen, are not recorded",
+			in->end->nr_apart);
 }
 
 /* Also of what is no kind: the recorder counts as kind 0 what it could not tell apart. */

@@ -217,6 +217,13 @@ static void on_file(void *arg, const struct session_file *f)
 			 "time)",
 			 f->path, (unsigned long long)f->sum.nr_unfollowed,
 			 f->sum.nr_unfollowed == 1 ? " was" : "ren were");
+	if (f->sum.nr_apart && f->sum.nr_task_events && !t->quiet)
+		cmd_note(
+			"%s: %llu librar%s an async runtime not recorded: loaded by dlmopen, into a "
+			"link namespace of %s own",
+			f->path, (unsigned long long)f->sum.nr_apart,
+			f->sum.nr_apart == 1 ? "y with" : "ies with",
+			f->sum.nr_apart == 1 ? "its" : "their");
 	if (f->sum.has_given_up)
 		cmd_note(
 			"%s: futrace was kept from running for so long that the recording was given up; "

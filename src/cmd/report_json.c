@@ -268,6 +268,7 @@ static void put_lost(struct json_sink *s)
 	json_uint(j, "threads_not_recorded", trace_get_end(s->r->rec.trace)->nr_unslotted);
 	json_uint(j, "children_not_followed", trace_get_end(s->r->rec.trace)->nr_unfollowed);
 	json_uint(j, "functions_not_redirected", trace_get_end(s->r->rec.trace)->nr_unredirected);
+	json_uint(j, "libraries_apart", trace_get_end(s->r->rec.trace)->nr_apart);
 	json_uint(j, "spawns_unmatched", model_get_totals(s->r->model)->nr_spawns_unmatched);
 }
 

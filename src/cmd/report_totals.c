@@ -277,6 +277,14 @@ static void add_lost(const struct report *r, const struct report_totals *t, stru
 			"through are not seen",
 			format_grouped(end->nr_unredirected, a),
 			end->nr_unredirected == 1 ? " was" : "s were");
+	if (end->nr_apart)
+		strbuf_addf(
+			out,
+			"\napart       %s librar%s an async runtime not recorded: loaded by dlmopen, into a "
+			"link namespace of %s own",
+			format_grouped(end->nr_apart, a),
+			end->nr_apart == 1 ? "y with" : "ies with",
+			end->nr_apart == 1 ? "its" : "their");
 	if (t->all.ns[MODEL_UNKNOWN])
 		strbuf_addf(out,
 			    "\nunknown     what tasks did for %s, after a loss or before a first "

@@ -329,6 +329,7 @@ bool load_end(struct load *l, const uint8_t *raw, size_t len)
 	end.nr_unredirected = take_field(&c);
 	end.nr_no_path = take_field(&c);
 	end.nr_bad_path = take_field(&c);
+	end.nr_apart = take_field(&c);
 	if (c.bad || kind == TRACE_CUT || kind > TRACE_GONE)
 		return false;
 	l->end = end;

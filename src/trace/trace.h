@@ -188,12 +188,15 @@ enum trace_stop {
 struct trace_end {
 	enum trace_end_kind kind;
 	uint32_t status;
-	uint64_t ticks;		  /* when */
-	uint64_t tool_cpu_ns;	  /* what recording cost futrace itself */
-	uint64_t target_cpu_ns;	  /* CPU time of the program, 0 when unknown */
-	uint64_t lost[32];	  /* events per kind that never reached a ring */
-	uint64_t nr_unslotted;	  /* threads that could not be recorded */
-	uint64_t nr_unfollowed;	  /* children by fork, without exec, that were not recorded */
+	uint64_t ticks;		/* when */
+	uint64_t tool_cpu_ns;	/* what recording cost futrace itself */
+	uint64_t target_cpu_ns; /* CPU time of the program, 0 when unknown */
+	uint64_t lost[32];	/* events per kind that never reached a ring */
+	uint64_t nr_unslotted;	/* threads that could not be recorded */
+	uint64_t nr_unfollowed; /* children by fork, without exec, that were not recorded */
+	uint64_t
+		nr_apart; /* libraries with a runtime in a link namespace of their own: not recorded
+			   */
 	uint64_t nr_unredirected; /* functions that were to be watched and are not: what they would
 				     have told (root futures, spawns, sleeps) is not seen */
 	/* runs of tasks whose path could have been told, but there were too many paths, or the task

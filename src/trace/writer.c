@@ -517,6 +517,7 @@ static void write_end(struct trace_writer *w, const struct trace_end *end)
 	add_varint(&raw, end->nr_unredirected);
 	add_varint(&raw, end->nr_no_path);
 	add_varint(&raw, end->nr_bad_path);
+	add_varint(&raw, end->nr_apart);
 	write_block(w, &h, raw.s, raw.len);
 	strbuf_release(&raw);
 }

@@ -142,6 +142,8 @@ struct wire_object {
 	uint32_t nr_redirected; /* of roots all or none, and of allocators */
 	uint32_t first_future, nr_futures;
 	uint32_t nr_futures_redirected; /* of those that have a function to redirect */
+	uint32_t is_apart;		/* in a link namespace of its own: it is not hooked */
+	uint32_t pad;
 	uint8_t build_id[WIRE_BUILD_ID];
 	char path[WIRE_PATH_MAX]; /* "" for the executable: see /proc/PID/exe */
 };

@@ -115,3 +115,22 @@ def before_the_agent(t):
     alone, r = t.run(program), t.record(program)
     same("status", r.status, alone.status)
     check("before the agent came in" in r.err and "async runtime" not in r.err, f"said: {r.err!r}")
+
+
+@test(cases=[(False,), (True,)])
+def apart(t, here):
+    """A runtime that dlmopen loads into a link namespace of its own is not recorded, and that is said: at once, by report and by
+    info. What is loaded as usual beside it is recorded."""
+    argv = [compile_c(t, "apart", "-ldl"), plugin(t), str(int(here))]
+    alone, r = t.run(*argv), t.record(*argv)
+    same("status", (r.status, alone.status), (0, 0))
+    same("totals", total(r.out), total(alone.out))
+    check("dlmopen" in r.err, f"said: {r.err!r}")
+    if not here:
+        check("nothing was recorded" in r.err, f"said: {r.err!r}")
+        return
+    rep = t.report()
+    same("lost and tasks", (nr_lost(rep), len(user_tasks(rep))), (0, total(r.out)["tasks"]))
+    same("libraries apart", rep["libraries_apart"], 1)
+    for text in (t.info(), t.run(t.futrace, "report", t.path("t.data")).ok().out):
+        check("dlmopen" in text, f"nothing of it in {text}")

@@ -141,7 +141,8 @@ static const struct trace_end test_end = { .kind = TRACE_SIGNALED,
 					   .nr_unslotted = 3,
 					   .nr_unfollowed = 5,
 					   .nr_no_path = 6,
-					   .nr_bad_path = 7 };
+					   .nr_bad_path = 7,
+					   .nr_apart = 8 };
 
 static const struct trace_future test_futures[] = {
 	{ .object = 3,
