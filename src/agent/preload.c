@@ -20,6 +20,12 @@
 #include <unistd.h>
 #include <linux/futex.h>
 
+static const struct wire_stamp stamp __attribute__((section(WIRE_STAMP_SECTION), used)) = {
+	.magic = WIRE_MAGIC,
+	.version = WIRE_VERSION,
+	.layout = WIRE_LAYOUT,
+};
+
 static pthread_key_t slot_key;
 static bool has_slot_key;
 

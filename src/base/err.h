@@ -40,6 +40,9 @@ struct err {
 		.tag = ERR_NONE \
 	}
 
+/* A reason that several have. */
+#define ERR_TEXT_NO_PROC "/proc is not mounted here ('mount -t proc proc /proc' does it)"
+
 /* Sets tag and message; always returns -1, so that `return err_set(…)` reads well. */
 int err_set(struct err *e, enum err_tag tag, const char *fmt, ...) PRINTF(3, 4);
 /* The same with ": " and the text of errno behind it. */

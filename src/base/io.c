@@ -3,15 +3,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 int io_open(const char *path)
 {
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+bool io_has_proc(void)
+{
+	struct statfs fs;
+
+	return statfs("/proc", &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 }
 
 /* A descriptor that we were given may have been made non-blocking by another of its users. */

@@ -8,6 +8,8 @@
 
 /* Opens for reading, at once: the other end of a pipe may have nobody. -1 with errno set. */
 int io_open(const char *path);
+/* Is /proc there? In some containers and chroots it is not. */
+bool io_has_proc(void);
 /* All of len bytes, or -1 with errno set. */
 int io_write_all(int fd, const void *data, size_t len);
 int io_pread_all(int fd, void *data, size_t len,

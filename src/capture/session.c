@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "capture/cgroup.h"
 #include "capture/signals.h"
 
@@ -376,6 +377,10 @@ static int start(struct session *s, int *status, struct err *e)
 	}
 	if (lobby_open(&s->lobby, &lobby_opts, e))
 		return e->tag == ERR_TOO_LARGE ? run_alone(s, &ts, status, e) : -1;
+	if (!io_has_proc()) {
+		err_set(e, ERR_SYS, ERR_TEXT_NO_PROC ", and the agent comes in through it");
+		return run_alone(s, &ts, status, e);
+	}
 	first.clock = s->lobby.clock;
 	if (output_open(&s->out, o->output, &first, e))
 		return -1;

@@ -183,6 +183,8 @@ static void add_line(struct memory *m, const char *line)
 
 static int fail(uint32_t pid, int failure, struct err *e)
 {
+	if (failure == ENOENT && !io_has_proc())
+		return err_set(e, ERR_SYS, "cannot look at process %u: " ERR_TEXT_NO_PROC, pid);
 	if (failure == ENOENT || failure == ESRCH)
 		return err_set(e, ERR_NO_PROCESS, "there is no process %u", pid);
 	if (failure == EACCES || failure == EPERM)

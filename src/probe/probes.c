@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/io.h"
 #include "memory/memory.h"
 
 void probes_init(struct probes *p)
@@ -142,8 +143,11 @@ int probes_add_all(struct probes *p, bool values, struct err *e)
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
 
-	if (!dir)
-		return err_sys(e, "cannot list processes");
+	if (!dir || !io_has_proc()) {
+		if (dir)
+			closedir(dir);
+		return err_set(e, ERR_SYS, "cannot list processes: " ERR_TEXT_NO_PROC);
+	}
 	while ((entry = readdir(dir))) {
 		struct err why = ERR_INIT;
 		uint32_t pid = strtoul(entry->d_name, NULL, 10);

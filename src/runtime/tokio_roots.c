@@ -82,6 +82,7 @@ struct match {
 struct search {
 	const struct finding *f;
 	VEC(struct match) matches;
+	size_t nr_functions; /* that have a symbol */
 };
 
 /* "<a::T as core::ops::drop::Drop>::drop", "core::ptr::drop_in_place<a::T>" */
@@ -128,6 +129,7 @@ static void look_at(void *arg, const struct symbol *s)
 	struct search *search = arg;
 	char *name = NULL;
 
+	search->nr_functions++;
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		if (!strstr(s->name, places[i].mark))
 			continue;
@@ -278,6 +280,12 @@ static const char *plan(struct finding *f, const struct search *s)
 	static const unsigned needed[] = { BEGIN, PARK, UNPARK, DRIVE, YIELD, DRIVE_INNER };
 	uint32_t flag_off = 0;
 
+	if (!s->matches.nr && s->nr_functions)
+		return "none of the functions of Tokio that they pass through has a symbol: all were "
+		       "inlined (as fat LTO does in some programs: build with lto = \"thin\")";
+	if (!s->matches.nr && f->syms_img != f->img)
+		return "its symbols are in a file of their own, which is not looked at for this: build "
+		       "with `strip = false`, or strip = \"debuginfo\"";
 	if (!s->matches.nr)
 		return "it has no symbols: build with `strip = false`, or strip = \"debuginfo\"";
 	if (has_copies(s))
