@@ -118,10 +118,11 @@ def check_tables(folder):
             "instance": record(INSTANCE, 4095), "step": record(STEP, 2**20 - 1), "path": record(PATH, 65535, 0),
             "future": record(FUTURE, 65535), "events": b""}
     meta = record(META, *[0] * 13)
+    env = {k: v for k, v in os.environ.items() if k != "MALLOC_PERTURB_"}  # which touches all that is allocated
     for name, definition in high.items():
         path = write(folder, name, trace(meta, definition, thread=2**20 - 1 if name == "events" else 0))
         for args in (("info",), ("dump",), ("report", "--json"), ("export", "-f", "html", "-o", "/dev/null")):
-            pid = os.posix_spawn(sys.argv[1], [sys.argv[1], *args, path], os.environ,
+            pid = os.posix_spawn(sys.argv[1], [sys.argv[1], *args, path], env,
                                  file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
                                                (os.POSIX_SPAWN_DUP2, 1, 2)])
             _, status, usage = os.wait4(pid, 0)
