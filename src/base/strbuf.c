@@ -42,7 +42,8 @@ void strbuf_grow(struct strbuf *b, size_t more)
 void strbuf_add(struct strbuf *b, const void *data, size_t len)
 {
 	strbuf_grow(b, len);
-	memcpy(b->s + b->len, data, len);
+	if (len) /* `data` of an empty vec is NULL */
+		memcpy(b->s + b->len, data, len);
 	b->len += len;
 	b->s[b->len] = '\0';
 }

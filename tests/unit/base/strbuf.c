@@ -17,6 +17,8 @@ static void test_empty(void **state)
 	assert_string_equal(b.s, "");
 	strbuf_addstr(&b, "");
 	assert_string_equal(b.s, "");
+	strbuf_add(&b, NULL, 0); /* what an empty vec has; the sanitizers look on */
+	assert_string_equal(b.s, "");
 	strbuf_addstr(&b, "x");
 	strbuf_reset(&b);
 	assert_string_equal(b.s, "");
