@@ -49,10 +49,10 @@ class Tools:
         if "layouts" in wanted:
             self.cargo("big-full", os.path.join(self.target, "full"), "big", "release",
                        env={"CARGO_PROFILE_RELEASE_DEBUG": "2"})
-        if wanted & {"look", "storm"}:
+        if wanted & {"look", "storm", "sparse"}:
             self.cargo("plain-full", os.path.join(self.target, "full"), "plain", "release",
                        env={"CARGO_PROFILE_RELEASE_DEBUG": "2"})
-        if wanted & {"storm", "spawn"}:
+        if wanted & {"storm", "spawn", "sparse", "idle", "server"}:
             self.cargo("dial9", unstable, "dial9-variant", "release", "--cfg tokio_unstable")
         self.barehook()
         if self.has("plain"):

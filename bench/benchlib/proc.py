@@ -30,19 +30,15 @@ class Ended:
     wall_ns: int
     peak_bytes: int = 0  # resident, where it was watched
     out_bytes: int = 0  # of stdout, where it was only counted
-
-
-def cores():
-    """(core of the harness and the tools, core of the measured program)"""
-    allowed = sorted(os.sched_getaffinity(0))
-    return allowed[0], allowed[-1]
+    marks: list = dataclasses.field(default_factory=list)  # CPU of argv's own process at each of `lines`, where it was read
 
 
 class Place:
     """Where the run happens: the two cores and a temporary folder that goes away."""
 
     def __init__(self):
-        self.tool_core, self.core = cores()
+        self.cores = sorted(os.sched_getaffinity(0))
+        self.tool_core, self.core = self.cores[0], self.cores[-1]
         self.dir = tempfile.mkdtemp(prefix="futrace-bench-")
         self.env = dict(os.environ, BENCH_CPU=str(self.core), LC_ALL="C")
         self.env["XDG_CACHE_HOME"] = self.path("cache")
@@ -154,6 +150,27 @@ def run(place, argv, env=None, timeout=120, to_null=False, watch_memory=False):
     return ended
 
 
+def cpu_ns(pid):
+    """CPU time of a whole process, threads that ended included, children not: the clock of clock_getcpuclockid(3)."""
+    return time.clock_gettime_ns((~pid << 3) | 2)
+
+
+def run_marked(place, argv, env=None, timeout=120):
+    """Runs argv to its end, and reads the CPU time of its own process whenever a line comes: what it used between two lines
+    is free of its start and its end."""
+    marks = []
+    with Background(place, argv, env, timeout) as child:
+        for line in child.child.stdout:
+            child.seen += line
+            if parse(line):
+                marks.append(cpu_ns(child.child.pid))
+        ended = child.end()
+    ended.marks = marks
+    if ended.status:
+        raise Failed(f"{os.path.basename(argv[0])} ended with status {ended.status}: {last_line(ended.stderr)}")
+    return ended
+
+
 def last_line(text):
     lines = [l.strip() for l in text.splitlines() if l.strip()]
     return lines[-1][:160] if lines else "no message"
@@ -162,16 +179,24 @@ def last_line(text):
 class Background:
     """A process that runs beside others: start, wait for a line of its stdout, interrupt it, read the rest."""
 
-    def __init__(self, place, argv, env=None, timeout=120):
+    def __init__(self, place, argv, env=None, timeout=120, stdin=subprocess.DEVNULL):
         full = dict(place.env, **(env or {}))
         self.argv = argv
         self.err = tempfile.TemporaryFile(dir=place.dir)
         self.child = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.err, env=full, text=True
+            argv, stdin=stdin, stdout=subprocess.PIPE, stderr=self.err, env=full, text=True
         )
         self.timer = threading.Timer(timeout, self.child.kill)
         self.timer.start()
         self.seen = ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if self.child.returncode is None:
+            self.child.kill()
+            self.end()
 
     def wait_for(self, word):
         for line in self.child.stdout:
@@ -191,6 +216,8 @@ class Background:
     def end(self):
         """Waits for the end; the result has the CPU time of the process and its children."""
         if self.child.returncode is None:
+            if self.child.stdin:
+                self.child.stdin.close()
             self.seen += self.child.stdout.read()
             _, status, usage = os.wait4(self.child.pid, 0)
             self.child.returncode = os.waitstatus_to_exitcode(status)

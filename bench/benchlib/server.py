@@ -1,85 +1,129 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A hyper server under bounded loopback load: what a recording costs per request.
+"""A hyper and an axum server under bounded loopback load: what a recording costs per request, target and tool together.
 
-Two ways.  By events: events per request times cost per event (from the yield storm of the same run) over the
-CPU per request without tracing; it resolves what the noise of any server benchmark hides.  By pairs: many runs
-with and without, and, to show what the pairs can resolve, without against without.
+The servers of all variants run at once and are asked by turns, in bursts of requests; a ratio is that of two bursts, one
+after the other. The tool's CPU is read around each burst of its server, so that its start and its end stand apart. It writes
+a file several times a second, hence the pause behind a burst. New groups of processes take turns with the luck of where
+their memory lies.
 """
 
 import os
 import statistics
+import subprocess
+import time
 
-from .proc import Background, Failed, run
+from .proc import Background, Failed, cpu_ns
 from .table import Row, at_most, spread
 from .variants import Futrace, number_lost
 
+KINDS = ("hyper", "axum")
 CONNECTIONS = 64
-REQUESTS = 20000
+REQUESTS = 15000  # of a burst
+BURSTS = 10  # of a group
+SETTLE_S = 0.16  # longer than the tool lets events lie
+
+PLAIN, AGAIN, FUTRACE, DIAL9_OFF, DIAL9 = "plain", "again", "futrace", "dial9-off", "dial9"
+LABELS = {PLAIN: "no tracing", AGAIN: "no tracing, again", FUTRACE: "`futrace record`",
+          DIAL9_OFF: "dial9 built in (`tokio_unstable`), off", DIAL9: "dial9, `tokio::spawn`"}
+BASES = {AGAIN: PLAIN, FUTRACE: PLAIN, DIAL9_OFF: PLAIN, DIAL9: DIAL9_OFF}
 
 
-class Server:
-    def __init__(self, tools, place):
-        self.tools, self.place = tools, place
-        self.futrace = Futrace(tools, place)
-        self.futrace.file = "server.data"
+class Running:
+    """A server, on the core of what is measured, and its load, on the other, which the tool shares."""
 
-    def serve(self, prefix):
-        """(CPU ns per request, all requests, CPU of all processes) of one server run."""
-        program = self.tools["plain"]
-        server = Background(self.place, [*prefix, program, "1", "server", "0", "60"])
-        port = server.wait_for("listening").strip().rsplit("=", 1)[1]
-        # The load shares the core of the harness and the tools, never that of the server.
-        env = {"BENCH_CPU": str(self.place.tool_core)}
-        try:
-            load = run(self.place, [program, "1", "load", port, str(CONNECTIONS), str(REQUESTS)], env)
-        except Failed:
-            server.child.terminate()
-            server.end()
-            raise
-        marks = dict(load.lines)
-        ended = server.end()
-        start, end = marks["start"], marks["end"]
-        requests = end["requests"] - start["requests"]
-        return (end["cpu_ns"] - start["cpu_ns"]) / requests, end["requests"], ended
+    def __init__(self, tools, place, kind, name):
+        self.place, self.name = place, name
+        self.path = place.fresh("server.data") if name == FUTRACE else None
+        program = tools["dial9" if name in (DIAL9_OFF, DIAL9) else "plain"]
+        prefix = [tools["futrace"], "record", "-q", "-o", self.path, "--"] if name == FUTRACE else []
+        env = {"DIAL9_OUT": place.fresh("dial9-server")} if name == DIAL9 else {}
+        self.server = Background(place, [*prefix, program, "1", "server", kind, "120"], env, timeout=150)
+        port = self.server.wait_for("listening").strip().rsplit("=", 1)[1]
+        self.start_ns = cpu_ns(self.server.child.pid)
+        self.load = Background(place, [tools["plain"], "1", "load", port, str(CONNECTIONS)],
+                               {"BENCH_CPU": str(place.tool_core)}, stdin=subprocess.PIPE)
 
-    def plain(self):
-        return self.serve([])[0]
+    def burst(self):
+        """(CPU ns of the target, CPU ns of the tool) per request."""
+        tool = self.server.child.pid
+        before = cpu_ns(tool)
+        print(REQUESTS, file=self.load.child.stdin, flush=True)
+        words = dict(w.split("=") for w in self.load.wait_for("burst").split()[1:])
+        requests, target_ns = int(words["requests"]), int(words["cpu_ns"])
+        if self.name != FUTRACE:
+            return target_ns / requests, 0
+        time.sleep(SETTLE_S)
+        return target_ns / requests, (cpu_ns(tool) - before) / requests
 
-    def recorded(self):
-        path = self.place.fresh(self.futrace.file)
-        each, requests, ended = self.serve([self.tools["futrace"], "record", "-q", "-o", path, "--"])
-        total = sum(v["cpu_ns"] for name, v in ended.lines if name == "total")
-        report = self.futrace.report(path)
-        return {
-            "ns": each,
-            "tool_ns": (ended.cpu_ns - total) / requests,
-            "events": report["events"] / requests,
-            "all": report["events"],
-            "bytes": os.path.getsize(path) / report["events"],
-            "lost": number_lost(report),
-        }
+    def end(self):
+        """The tool's CPU in ms from the last burst on."""
+        before = cpu_ns(self.server.child.pid)
+        load = self.load.end()
+        if load.status:
+            self.kill()
+            raise Failed(f"the load ended with status {load.status}: {load.stderr[-160:]}")
+        ended = self.server.end()
+        if ended.status:
+            raise Failed(f"the server ended with status {ended.status}: {ended.stderr[-160:]}")
+        target = sum(v["cpu_ns"] for name, v in ended.lines if name == "total")
+        return (ended.cpu_ns - target - before) / 1e6
+
+    def kill(self):
+        for child in (self.load, self.server):
+            if child.child.returncode is None:
+                child.child.terminate()
+                child.end()
 
 
-class Pairs:
-    def __init__(self, tools, place):
-        self.server = Server(tools, place)
-        self.first, self.second, self.recorded = [], [], []
-        self.failed = self.server.futrace.missing()
+class Groups:
+    """values[name] has a pair of figures for each burst; the same index is the same turn in all."""
 
-    def measure(self, pairs, say):
-        for number in range(pairs):
-            if number % 10 == 0:
-                say(f"server: pair {number + 1} of {pairs}")
-            steps = [
-                lambda: self.first.append(self.server.plain()),
-                lambda: self.failed or self.recorded.append(self.server.recorded()),
-                lambda: self.second.append(self.server.plain()),
-            ]
+    def __init__(self, tools, place, kind):
+        self.tools, self.place, self.kind = tools, place, kind
+        self.names = [n for n in LABELS if n in (PLAIN, AGAIN) or tools.has("futrace" if n == FUTRACE else "dial9")]
+        self.values = {n: [] for n in self.names}
+        self.starts, self.ends, self.bytes, self.per_request = [], [], [], []
+        self.events = self.lost = 0
+        self.failed = None
+
+    def measure(self, nr_groups, say):
+        for number in range(nr_groups):
+            say(f"server: {self.kind}, group {number + 1} of {nr_groups}")
             try:
-                for step in steps if number % 2 == 0 else reversed(steps):
-                    step()
-            except Failed as e:
+                self.one(number)
+            except (Failed, OSError) as e:
                 self.failed = str(e)
+                return
+
+    def one(self, number):
+        all_of = []
+        try:
+            for name in self.names:
+                all_of.append(Running(self.tools, self.place, self.kind, name))
+            for r in all_of:
+                r.burst()  # to warm up
+            for turn in range(BURSTS):
+                # Each begins once, and neighbours are neighbours, forwards and backwards.
+                first = (turn + number) % len(all_of)
+                order = all_of[first:] + all_of[:first]
+                for r in order if turn % 2 else reversed(order):
+                    self.values[r.name].append(r.burst())
+            for r in all_of:
+                end_ms = r.end()
+                if r.name == FUTRACE:
+                    self.look_at(r, end_ms)
+        finally:
+            for r in all_of:
+                r.kill()
+
+    def look_at(self, r, end_ms):
+        report = Futrace(self.tools, self.place).report(r.path)
+        self.starts.append(r.start_ns / 1e6)
+        self.ends.append(end_ms)
+        self.events += report["events"]
+        self.lost += number_lost(report)
+        self.bytes.append(os.path.getsize(r.path) / report["events"])
+        self.per_request.append(report["events"] / REQUESTS / (BURSTS + 1))
 
 
 def ratio(pairs, other):
@@ -89,41 +133,66 @@ def ratio(pairs, other):
     return f"{q[1]:.3f}× (middle half {q[0]:.3f}–{q[2]:.3f})"
 
 
-def rows(p, storm):
-    what = f"CPU per request, hyper server, {CONNECTIONS} connections"
-    out = []
-    if p.first:
-        out.append(Row(what, "no tracing", spread(p.first, " ns", 0), n=str(len(p.first))))
-        noise = ratio(p.second, p.first)
-        out.append(Row(what, "no tracing, again", spread(p.second, " ns", 0), "no tracing (noise of a pair)", noise, n=str(len(p.second))))
-    if p.failed or not p.recorded:
-        return out + [Row(what, "`futrace record`", f"not measured: {p.failed}")]
-    values = [r["ns"] for r in p.recorded]
-    row = Row(what, "`futrace record`", spread(values, " ns", 0), "no tracing, paired", ratio(values, p.first))
-    row.n = str(len(values))
-    row.tool = spread([r["tool_ns"] for r in p.recorded], " ns per request", 0)
-    row.lost = f"{sum(r['lost'] for r in p.recorded):,} of {sum(r['all'] + r['lost'] for r in p.recorded):,}"
-    out.append(row)
-    out.append(size_row([r["bytes"] for r in p.recorded]))
-    return out + by_events(p, storm)
+def line_of(g):
+    return f"{g.kind} server, a request"
 
 
-def size_row(each):
-    row = Row("bytes per event, hyper server", "`futrace record`", spread(each, " B", 2), n=str(len(each)))
-    row.goal, row.met = "≤ 4 B", at_most(statistics.median(each), 4, 2, " B")
+def target_row(g, name, what):
+    values = [v[0] for v in g.values[name]]
+    row = Row(what, LABELS[name], spread(values, " ns", 0), n=str(len(values)))
+    if name not in BASES:
+        return row.tell(line_of(g), plain=f"{statistics.median(values):,.0f} ns")
+    base = [v[0] for v in g.values[BASES[name]]]
+    more = (statistics.median(a / b for a, b in zip(values, base)) - 1) * 100
+    row.against = "no tracing (noise of a pair)" if name == AGAIN else f"{LABELS[BASES[name]]}, by turns"
+    row.result = ratio(values, base)
+    if name == DIAL9:
+        row.tool = "writes in the target's own process"
+        row.tell(line_of(g), dial9=f"{more:+.1f} %")
+    if name == FUTRACE:
+        row.tool = spread([v[1] for v in g.values[name]], " ns per request", 0)
+        row.lost = f"{g.lost:,} of {g.events + g.lost:,}"
+        row.goal = "≤ 1.02×"
+        row.met = at_most(1 + more / 100, 1.02, 3, "×")
+        row.tell(line_of(g), target=f"{more:+.1f} %")
     return row
 
 
-def by_events(p, storm):
-    what = "CPU per request, by events × cost"
-    events = [r["events"] for r in p.recorded]
-    row = Row(what, "`futrace record`", spread(events, " events per request", 2), "no tracing", n=str(len(events)))
-    row.goal = "≤ 2 %"
-    if storm is None or not storm.has("futrace", "plain"):
-        row.result = "not computed: the cost per event comes from the yield storm, which was not measured"
-        return [row]
-    cost = storm.cost_per_event_ns()
-    share = statistics.median(events) * cost / statistics.median(p.first) * 100
-    row.result = f"{share:.2f} % more ({cost:.1f} ns per event)"
-    row.met = at_most(share, 2, 2, " %")
-    return [row]
+def together_rows(g, what):
+    both = [sum(v) for v in g.values[FUTRACE]]
+    base = [v[0] for v in g.values[PLAIN]]
+    together = Row(f"{what}, target and tool together", LABELS[FUTRACE], spread(both, " ns", 0),
+                   "no tracing, by turns", ratio(both, base), n=str(len(both)))
+    together.goal = "≤ 1.05×"
+    times = statistics.median(a / b for a, b in zip(both, base))
+    together.met = at_most(times, 1.05, 3, "×")
+    share = statistics.median(v[1] / b for v, b in zip(g.values[FUTRACE], base)) * 100
+    together.tell(line_of(g), tool=f"{share:.1f} %", both=f"{(times - 1) * 100:+.1f} %")
+    per_request = statistics.median(g.per_request)
+    each = [v[1] / per_request for v in g.values[FUTRACE]]
+    event = Row(f"tool's CPU per event, {g.kind} server", LABELS[FUTRACE], spread(each, " ns"), n=str(len(each)))
+    event.result = f"{per_request:.2f} events per request"
+    event.goal, event.met = "≤ 20 ns", at_most(statistics.median(each), 20, unit=" ns")
+    ends = Row(f"tool's CPU before and behind, {g.kind} server", LABELS[FUTRACE], spread(g.starts, " ms", 0),
+               "", f"start; end {spread(g.ends, ' ms', 0)}", n=str(len(g.starts)))
+    size = Row(f"bytes per event, {g.kind} server", LABELS[FUTRACE], spread(g.bytes, " B", 2), n=str(len(g.bytes)))
+    size.goal, size.met = "≤ 4 B", at_most(statistics.median(g.bytes), 4, 2, " B")
+    return [together, event, ends, size]
+
+
+def rows(tools, place, nr_groups, say):
+    out = []
+    for kind in KINDS:
+        what = f"CPU per request, {kind} server, {CONNECTIONS} connections"
+        g = Groups(tools, place, kind)
+        g.measure(nr_groups, say)
+        if g.failed:
+            out.append(Row(what, "all", f"not measured: {g.failed}"))
+            continue
+        out += [target_row(g, name, what) for name in g.names]
+        for name, need in ((FUTRACE, "futrace"), (DIAL9, "dial9")):
+            if name not in g.names:
+                out.append(Row(what, LABELS[name], f"not measured: {need}: {tools.why[need]}"))
+        if FUTRACE in g.names:
+            out += together_rows(g, what)
+    return out

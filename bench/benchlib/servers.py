@@ -44,6 +44,7 @@ class Running:
             self.port = int(re.search(rb":(\d+)$", self.child.stdout.readline().strip())[1])
         self.load = servers.load_of(name)(self.port, CONNECTIONS)
         self.pid = live.children_of(self.child.pid)[0] if path else self.child.pid
+        self.nr_before = self.tool_before = 0
 
     def burst(self):
         """CPU per request."""
@@ -51,10 +52,14 @@ class Running:
         self.load.rounds(ROUNDS)
         return (load.cpu_ns(self.pid) - before) / ROUNDS / CONNECTIONS
 
+    def begin(self):
+        """What the tool has used until now is its start."""
+        self.nr_before, self.tool_before = self.load.nr_requests, load.cpu_ns(self.child.pid)
+
     def end(self):
-        """CPU of the tool, if there is one, per request."""
+        """CPU of the tool, if there is one, per request since the beginning, with what it used while the other was asked."""
+        tool = (load.cpu_ns(self.child.pid) - self.tool_before) / (self.load.nr_requests - self.nr_before)
         self.load.close()
-        tool = load.cpu_ns(self.child.pid) / self.load.nr_requests
         self.child.terminate()
         self.child.wait(20)
         self.child.stdout.close()
@@ -71,6 +76,7 @@ class Pairs:
         pair = [Running(tools, place, name), Running(tools, place, name, path)]
         for one in pair:
             one.burst()
+            one.begin()
         for number in range(BURSTS):
             for i in (0, 1) if number % 2 else (1, 0):
                 (self.recorded if i else self.plain).append(pair[i].burst())

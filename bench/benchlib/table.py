@@ -25,9 +25,41 @@ class Row:
     goal: str = ""
     met: str = ""
     n: str = ""
+    brief: dict = dataclasses.field(default_factory=dict)  # {line: {column: text}}: its share of the table in README.md
 
     def cells(self):
-        return [getattr(self, f.name) for f in dataclasses.fields(self)]
+        return [getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "brief"]
+
+    def tell(self, line, **columns):
+        """In README.md, the cell of that line and these of BRIEF."""
+        self.brief.setdefault(line, {}).update(columns)
+        return self
+
+
+# Columns of the table in README.md: key, head.
+BRIEF = (("plain", "no tracing"), ("target", "futrace, in the program"), ("tool", "futrace, its own process"),
+         ("both", "futrace, both"), ("dial9", "dial9, both"))
+BRIEF_START, BRIEF_END = "<!-- costs: written by bench/run -->\n", "<!-- end of costs -->\n"
+
+
+def brief_table(rows):
+    lines = {}
+    for row in rows:
+        for line, columns in row.brief.items():
+            lines.setdefault(line, {}).update(columns)
+    out = ["| CPU time | " + " | ".join(head for _, head in BRIEF) + " |", "|" + "---|" * (len(BRIEF) + 1)]
+    out += [f"| {line} | " + " | ".join(c.get(key, "") for key, _ in BRIEF) + " |" for line, c in lines.items()]
+    return "\n".join(out) + "\n"
+
+
+def write_brief(path, rows):
+    """Puts the table between its two marks."""
+    text = read(path)
+    start, end = text.find(BRIEF_START), text.find(BRIEF_END)
+    if start < 0 or end < start:
+        return
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text[:start + len(BRIEF_START)] + brief_table(rows) + text[end:])
 
 
 def spread(values, unit="", digits=1):
@@ -113,6 +145,9 @@ def write(path, rows, options):
         f.write("|" + "---|" * len(COLUMNS) + "\n")
         for row in rows:
             f.write("| " + " | ".join(c.replace("|", "\\|") for c in row.cells()) + " |\n")
+        if any(row.brief for row in rows):
+            f.write("\nIn short, as in README.md (medians; dial9: the form that records wakes, where there is one):\n\n")
+            f.write(brief_table(rows))
         f.write(read(os.path.join(HERE, "NOTES.md")))  # why a goal is missed: written by people
 
 

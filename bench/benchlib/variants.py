@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 
-from .proc import Background, Failed, run
+from .proc import Background, Failed, run, run_marked
 
 
 @dataclasses.dataclass
@@ -22,6 +22,7 @@ class Sample:
     lost: int = None
     file_bytes: int = None
     note: str = ""
+    steady_ns: int = None  # of tool_ns: what it used between the ends of the first and the last repetition
 
     @property
     def polls(self):
@@ -31,6 +32,19 @@ class Sample:
         """The cheapest repetition: ns of CPU per `what`."""
         return min(r["cpu_ns"] / r[what] for r in self.reps)
 
+    def has_steady(self):
+        return self.steady_ns is not None and len(self.reps) > 1
+
+    def tool_per(self, what):
+        """The tool's CPU per `what` while the program runs, start and end left out where that is known."""
+        if self.has_steady():
+            return self.steady_ns / sum(r[what] for r in self.reps[1:])
+        return self.tool_ns / sum(r[what] for r in self.reps)
+
+    def ends_ns(self, what):
+        """What the tool used before and behind that: reading the program, looking up lines, closing the file."""
+        return self.tool_ns - self.tool_per(what) * sum(r[what] for r in self.reps)
+
 
 def repetitions(ended, work):
     reps = [values for name, values in ended.lines if name == work]
@@ -39,8 +53,16 @@ def repetitions(ended, work):
     return reps
 
 
+def steady_ns(ended, work):
+    marks = [mark for (name, _), mark in zip(ended.lines, ended.marks) if name == work]
+    return marks[-1] - marks[0]
+
+
 def total_ns(ended):
     return sum(values["cpu_ns"] for name, values in ended.lines if name == "total")
+
+
+SPARSE = ("sparse100", "sparse10000")
 
 
 class Variant:
@@ -80,6 +102,12 @@ class Variant:
     def inner(self):
         return self.sample("inner", ["1", "inner", "100", str(self.yields), str(self.reps)])
 
+    def sparse100(self):
+        return self.sample("sparse", ["1", "sparse", "100", "1", "250", "4"])
+
+    def sparse10000(self):
+        return self.sample("sparse", ["1", "sparse", "10000", "20", "20", "4"])
+
     def sample(self, work, args):
         ended = run(self.place, [self.tools[self.program], *args], self.env)
         return Sample(repetitions(ended, work))
@@ -87,7 +115,7 @@ class Variant:
 
 class Plain(Variant):
     name, label, base = "plain", "no tracing", None
-    works = ("storm", "spawn", "wakes", "root", "inner")
+    works = ("storm", "spawn", "wakes", "root", "inner", *SPARSE)
 
 
 class BareHook(Variant):
@@ -112,14 +140,14 @@ class BareHookWakes(BareHook):
 class Futrace(Variant):
     name, label = "futrace", "`futrace record`"
     needs = ("plain", "futrace")
-    works = ("storm", "spawn", "wakes", "root")
+    works = ("storm", "spawn", "wakes", "root", *SPARSE)
     file = "storm.data"
     options = ()
 
     def record(self, argv, **more):
         """Records argv; the tool's own CPU is what the target did not use."""
         path = self.place.fresh(self.file)
-        ended = run(self.place, [self.tools["futrace"], "record", "-q", *self.options, "-o", path, "--", *argv], **more)
+        ended = run_marked(self.place, [self.tools["futrace"], "record", "-q", *self.options, "-o", path, "--", *argv], **more)
         if not os.path.exists(path):
             raise Failed(f"futrace left no file: {ended.stderr.strip()[-160:]}")
         return path, ended
@@ -142,6 +170,7 @@ class Futrace(Variant):
             events=report["events"],
             lost=number_lost(report),
             file_bytes=os.path.getsize(path),
+            steady_ns=steady_ns(ended, work),
         )
 
     @staticmethod
@@ -160,7 +189,7 @@ class FutracePaths(Futrace):
 
     name, label = "futrace-paths", "`futrace record` with await paths (`debug = 2`)"
     needs = ("plain", "plain-full", "futrace")
-    works = ("storm",)
+    works = ("storm", *SPARSE)
     program = "plain-full"
 
     def sample(self, work, args):
@@ -303,6 +332,7 @@ class FutraceSmol(Futrace):
 class Dial9Off(Variant):
     name, label, base = "dial9-off", "dial9 built in (`tokio_unstable`), off", "plain"
     needs = ("dial9",)
+    works = ("storm", "spawn", *SPARSE)
 
     def sample(self, work, args):
         ended = run(self.place, [self.tools["dial9"], *args])
@@ -312,6 +342,7 @@ class Dial9Off(Variant):
 class Dial9(Variant):
     name, label, base = "dial9", "dial9, `tokio::spawn`", "dial9-off"
     needs = ("dial9",)
+    works = ("storm", "spawn", *SPARSE)
 
     def sample(self, work, args):
         out = self.place.fresh("dial9")

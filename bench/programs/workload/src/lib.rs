@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 pub mod load;
 pub mod mix;
 pub mod server;
+pub mod sparse;
 
 /// How a variant starts a task.
 pub trait Spawn: Copy + Send + Sync + 'static {
@@ -255,7 +256,8 @@ pub async fn hello() {
 }
 
 /// Runs the work named by the arguments: `storm TASKS YIELDS REPS`, `inner FUTURES ROUNDS REPS`, `spawn BATCH BATCHES REPS`,
-/// `wakes PAIRS ROUNDS REPS`, `root YIELDS REPS`, `hello`, `mix GROUPS ROUNDS REPS`, `alive TASKS`, `held TASKS`, `server PORT SECONDS`, or `load PORT CONNECTIONS REQUESTS`.
+/// `wakes PAIRS ROUNDS REPS`, `root YIELDS REPS`, `hello`, `mix GROUPS ROUNDS REPS`, `alive TASKS`, `held TASKS`,
+/// `sparse TASKS MILLISECONDS ROUNDS REPS`, `server hyper|axum SECONDS`, or `load PORT CONNECTIONS`.
 pub async fn run<S: Spawn>(s: S, args: Vec<String>) {
     let n = |i: usize| -> u64 { args[i].parse().expect("a number") };
     match args[0].as_str() {
@@ -267,8 +269,9 @@ pub async fn run<S: Spawn>(s: S, args: Vec<String>) {
         "mix" => mix::mix(s, n(1), n(2), n(3)).await,
         "alive" => mix::alive(s, n(1)).await,
         "held" => mix::held(s, n(1)).await,
-        "server" => server::serve(n(1) as u16, n(2)).await,
-        "load" => load::load(n(1) as u16, n(2), n(3)).await,
+        "sparse" => sparse::sparse(s, n(1), n(2), n(3), n(4)).await,
+        "server" => server::serve(&args[1], n(2)).await,
+        "load" => load::load(n(1) as u16, n(2)).await,
         "hello" => hello().await,
         other => panic!("unknown work {other}"),
     }
@@ -280,14 +283,16 @@ pub fn print_total() {
     println!("total cpu_ns={}", cpu_ns());
 }
 
-/// BENCH_CPU=N binds the whole process to one core, whatever core the tool that starts it runs on.
+/// BENCH_CPU=N[,N...] binds the whole process to these cores, whatever core the tool that starts it runs on.
 fn bind() {
-    let Some(cpu) = std::env::var("BENCH_CPU").ok().and_then(|c| c.parse().ok()) else {
+    let Ok(cores) = std::env::var("BENCH_CPU") else {
         return;
     };
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
+        for core in cores.split(',') {
+            libc::CPU_SET(core.parse().expect("the number of a core"), &mut set);
+        }
         libc::sched_setaffinity(0, std::mem::size_of_val(&set), &set);
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A load generator for `server`: a fixed number of requests over a fixed number of loopback connections, so
-//! that every run of a pair does the same work.
+//! A load generator for `server`: bursts of a given number of requests over a fixed number of loopback connections,
+//! so that servers can be asked by turns and all do the same work.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -62,10 +62,13 @@ async fn connect(port: u16) -> TcpStream {
     stream
 }
 
-async fn mark(control: &mut TcpStream, name: &str) {
+/// (requests, CPU time) of the server so far.
+async fn mark(control: &mut TcpStream) -> (u64, u64) {
     let mut text = Vec::new();
     ask(control, "/mark", &mut text).await;
-    print!("{name} {}", String::from_utf8_lossy(&text));
+    let text = String::from_utf8_lossy(&text);
+    let (requests, cpu_ns) = text.trim().split_once(' ').expect("two numbers");
+    (requests.parse().unwrap(), cpu_ns.parse().unwrap())
 }
 
 async fn all(streams: &mut Vec<TcpStream>, requests: u64) {
@@ -84,17 +87,22 @@ async fn all(streams: &mut Vec<TcpStream>, requests: u64) {
     }
 }
 
-/// A tenth of the requests to warm up, then all of them between two marks of the server, then `/stop`.
-pub async fn load(port: u16, connections: u64, requests: u64) {
+/// For each number on standard input, a burst of that many requests, and a line that says what the server used for them.
+/// The end of the input ends the server.
+pub async fn load(port: u16, connections: u64) {
     let mut control = connect(port).await;
     let mut streams = Vec::new();
     for _ in 0..connections {
         streams.push(connect(port).await);
     }
-    all(&mut streams, requests / 10).await;
-    mark(&mut control, "start").await;
-    all(&mut streams, requests).await;
-    mark(&mut control, "end").await;
+    for line in std::io::stdin().lines() {
+        let requests = line.unwrap().trim().parse().expect("a number of requests");
+        let before = mark(&mut control).await;
+        all(&mut streams, requests).await;
+        let after = mark(&mut control).await;
+        let (requests, cpu_ns) = (after.0 - before.0, after.1 - before.1);
+        println!("burst requests={requests} cpu_ns={cpu_ns}");
+    }
     drop(streams);
     ask(&mut control, "/stop", &mut Vec::new()).await;
 }
