@@ -172,10 +172,9 @@ static void bare(struct fake_task *task)
 
 static void run(struct fake_task *task)
 {
-	struct core_run r;
-	struct core_entry entry = core_enter(&r, (uint64_t)task, CORE_POLL, mine);
+	struct core_entry entry = core_enter((uint64_t)task, CORE_POLL, mine);
 
-	core_leave(&r, entry, mine);
+	core_leave(&entry, mine);
 }
 
 /* As the agent's hooks do while nobody is attached. */
@@ -233,11 +232,10 @@ static void run_and_wake(struct fake_task *task)
 /* Of Tokio 1.9 to 1.20. */
 static void old_run(struct fake_task *task)
 {
-	struct core_run r;
 	uint64_t header = (uint64_t)&old_tasks[task - tasks];
-	struct core_entry entry = core_enter(&r, header, CORE_POLL, mine);
+	struct core_entry entry = core_enter(header, CORE_POLL, mine);
 
-	core_leave(&r, entry, mine);
+	core_leave(&entry, mine);
 }
 
 static void bare_call(struct fake_task *task)

@@ -89,6 +89,17 @@ void futrace_hook_wake(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_
 void futrace_hook_wake_by_ref(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 /* The slot of this thread, known once it had its first event. Initial-exec: one instruction. */
 extern __thread struct wire_thread *hook_slot HIDDEN __attribute__((tls_model("initial-exec")));
+/* The same where a program's function was called meanwhile, which may have returned on another
+ * thread: a compiler takes it for granted that the variable stays where it is. */
+static inline __attribute__((always_inline)) struct wire_thread *hook_slot_now(void)
+{
+	struct wire_thread *t;
+
+	__asm__ volatile("mov hook_slot@gottpoff(%%rip), %0\n"
+			 "mov %%fs:(%0), %0"
+			 : "=r"(t));
+	return t;
+}
 /* The calling thread's slot, as its hooks shall find it. */
 void hook_set_slot(struct wire_thread *t) HIDDEN;
 typedef void (*hook_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
@@ -102,7 +113,7 @@ bool roots_are_seen(void) HIDDEN;
 
 /* unwind.c: will nothing in the run catch the exception but the runtime? */
 struct _Unwind_Exception;
-bool unwind_escapes(struct _Unwind_Exception *exception, const struct core_run *run) HIDDEN;
+bool unwind_escapes(struct _Unwind_Exception *exception, const struct core_current *run) HIDDEN;
 
 /* stack.c: on which stack is a task spawned? Its number, or WIRE_NO_STACK. frame is the frame
  * address of a function of ours that the program called. */

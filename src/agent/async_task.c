@@ -111,41 +111,48 @@ void async_enter(struct async_run *r, uint64_t task, unsigned how)
 {
 	bool is_drop = how & ASYNC_DROP;
 	struct core_page *p = &core_page;
-	uint64_t state_addr, state, limit, *at;
+	uint64_t state_addr, state, limit, path, now, *at;
 	struct wire_thread *t;
+	struct wire_run *run;
 
 	r->table = async_table_of(task);
 	r->slot = 0;
 	r->is_held = r->has_returned = r->was_woken = false;
 	r->end_flags = 0;
-	r->run.header = task;
+	r->task = task;
+	r->state = r->run = 0;
 	state_addr = state_of(r->table, task);
 	r->is_watched = state_addr && how & ASYNC_WATCHED;
 	t = state_addr ? self(p, EV_RUN_START) : 0;
 	if (!t && !r->is_watched)
 		return;
-	state = hold(r, state_addr, is_drop);
-	r->run = (struct core_run){ 0, task, 0, state };
+	r->state = state = hold(r, state_addr, is_drop);
 	if (!t)
 		return;
-	tell_hole(p, t);
 	r->slot = t;
-	r->run.outer = (struct core_run *)t->run;
+	if (!has_entry(t, (uint64_t)r)) {
+		count_lost(t, EV_RUN_START);
+		return;
+	}
 	at = reserve(p, t, EV_RUN_START, EVENT_WORDS_RUN_START, EVENT_WORDS_RUN_END, &limit);
-	t->run = (uint64_t)&r->run;
+	run = innermost(t) + 1;
+	open_run(t, run, task, (uint64_t)r);
+	run->task = task | r->table->type_word;
+	/* who holds a runnable has the future for himself: nobody need be told */
+	path = at && r->table->recipe ? path_of(t, task, r->table) : 0;
+	now = ticks_now(p);
+	run->id = r->run = run_number(now, at ? CORE_RECORDED : 0);
 	if (!at)
 		return;
-	r->run.bits = CORE_RECORDED;
-	at[1] = task | r->table->type_word;
-	/* who holds a runnable has the future for himself: nobody need be told */
-	at[2] = EVENT_WORD2(task, r->table->recipe ? path_of(t, task, r->table) : 0);
-	at[0] = EVENT_WORD0(EV_RUN_START, start_flags_of(state, is_drop), ticks_now(p));
+	at[1] = run->task;
+	at[2] = EVENT_WORD2(task, path);
+	at[0] = EVENT_WORD0(EV_RUN_START, start_flags_of(state, is_drop), now);
 	publish(t, t->head + EVENT_WORDS_RUN_START, limit - EVENT_WORDS_RUN_END);
 }
 
 bool async_will_poll(const struct async_run *r)
 {
-	uint64_t state_addr = state_of(r->table, r->run.header);
+	uint64_t state_addr = state_of(r->table, r->task);
 
 	return r->is_held || (state_addr && !(load(state_addr) & CLOSED));
 }
@@ -154,8 +161,8 @@ bool async_will_poll(const struct async_run *r)
 static bool holds_panic(const struct async_run *r)
 {
 	const struct wire_thread *t = r->slot;
-	uint64_t at = r->run.header + r->table->stage_off;
-	uint64_t end = r->run.header + r->table->trailer_off;
+	uint64_t at = r->task + r->table->stage_off;
+	uint64_t end = r->task + r->table->trailer_off;
 
 	if (end > at + OUTPUT_SEARCH)
 		end = at + OUTPUT_SEARCH;
@@ -175,11 +182,10 @@ static bool holds_panic(const struct async_run *r)
 static bool has_panicked(const struct async_run *r, uint64_t state)
 {
 	bool is_output_there = (state & (TASK | CLOSED)) == TASK;
-	uint8_t propagates = r->table->id_off > PROPAGATE_PANIC
-				     ? *(uint8_t *)(r->run.header + PROPAGATE_PANIC)
-				     : 0;
+	uint8_t propagates =
+		r->table->id_off > PROPAGATE_PANIC ? *(uint8_t *)(r->task + PROPAGATE_PANIC) : 0;
 
-	if (!propagates || !(r->run.bits & CORE_ESCAPED))
+	if (!propagates)
 		return false;
 	return is_output_there ? holds_panic(r) : propagates == 1;
 }
@@ -189,10 +195,11 @@ static unsigned wanted_flag(uint64_t state)
 	return state & TASK ? EF_END_WANTED : 0;
 }
 
-static unsigned end_flags_of(const struct async_run *r, uint64_t state)
+/* escaped: a panic was on its way out of the future. */
+static unsigned end_flags_of(const struct async_run *r, uint64_t state, bool escaped)
 {
 	/* Who awaits the task may have taken the panic already, and let go of the handle. */
-	unsigned panicked = EF_END_PANICKED | wanted_flag(r->run.state);
+	unsigned panicked = EF_END_PANICKED | wanted_flag(r->state);
 	unsigned wanted = wanted_flag(state);
 
 	if (!r->is_held)
@@ -202,7 +209,8 @@ static unsigned end_flags_of(const struct async_run *r, uint64_t state)
 	if (r->was_woken)
 		return EF_END_NOTIFIED; /* what is complete now became so in a later run */
 	if (state & COMPLETED)
-		return EF_END_COMPLETE | wanted | (has_panicked(r, state) ? panicked : 0);
+		return EF_END_COMPLETE | wanted |
+		       (escaped && has_panicked(r, state) ? panicked : 0);
 	/* Closed while it ran; closed later it would be queued once more. Or ours is the last
 	 * reference: nobody can ever wake it. */
 	if ((state & (CLOSED | SCHEDULED)) == CLOSED || (state / REFERENCE == 1 && !(state & TASK)))
@@ -238,22 +246,33 @@ enum async_last async_leave(struct async_run *r)
 {
 	struct core_page *p = &core_page;
 	struct wire_thread *t = r->slot;
+	struct wire_run *run = 0;
 	uint64_t state_addr, state = 0;
+	bool is_mine_now;
 
 	if (!t && !r->is_watched && !r->is_held)
 		return ASYNC_NOT_LAST;
-	state_addr = state_of(r->table, r->run.header);
+	state_addr = state_of(r->table, r->task);
 	if (r->is_held)
 		state = __atomic_load_n((uint64_t *)state_addr, __ATOMIC_ACQUIRE);
-	r->end_flags = end_flags_of(r, state);
-	if (t && is_current(p, t) && !is_mine(p, t, thread_pointer())) {
-		run_roamed(p, t, EV_RUN_END);
-	} else if (t && is_current(p, t)) {
-		/* The stamp after the look: an end that is a later run's must not seem to come
-		 * before that run began. */
-		if (r->end_flags & EF_END_COMPLETE)
-			__asm__ volatile("lfence" ::: "memory");
-		end_run(p, t, &r->run, r->end_flags);
+	is_mine_now = t && is_current(p, t) && is_mine(p, t, thread_pointer());
+	if (is_mine_now) {
+		settle_runs(t);
+		run = find_run(t, r->run);
+	}
+	r->end_flags = end_flags_of(r, state, run && run->id & CORE_ESCAPED);
+	/* The stamp after the look: an end that is a later run's must not seem to come before that
+	 * run began. */
+	if (r->end_flags & EF_END_COMPLETE)
+		__asm__ volatile("lfence" ::: "memory");
+	if (run) {
+		end_run(p, t, run, r->end_flags);
+	} else if (is_mine_now && !r->run) {
+		count_lost(t, EV_RUN_END);
+	} else if (t && is_current(p, t) && !is_mine_now) {
+		struct wire_run what = { .id = r->run, .task = r->task | r->table->type_word };
+
+		end_elsewhere(p, t, &what, EV_RUN_END, r->end_flags);
 	}
 	return r->is_held ? release(state_addr, state) : ASYNC_NOT_LAST;
 }
@@ -406,7 +425,7 @@ const struct async_waker *async_wake(uint64_t task)
 	const struct async_waker *w = async_waker_find(load(table->addr + 8 * CLONE_WAKER), false);
 	uint64_t state_addr = state_of(table, task), state;
 	struct core_page *p = &core_page;
-	const struct core_run *run;
+	const struct wire_run *run;
 	struct wire_thread *t;
 
 	if (!state_addr || !p->threads)
@@ -419,7 +438,7 @@ const struct async_waker *async_wake(uint64_t task)
 		return w;
 	if (state & RUNNING) {
 		/* on its own thread it wakes itself, which shows by its next run */
-		run = innermost_run(p, t);
+		run = current_run(t);
 		if (run && run->header == task)
 			return w;
 		flags |= EF_WAKE_RUNNING;

@@ -22,9 +22,11 @@ struct async_waker *async_waker_find(uint64_t clone, bool make) HIDDEN;
 
 /* One run, on the stack of its hook. */
 struct async_run {
-	struct core_run run;
+	uint64_t task;
+	uint64_t state; /* its state word when it began */
 	const struct core_table *table;
 	struct wire_thread *slot; /* NULL: nothing is recorded, no reference held */
+	uint64_t run;		  /* its number, 0: it is not in the table of open runs */
 	bool is_held;		  /* a reference of ours keeps the task's memory */
 	bool has_returned;	  /* otherwise a panic unwinds through the hook */
 	bool was_woken;		  /* while it ran, so that it is queued again */

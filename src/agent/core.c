@@ -86,36 +86,58 @@ static void tell_instance(struct wire_thread *t, uint64_t header, const struct c
 	__atomic_store_n(&t->head, t->head + EVENT_WORDS_INSTANCE, __ATOMIC_RELEASE);
 }
 
-struct core_entry core_enter_slowly(struct core_run *run, uint64_t header, enum core_run_kind kind)
+static uint64_t write_slowly(struct core_page *p, struct wire_thread *t, uint64_t header,
+			     const struct core_table *table, enum core_run_kind kind,
+			     uint64_t frame, uint64_t limit)
+{
+	bool announces = kind == CORE_POLL && table->recipe;
+	struct wire_run *run = innermost(t) + 1;
+	uint64_t now, path = 0, state;
+
+	open_run(t, run, header, frame);
+	if (announces)
+		announce(t, header);
+	state = take_reference(header);
+	if (announces)
+		path = announced_path(t, header, state, table);
+	else if (kind == CORE_SHUTDOWN)
+		path = path_of_closed(t, header, table);
+	now = ticks_now(p);
+	tell_instance(t, header, table, now);
+	if (announces)
+		end_reading(t, header);
+	run->task = name_of(header, table);
+	run->id = run_number(now, CORE_RECORDED | (state & CORE_WANTED));
+	write_start(t, header, run->task, EVENT_WORD2(header, path), kind, now, limit);
+	return run->id;
+}
+
+struct core_pair core_enter_slowly(uint64_t header, enum core_run_kind kind, uint64_t frame,
+				   uint64_t *id)
 {
 	const unsigned words = EVENT_WORDS_INSTANCE + EVENT_WORDS_RUN_START;
 	const struct core_table *table = core_table_of(header);
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_RUN_START);
-	uint64_t limit, now, path = 0;
-	bool announces = kind == CORE_POLL && table->recipe;
+	struct wire_run *run;
+	uint64_t limit;
 
+	*id = 0;
 	if (!t)
-		return (struct core_entry){ table, 0 };
-	tell_hole(p, t);
-	if (reserve(p, t, EV_RUN_START, words, EVENT_WORDS_RUN_END, &limit)) {
-		if (announces)
-			announce(t, header);
-		join_run(t, run, header, CORE_RECORDED);
-		if (announces)
-			path = announced_path(t, header, run->state, table);
-		else if (kind == CORE_SHUTDOWN)
-			path = path_of_closed(t, header, table);
-		now = ticks_now(p);
-		tell_instance(t, header, table, now);
-		if (announces)
-			end_reading(t, header);
-		write_start(t, header, name_of(header, table), EVENT_WORD2(header, path), kind, now,
-			    limit);
+		return (struct core_pair){ table, 0 };
+	if (!has_entry(t, frame)) {
+		count_lost(t, EV_RUN_START);
+		take_reference(header);
+	} else if (reserve(p, t, EV_RUN_START, words, EVENT_WORDS_RUN_END, &limit)) {
+		*id = write_slowly(p, t, header, table, kind, frame, limit);
 	} else {
-		join_run(t, run, header, 0);
+		run = innermost(t) + 1;
+		open_run(t, run, header, frame);
+		run->task = name_of(header, table);
+		run->id = run_number(ticks_now(p), take_reference(header) & CORE_WANTED);
+		*id = run->id | CORE_UNTOLD; /* so that the usual case does not end it */
 	}
-	return (struct core_entry){ table, t };
+	return (struct core_pair){ table, t };
 }
 
 /* Tokio keeps a panic that it caught as the task's output, JoinError { payload, id }: three words
@@ -151,56 +173,69 @@ static bool holds_payload(uint64_t header, const struct core_table *table,
  * last word. Who awaits the task may be taking it at this very moment, word by word: so it must
  * stay in its place for a while without the panic.
  */
-static bool has_panicked(const struct core_run *run, const struct core_table *table,
+static bool has_panicked(uint64_t header, const struct core_table *table,
 			 const struct wire_thread *t, uint64_t state)
 {
 	enum { NR_LOOKS = 32 };
 
-	if (!(state & TOKIO_COMPLETE) || !(run->bits & CORE_ESCAPED))
+	if (!(state & TOKIO_COMPLETE))
 		return false;
 	/* before 1.23 it is not known where the output lies */
 	if (!(state & TOKIO_JOIN_INTEREST) || !table->stage_off)
 		return true;
 	for (unsigned i = 0; i < NR_LOOKS; i++) {
-		uint32_t stage = load(run->header + table->stage_off);
+		uint32_t stage = load(header + table->stage_off);
 
-		if (stage != TOKIO_STAGE_FINISHED || holds_payload(run->header, table, t))
+		if (stage != TOKIO_STAGE_FINISHED || holds_payload(header, table, t))
 			return true;
 		__builtin_ia32_pause();
 	}
 	return false;
 }
 
-bool core_leave_slowly(struct core_run *run, struct core_entry e)
+static void leave_run(struct core_page *p, struct wire_thread *t, struct wire_run *run,
+		      const struct core_table *table)
 {
-	struct wire_thread *t = e.slot;
+	uint64_t state = load(run->header + TOKIO_STATE);
+	unsigned flags = end_flags(state);
+
+	/* Who awaits the task may have taken the panic already, and let go of the handle:
+	 * it is lost only if nobody held that when the run began either. */
+	if (run->id & CORE_ESCAPED && has_panicked(run->header, table, t, state))
+		flags |= EF_END_PANICKED | end_flags(run->id & CORE_WANTED);
+	end_run(p, t, run, flags);
+}
+
+bool core_leave_slowly(const struct core_table *table, struct wire_thread *t, uint64_t header,
+		       uint64_t id)
+{
 	struct core_page *p = &core_page;
-	uint64_t state;
-	unsigned flags;
+	struct wire_run *run;
 
 	if (!t)
 		return false;
 	if (is_current(p, t) && !is_mine(p, t, thread_pointer())) {
-		run_roamed(p, t, EV_RUN_END);
+		struct wire_run what = { .id = id, .task = name_of(header, table) };
+
+		end_elsewhere(p, t, &what, EV_RUN_END, end_flags(load(header + TOKIO_STATE)));
 	} else if (is_current(p, t)) {
-		state = load(run->header + TOKIO_STATE);
-		flags = end_flags(state);
-		/* Who awaits the task may have taken the panic already, and let go of the handle:
-		 * it is lost only if nobody held that when the run began either. */
-		if (has_panicked(run, e.table, t, state))
-			flags |= EF_END_PANICKED | end_flags(run->state & TOKIO_JOIN_INTEREST);
-		end_run(p, t, run, flags);
+		settle_runs(t);
+		run = find_run(t, id);
+		if (run)
+			leave_run(p, t, run, table);
+		else if (!id) /* of the others that are not there it was counted before */
+			count_lost(t, EV_RUN_END);
 	}
-	return drop_reference(run->header);
+	return drop_reference(header);
 }
 
 /* ---- the other events ---- */
 
 /* Is the task in the innermost run of this thread? Then it wakes itself, which shows by its next
  * run. */
-static bool is_innermost(const struct core_page *p, const struct wire_thread *t, uint64_t header)
+static bool is_innermost(struct wire_thread *t, uint64_t header)
 {
-	const struct core_run *run = innermost_run(p, t);
+	const struct wire_run *run = current_run(t);
 
 	return run && run->header == header;
 }
@@ -223,7 +258,7 @@ void core_wake_running(uint64_t header)
 	struct wire_thread *t = self(p, EV_WAKE);
 	const struct core_table *table = core_table_of(header);
 
-	if (!t || !table || is_innermost(p, t, header))
+	if (!t || !table || is_innermost(t, header))
 		return;
 	put2(p, t, EV_WAKE, EF_WAKE_RUNNING, name_of(header, table));
 }
@@ -242,7 +277,7 @@ void core_wake_tried(uint64_t header)
 	if (!t)
 		return;
 	if (state & TOKIO_RUNNING) {
-		if (is_innermost(p, t, header))
+		if (is_innermost(t, header))
 			return;
 		flags |= EF_WAKE_RUNNING;
 	}
@@ -337,18 +372,21 @@ void core_awake(struct wire_thread *t)
 		put1(p, t, EV_AWAKE, 0);
 }
 
-struct core_run *core_current_run(void)
+bool core_get_current(struct core_current *now)
 {
 	struct wire_thread *t = self(&core_page, 0);
+	const struct wire_run *run = t ? current_run(t) : 0;
 
-	return t ? innermost_run(&core_page, t) : 0;
+	if (run)
+		*now = (struct core_current){ run->id, run->frame, run->id & CORE_ROOT };
+	return run;
 }
 
 void core_panic(uint64_t data, uint64_t vtable, bool escapes)
 {
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_PANIC);
-	struct core_run *run;
+	struct wire_run *run;
 	uint64_t *payload;
 
 	if (!t)
@@ -356,9 +394,9 @@ void core_panic(uint64_t data, uint64_t vtable, bool escapes)
 	payload = t->panics[t->nr_panics++ % 3];
 	payload[0] = data;
 	payload[1] = vtable;
-	run = innermost_run(p, t);
-	if (run)
-		run->bits |= CORE_PANICKED | (escapes ? CORE_ESCAPED : 0);
+	run = current_run(t);
+	if (run && escapes)
+		run->id |= CORE_ESCAPED;
 	put1(p, t, EV_PANIC, 0);
 }
 

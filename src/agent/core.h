@@ -82,7 +82,6 @@ struct core_page {
 	struct wire_lobby *lobby;
 	/* sizes that tasks may have, in units of 128 bytes: a Bloom filter of one hash */
 	uint64_t cell_sizes[16];
-	uint32_t is_roaming; /* runs end on other threads than they began on: see ring.h */
 	/* path.h: which tasks a shutdown is about to take, and who must be looked at for readers */
 	uint32_t has_paths;			 /* some table has a recipe */
 	uint32_t nr_sound_nodes, nr_sound_edges; /* of the region, when they were looked at */
@@ -134,23 +133,29 @@ extern struct core_table core_tables[CORE_MAX_ENTRIES] HIDDEN;
 #define TOKIO_LIFE	    (TOKIO_RUNNING | TOKIO_COMPLETE | TOKIO_NOTIFIED)
 #define TOKIO_REF	    64
 
-/* One run, on the stack of the hook. */
-struct core_run {
-	struct core_run *outer; /* the run inside which this one is */
-	uint64_t header;
-	uint64_t bits;
-	uint64_t state; /* the task's state word when it began */
-};
-
+/*
+ * Open runs, and polls of inner futures among them, lie in a table of their thread's slot
+ * (wire_run). A program may leave a hook's frame for good, or switch to another stack and come back
+ * in any order and on any thread. So nothing points into such a frame: it has the run's number, and
+ * whoever leaves looks whether the table still knows that.
+ */
 enum core_run_bits {
-	CORE_RECORDED = 1, /* its start is in the ring, so room for its end is kept */
-	CORE_PANICKED = 2, /* a panic was raised in it */
-	CORE_ESCAPED = 4,  /* … and was on its way out of the future */
-	CORE_ROOT = 8,	   /* of a root future: `header` is the end of the stack that belongs to it,
-			      `state` the slot of its thread */
+	CORE_RECORDED = 1,  /* its start is in the ring, so room for its end is kept */
+	CORE_ESCAPED = 2,   /* a panic was raised in it, and was on its way out of the future */
+	CORE_ROOT = 4,	    /* of a root future: `header` is its key */
+	CORE_WANTED = 8,    /* somebody held the JoinHandle when it began */
 	CORE_HAS_ROOT = 16, /* a root began in it: when it ends, so has that */
-	CORE_OVER = 32,	    /* … and this root did so */
+	CORE_FUTURE = 32,   /* the poll of an inner future */
+	CORE_OPEN = 64,	    /* always there: no number is 0 */
+	CORE_UNTOLD = 128,  /* never in the table. Of a hook: its start is in no ring. In
+			       wire_thread.left: its start is, and its end is not */
 };
+#define CORE_RUN_SHIFT 8 /* of the ticks in a run's number; the bits beside them change */
+
+static inline bool core_is_same_run(uint64_t a, uint64_t b)
+{
+	return (a ^ b) >> CORE_RUN_SHIFT == 0;
+}
 
 enum core_run_kind { CORE_POLL, CORE_SHUTDOWN };
 
@@ -169,10 +174,12 @@ const struct core_table *core_table_of(uint64_t header) HIDDEN;
  */
 void core_bar_zero(void) HIDDEN;
 
-/* What a hook keeps of a run besides, in registers. */
+/* What a hook keeps of a run, in registers. */
 struct core_entry {
 	const struct core_table *table;
 	struct wire_thread *slot; /* NULL: nothing is recorded, no reference held */
+	uint64_t header;
+	uint64_t run; /* its number, 0: it is not in the table of open runs */
 };
 
 /*
@@ -180,9 +187,14 @@ struct core_entry {
  * these do any. leave returns true when the caller must free the task by the table's dealloc:
  * ours was the last reference. schedule returns the function to go on with.
  */
-struct core_entry core_enter_slowly(struct core_run *run, uint64_t header,
-				    enum core_run_kind kind) CORE_SLOW;
-bool core_leave_slowly(struct core_run *run, struct core_entry e) CORE_SLOW;
+struct core_pair { /* in two registers, so that the usual case keeps nothing in memory */
+	const struct core_table *table;
+	struct wire_thread *slot;
+};
+struct core_pair core_enter_slowly(uint64_t header, enum core_run_kind kind, uint64_t frame,
+				   uint64_t *run) CORE_SLOW;
+bool core_leave_slowly(const struct core_table *table, struct wire_thread *slot, uint64_t header,
+		       uint64_t run) CORE_SLOW;
 uint64_t core_schedule_slowly(uint64_t header) CORE_SLOW;
 
 /*
@@ -207,8 +219,13 @@ bool core_spawn_place(uint64_t header, const struct core_table *table, uint32_t 
 /* Returns the slot to give to core_awake, or NULL when nothing was recorded. */
 struct wire_thread *core_sleep(unsigned flags) HIDDEN;
 void core_awake(struct wire_thread *t) HIDDEN;
-/* The innermost run of the calling thread, NULL when there is none or nothing is recorded. */
-struct core_run *core_current_run(void) HIDDEN;
+/* The innermost run of the calling thread. False: there is none, or nothing is recorded. */
+struct core_current {
+	uint64_t run;	/* its number */
+	uint64_t frame; /* all that it calls lies below that, unless it switches stacks */
+	bool is_root;
+};
+bool core_get_current(struct core_current *now) HIDDEN;
 /* A panic with this payload; escapes: nothing in the program will catch it before the runtime does.
  */
 void core_panic(uint64_t data, uint64_t vtable, bool escapes) HIDDEN;
@@ -219,14 +236,21 @@ void core_thread_stop(struct wire_thread *t) HIDDEN;
  * roots.c: root futures. key is the address of the frame in which a thread entered its runtime;
  * type as events have it. begin tells where that was (stack), and begins the first run.
  */
-void core_root_begin(struct core_run *run, uint64_t key, uint16_t type, uint32_t stack,
+struct core_root_run {
+	struct wire_thread *slot;
+	uint64_t run, outer; /* numbers: of it, and of the run that it began in, 0: none */
+	uint64_t task;	     /* as events name it */
+};
+void core_root_begin(struct core_root_run *r, uint64_t key, uint16_t type, uint32_t stack,
 		     uint64_t handle) HIDDEN; /* handle: an address inside of its runtime's */
 /* Whose root it is: EF_INSTANCE_…, what is known of that runtime. Tasks that follow are told of
  * anew.
  */
 void core_root_instance(uint64_t key, uint16_t type, uint64_t handle, unsigned flags) HIDDEN;
-void core_root_start(struct core_run *run, uint64_t key, uint16_t type, uint64_t path) HIDDEN;
-void core_root_end(struct core_run *run, unsigned flags) HIDDEN;   /* EF_END_… */
+void core_root_start(struct core_root_run *r, uint64_t key, uint16_t type, uint64_t path) HIDDEN;
+void core_root_end(const struct core_root_run *r, unsigned flags) HIDDEN; /* EF_END_… */
+/* Is it still in the table? Otherwise it ended with the run that it began in. */
+bool core_root_is_open(const struct core_root_run *r) HIDDEN;
 void core_root_wake(uint64_t key_and_type, unsigned flags) HIDDEN; /* EF_WAKE_… */
 /* An event of this kind cannot be told: it counts as lost, and that is told before the next one. */
 void core_root_unseen(unsigned kind) HIDDEN;
@@ -237,12 +261,12 @@ void core_root_unseen(unsigned kind) HIDDEN;
  */
 struct core_future {
 	struct wire_thread *slot; /* NULL: nothing is recorded */
-	uint32_t nr_outer;	  /* slot->nr_futures before */
-	uint32_t is_recorded;	  /* its start is in the ring, so room for its end is kept */
+	uint64_t run;		  /* its number, 0: it is not in the table */
 };
 
 void core_future_enter_slowly(struct core_future *f, uint32_t number) CORE_SLOW;
-void core_future_leave_slowly(struct core_future *f, unsigned flags) CORE_SLOW; /* EF_FUTURE_… */
+void core_future_leave_slowly(const struct core_future *f, uint32_t number,
+			      unsigned flags) CORE_SLOW; /* EF_FUTURE_… */
 
 /* marks.c: a mark, or an end of a span, of the program's own. */
 struct wire_mark;

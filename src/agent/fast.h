@@ -172,45 +172,90 @@ ALWAYS_INLINE void end_reading(struct wire_thread *t, uint64_t header)
 	__atomic_store_n(&t->reading, header + PATH_WAS_READ, __ATOMIC_RELEASE);
 }
 
-ALWAYS_INLINE void join_run(struct wire_thread *t, struct core_run *run, uint64_t header,
-			    uint64_t bits)
+ALWAYS_INLINE uint64_t stack_pointer(void)
 {
-	/* Ours, so that the header can be looked at when the run is over. */
-	run->state = __atomic_fetch_add((uint64_t *)header, TOKIO_REF, __ATOMIC_RELAXED);
-	run->outer = (struct core_run *)t->run;
-	run->header = header;
-	run->bits = bits;
-	t->run = (uint64_t)run;
+	uint64_t sp;
+
+	__asm__("mov %%rsp, %0" : "=r"(sp));
+	return sp;
 }
 
-ALWAYS_INLINE struct core_entry core_enter(struct core_run *run, uint64_t header,
-					   enum core_run_kind kind, struct wire_thread *t)
+ALWAYS_INLINE struct wire_run *innermost(const struct wire_thread *t)
+{
+	return (struct wire_run *)t->top;
+}
+
+/* Has the table no such entry? It is aligned to its size. */
+ALWAYS_INLINE bool is_beyond(const struct wire_run *run)
+{
+	return (uint64_t)run % WIRE_RUNS_BYTES == 0;
+}
+
+ALWAYS_INLINE uint64_t run_number(uint64_t now, uint64_t bits)
+{
+	return now << CORE_RUN_SHIFT | CORE_OPEN | bits;
+}
+
+/* Opens the run. First of all it has its entry: a signal handler that comes in then uses the next
+ * one. */
+ALWAYS_INLINE void open_run(struct wire_thread *t, struct wire_run *run, uint64_t header,
+			    uint64_t frame)
+{
+	t->top = (uint64_t)run;
+	barrier();
+	run->header = header;
+	run->frame = frame;
+}
+
+/* Ours, so that the header can be looked at when the run is over. Returns the state before. */
+ALWAYS_INLINE uint64_t take_reference(uint64_t header)
+{
+	return __atomic_fetch_add((uint64_t *)header, TOKIO_REF, __ATOMIC_RELAXED);
+}
+
+ALWAYS_INLINE struct core_entry enter_slowly(uint64_t header, enum core_run_kind kind)
+{
+	uint64_t run;
+	struct core_pair p = core_enter_slowly(header, kind, stack_pointer(), &run);
+
+	return (struct core_entry){ p.table, p.slot, header, run };
+}
+
+ALWAYS_INLINE struct core_entry core_enter(uint64_t header, enum core_run_kind kind,
+					   struct wire_thread *t)
 {
 	const unsigned words = EVENT_WORDS_RUN_START + EVENT_WORDS_RUN_END;
 	const struct core_table *table = fast_table(header);
-	uint64_t limit, path = 0, now;
+	uint64_t limit, path = 0, now, state;
+	struct core_entry e = { table, t, header, 0 };
+	struct wire_run *run;
 
 	if (unlikely(kind != CORE_POLL || !t || !core_page.fast_threads || !table))
-		return core_enter_slowly(run, header, kind);
+		return enter_slowly(header, kind);
 	limit = mark(t);
-	if (unlikely(t->head + words > limit || t->instance != instance_key(header, table))) {
+	run = innermost(t) + 1;
+	if (unlikely(t->head + words > limit || t->instance != instance_key(header, table) ||
+		     is_beyond(run))) {
 		unmark(t, limit);
-		return core_enter_slowly(run, header, kind);
+		return enter_slowly(header, kind);
 	}
+	open_run(t, run, header, stack_pointer());
 	if (table->recipe) {
 		announce(t, header);
-		join_run(t, run, header, CORE_RECORDED);
-		path = announced_path(t, header, run->state, table);
+		state = take_reference(header);
+		path = announced_path(t, header, state, table);
 		now = fast_ticks();
 		end_reading(t, header);
 	} else {
-		join_run(t, run, header, CORE_RECORDED);
+		state = take_reference(header);
 		now = fast_ticks();
 	}
-	write_start(t, header, task_word(header, table), EVENT_WORD2(header, path), kind, now,
-		    limit);
-	return (struct core_entry){ table, t };
+	run->task = task_word(header, table);
+	run->id = e.run = run_number(now, CORE_RECORDED | (state & CORE_WANTED));
+	write_start(t, header, run->task, EVENT_WORD2(header, path), kind, now, limit);
+	return e;
 }
+_Static_assert(CORE_WANTED == TOKIO_JOIN_INTEREST, "as in Tokio's state word");
 
 /* What the state word says when a run is over: its bits from COMPLETE on are the event's flags. */
 ALWAYS_INLINE unsigned end_flags(uint64_t state)
@@ -222,27 +267,18 @@ _Static_assert(EF_END_COMPLETE == TOKIO_COMPLETE >> 1 && EF_END_NOTIFIED == TOKI
 		       EF_END_CANCELLED == TOKIO_CANCELLED >> 1,
 	       "flags of RUN_END lie as in Tokio's state word");
 
-/* Ends a run whose start is in the ring: room for its end was kept. */
-ALWAYS_INLINE void write_end(struct wire_thread *t, const struct core_run *run, unsigned flags,
-			     uint64_t now)
+/* Ends the innermost run, or poll of a future, whose start is in the ring: room for its end was
+ * kept. */
+ALWAYS_INLINE void write_end(struct wire_thread *t, const struct wire_run *run, unsigned kind,
+			     unsigned flags, uint64_t now)
 {
 	uint64_t limit = mark(t), head = t->head, *at = word_at(t, head);
 
-	t->run = (uint64_t)run->outer; /* under the mark: until then room for the end is kept */
-	at[0] = EVENT_WORD0(EV_RUN_END, flags, now);
+	t->top = (uint64_t)(run - 1); /* under the mark: until then room for the end is kept */
+	at[0] = EVENT_WORD0(kind, flags, now);
 	publish(t, head + EVENT_WORDS_RUN_END, limit + EVENT_WORDS_RUN_END);
 }
-
-/* Ends the poll of an inner future whose start is in the ring: room for its end was kept. */
-ALWAYS_INLINE void write_future_end(struct wire_thread *t, const struct core_future *f,
-				    unsigned flags, uint64_t now)
-{
-	uint64_t limit = mark(t), head = t->head, *at = word_at(t, head);
-
-	t->nr_futures = f->nr_outer; /* under the mark, as above */
-	at[0] = EVENT_WORD0(EV_FUTURE_END, flags, now);
-	publish(t, head + EVENT_WORDS_FUTURE_END, limit + EVENT_WORDS_FUTURE_END);
-}
+_Static_assert(EVENT_WORDS_RUN_END == EVENT_WORDS_FUTURE_END, "one function for both");
 
 ALWAYS_INLINE bool drop_reference(uint64_t header)
 {
@@ -251,24 +287,24 @@ ALWAYS_INLINE bool drop_reference(uint64_t header)
 	return unlikely(state / TOKIO_REF == 1);
 }
 
-/* mine is the thread's slot now: another one than at the start after a fork inside the run. */
-ALWAYS_INLINE bool core_leave(struct core_run *run, struct core_entry e,
-			      const struct wire_thread *mine)
+/* mine is the thread's slot now: another one than at the start after a fork inside the run, or on
+ * another thread. */
+ALWAYS_INLINE bool core_leave(const struct core_entry *e, const struct wire_thread *mine)
 {
-	struct wire_thread *t = e.slot;
-	uint64_t header = run->header, state;
+	struct wire_thread *t = e->slot;
+	uint64_t state;
 
-	if (unlikely(!t || t != mine || !core_page.fast_threads || run->bits != CORE_RECORDED))
-		return core_leave_slowly(run, e);
+	if (unlikely(!t || t != mine || !core_page.fast_threads || innermost(t)->id != e->run))
+		return core_leave_slowly(e->table, t, e->header, e->run);
 	/*
 	 * The state before the clock: a thread that loses its CPU between the two stamps late, and
 	 * runs that follow began before. The other way round it would find what they did to the
 	 * task, COMPLETE long before they ran.
 	 */
-	state = load(header + TOKIO_STATE);
+	state = load(e->header + TOKIO_STATE);
 	__asm__ volatile("" : "+r"(state));
-	write_end(t, run, end_flags(state), fast_ticks());
-	return drop_reference(header);
+	write_end(t, innermost(t), EV_RUN_END, end_flags(state), fast_ticks());
+	return drop_reference(e->header);
 }
 
 ALWAYS_INLINE unsigned wake_flags(uint64_t state)

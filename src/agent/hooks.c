@@ -24,17 +24,10 @@ void hook_set_slot(struct wire_thread *t)
 	hook_slot = t;
 }
 
-/* A run and what goes with it; only core_run itself is seen by others, the rest stays in registers.
- */
-struct frame {
-	struct core_run *run;
-	struct core_entry entry;
-};
-
-static inline __attribute__((always_inline)) void leave(struct frame *f)
+static inline __attribute__((always_inline)) void leave(const struct core_entry *e)
 {
-	if (core_leave(f->run, f->entry, hook_slot))
-		((void (*)(uint64_t))f->entry.table->dealloc)(f->run->header);
+	if (core_leave(e, hook_slot_now()))
+		((void (*)(uint64_t))e->table->dealloc)(e->header);
 }
 
 /*
@@ -52,11 +45,10 @@ static void leave_probes(struct probes_run *r)
 static inline __attribute__((always_inline)) void poll(uint64_t header, uint64_t b, uint64_t c,
 						       uint64_t d, uint64_t e, uint64_t f)
 {
-	struct core_run run;
-	struct frame frame __attribute__((
-		cleanup(leave))) = { &run, core_enter(&run, header, CORE_POLL, hook_slot) };
+	struct core_entry run __attribute__((cleanup(leave))) =
+		core_enter(header, CORE_POLL, hook_slot);
 
-	((hook_fn)frame.entry.table->poll)(header, b, c, d, e, f);
+	((hook_fn)run.table->poll)(header, b, c, d, e, f);
 }
 
 static PROBED void poll_probed(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
@@ -177,13 +169,12 @@ static inline __attribute__((always_inline)) void shut_down(uint64_t header, uin
 							    uint64_t d, uint64_t e, uint64_t f)
 {
 	uint64_t closed __attribute__((cleanup(unclose_path))) = close_path(header);
-	struct core_run run;
-	struct frame frame __attribute__((
-		cleanup(leave))) = { &run, core_enter(&run, header, CORE_SHUTDOWN, hook_slot) };
+	struct core_entry run __attribute__((cleanup(leave))) =
+		core_enter(header, CORE_SHUTDOWN, hook_slot);
 
 	if (closed)
 		path_leave_closed(header);
-	((hook_fn)frame.entry.table->shutdown)(header, b, c, d, e, f);
+	((hook_fn)run.table->shutdown)(header, b, c, d, e, f);
 }
 
 static PROBED void shutdown_probed(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,

@@ -10,7 +10,7 @@ typedef uint64_t (*run_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uin
 
 static void leave(struct async_run *r)
 {
-	uint64_t task = r->run.header;
+	uint64_t task = r->task;
 	enum async_last last = async_leave(r);
 
 	if (__builtin_expect(r->is_watched, 0))

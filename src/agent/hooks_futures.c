@@ -132,7 +132,7 @@ SLOWLY void end_slowly(struct call *c, unsigned flags)
 	uint8_t vectors[8 * 16];
 
 	VECTORS(SAVE);
-	core_future_leave_slowly(&c->poll, flags);
+	core_future_leave_slowly(&c->poll, c->future->number, flags);
 	VECTORS(RESTORE);
 }
 
@@ -141,7 +141,8 @@ uint64_t future_begin(struct call *c, uint32_t index)
 	const unsigned words = EVENT_WORDS_FUTURE_START + EVENT_WORDS_FUTURE_END;
 	const struct future *future = &futures[index];
 	struct wire_thread *t = hook_slot;
-	uint64_t limit, head, *at;
+	uint64_t limit, head, now, *at;
+	struct wire_run *run;
 
 	c->future = future;
 	if (unlikely(!t || !core_page.fast_threads)) {
@@ -150,17 +151,20 @@ uint64_t future_begin(struct call *c, uint32_t index)
 	}
 	limit = mark(t);
 	head = t->head;
-	if (unlikely(head + words > limit)) {
+	run = innermost(t) + 1;
+	if (unlikely(head + words > limit || is_beyond(run))) {
 		unmark(t, limit);
 		begin_slowly(c);
 		return future->poll;
 	}
+	open_run(t, run, future->number, (uint64_t)c);
+	run->task = 0;
+	now = fast_ticks();
 	c->poll.slot = t;
-	c->poll.nr_outer = t->nr_futures++;
-	c->poll.is_recorded = true;
+	c->poll.run = run->id = run_number(now, CORE_FUTURE | CORE_RECORDED);
 	at = word_at(t, head);
 	at[1] = future->number;
-	at[0] = EVENT_WORD0(EV_FUTURE_START, 0, fast_ticks());
+	at[0] = EVENT_WORD0(EV_FUTURE_START, 0, now);
 	publish(t, head + EVENT_WORDS_FUTURE_START, limit - EVENT_WORDS_FUTURE_END);
 	return future->poll;
 }
@@ -199,10 +203,11 @@ void future_end(struct call *c, uint64_t rax)
 	struct wire_thread *t = c->poll.slot;
 	unsigned flags = result_flags(c, rax);
 
-	if (unlikely(!t || t != hook_slot || !core_page.fast_threads || !c->poll.is_recorded))
+	if (unlikely(!t || t != hook_slot_now() || !core_page.fast_threads ||
+		     innermost(t)->id != c->poll.run))
 		end_slowly(c, flags);
 	else
-		write_future_end(t, &c->poll, flags, fast_ticks());
+		write_end(t, innermost(t), EV_FUTURE_END, flags, fast_ticks());
 }
 
 _Unwind_Reason_Code
@@ -221,7 +226,7 @@ _Unwind_Reason_Code future_personality(int version, _Unwind_Action actions,
 	if (actions & _UA_CLEANUP_PHASE) {
 		struct call *c = (void *)(_Unwind_GetGR(context, RBP) - sizeof(struct call));
 
-		core_future_leave_slowly(&c->poll, EF_FUTURE_UNWOUND);
+		core_future_leave_slowly(&c->poll, c->future->number, EF_FUTURE_UNWOUND);
 	}
 	return _URC_CONTINUE_UNWIND;
 }

@@ -16,6 +16,7 @@
 #define PARKING_BYTES 2048 /* of the frames between block_on and its parker, at most */
 
 struct root {
+	uint64_t number;	 /* no other root of the process has it */
 	uint64_t frame;		 /* of the call that began it; its key */
 	uint64_t park_frame;	 /* of the call that parks it, 0: not parked yet */
 	uint64_t seed;		 /* somewhere in the handle of its runtime */
@@ -23,7 +24,7 @@ struct root {
 	uint16_t type;
 	bool is_running;
 	struct root_future future;
-	struct core_run run;
+	struct core_root_run run;
 };
 
 /* Of each thread. Initial-exec, as hook_slot. */
@@ -141,15 +142,43 @@ static void finish(struct root *r)
 	wait_no_more(r, r->handle);
 	mine.nr--;
 	mine.beyond = 0;
+	if (!mine.nr) /* one that the program jumped out of is over, too */
+		mine.nr_drives = 0;
+}
+
+/* Did it end with the run that it began in? */
+static bool is_over(const struct root *r)
+{
+	return r->is_running && r->run.run && !core_root_is_open(&r->run);
 }
 
 static struct root *innermost(void)
 {
 	struct root *r = mine.nr ? &mine.roots[mine.nr - 1] : NULL;
 
-	for (; r && r->run.bits & CORE_OVER; r = mine.nr ? r - 1 : NULL)
+	for (; r && is_over(r); r = mine.nr ? r - 1 : NULL)
 		finish(r);
 	return r;
+}
+
+static struct root *add_root(uint64_t frame)
+{
+	static uint64_t nr_roots;
+	struct root *r = &mine.roots[mine.nr++];
+
+	*r = (struct root){ .number = __atomic_add_fetch(&nr_roots, 1, __ATOMIC_RELAXED),
+			    .frame = frame,
+			    .is_running = true };
+	return r;
+}
+
+/* NULL: it is over, or another thread's: a call may return on another one than it was made on. */
+static struct root *find_root(uint64_t number)
+{
+	for (unsigned i = 0; i < mine.nr; i++)
+		if (mine.roots[i].number == number)
+			return &mine.roots[i];
+	return NULL;
 }
 
 /* A root that begins while there is no room to know of it. What it does is not its outer one's. */
@@ -165,7 +194,12 @@ static void go_beyond(uint64_t frame)
 /* Nothing of ours is between: neither a task that runs in the root nor one that it runs in. */
 static bool is_on_top(const struct root *r)
 {
-	return core_current_run() == (r->is_running ? &r->run : r->run.outer);
+	uint64_t run = r->is_running ? r->run.run : r->run.outer;
+	struct core_current now;
+
+	if (r->is_running && !run)
+		return false;
+	return core_get_current(&now) ? core_is_same_run(now.run, run) : !run;
 }
 
 /* ---- begin and end ---- */
@@ -190,8 +224,8 @@ static void begin(uint64_t seed, const uint64_t *frame, const struct redirect *h
 		go_beyond(key);
 		return;
 	}
-	r = &mine.roots[mine.nr++];
-	*r = (struct root){ .frame = key, .seed = seed, .is_running = true };
+	r = add_root(key);
+	r->seed = seed;
 	r->type = type_of(root_future_type(frame, mine.nr > 1 ? r[-1].frame : UINT64_MAX), how);
 	if (seed_off) {
 		r->handle = seed - seed_off;
@@ -279,8 +313,7 @@ static struct root *parks_itself(uint64_t parker, const uint64_t *frame, const s
 			go_beyond(found.frame);
 			return NULL;
 		}
-		r = &mine.roots[mine.nr++];
-		*r = (struct root){ .frame = found.frame, .is_running = true };
+		r = add_root(found.frame);
 		r->type = type_of(found.type, how);
 		core_root_begin(&r->run, r->frame, r->type, stack_take(frame), 0);
 	}
@@ -331,7 +364,7 @@ static void driven(struct root *r, uint64_t handle, const struct redirect *how, 
 	if (!mine.nr_drives) /* forked meanwhile */
 		return;
 	mine.nr_drives--;
-	if (!r || !*(volatile uint8_t *)(handle + how->flag_off))
+	if (!r || r->is_running || !*(volatile uint8_t *)(handle + how->flag_off))
 		return;
 	if (!was_woken)
 		core_root_wake(EVENT_WORD1(r->frame, r->type), EF_WAKE_TRIED);
@@ -345,30 +378,39 @@ typedef both (*moved_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint6
 
 struct call {
 	const struct redirect *how;
-	struct root *root;
+	uint64_t root; /* its number, 0: the call is none's */
 	uint64_t handle;
 	bool was_woken;
 	both result;
 	struct wire_thread *asleep;
 };
 
-static void after(struct call *c)
+/* Not inlined: it may run on another thread than `before` did, and must look at that one's. */
+static __attribute__((noinline)) void after(struct call *c)
 {
+	struct root *r = c->root ? find_root(c->root) : NULL;
+
 	if (c->how->kind == WIRE_ROOT_DRIVE)
-		driven(c->root, c->handle, c->how, c->was_woken);
+		driven(r, c->handle, c->how, c->was_woken);
 	else if (c->how->kind == WIRE_DRIVER_WAIT)
 		core_awake(c->asleep);
 	else if (c->how->kind == WIRE_RUNTIME_BUILD)
 		mine.nr_builds -= mine.nr_builds > 0;
-	else if (c->root && (c->how->kind != WIRE_ROOT_PARKING || (uint8_t)c->result & 1))
-		start(c->root);
+	else if (r && !r->is_running &&
+		 (c->how->kind != WIRE_ROOT_PARKING || (uint8_t)c->result & 1))
+		start(r);
 }
 
 /* Also when a panic unwinds through. */
 #define CALL struct call c __attribute__((cleanup(after)))
 
-static inline __attribute__((always_inline)) void before(struct call *c, const uint64_t args[4],
-							 const uint64_t *frame)
+static uint64_t number_of(const struct root *r)
+{
+	return r ? r->number : 0;
+}
+
+static __attribute__((noinline)) void before(struct call *c, const uint64_t args[4],
+					     const uint64_t *frame)
 {
 	switch (c->how->kind) {
 	case WIRE_ROOT_BEGIN:
@@ -378,10 +420,10 @@ static inline __attribute__((always_inline)) void before(struct call *c, const u
 		end(args[0], frame, c->how);
 		break;
 	case WIRE_ROOT_PARK:
-		c->root = parks(args[0], frame);
+		c->root = number_of(parks(args[0], frame));
 		break;
 	case WIRE_ROOT_PARKING:
-		c->root = parks_itself(args[0], frame, c->how);
+		c->root = number_of(parks_itself(args[0], frame, c->how));
 		break;
 	case WIRE_ROOT_UNPARK:
 	case WIRE_ROOT_UNPARKING:
@@ -389,7 +431,7 @@ static inline __attribute__((always_inline)) void before(struct call *c, const u
 		break;
 	case WIRE_ROOT_DRIVE:
 		c->handle = args[2];
-		c->root = drives(c->handle, frame, c->how);
+		c->root = number_of(drives(c->handle, frame, c->how));
 		c->was_woken = c->root && *(volatile uint8_t *)(c->handle + c->how->flag_off);
 		break;
 	case WIRE_RUNTIME_BUILD:

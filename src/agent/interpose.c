@@ -233,9 +233,10 @@ EXPORT _Unwind_Reason_Code _Unwind_RaiseException(struct _Unwind_Exception *exce
 	if (exception->exception_class == RUST_CLASS ||
 	    exception->exception_class == RUST_CLASS_BYTES) {
 		const uint64_t *payload = payload_of((const void *)exception);
-		struct core_run *run = core_current_run();
+		struct core_current run;
 
-		core_panic(payload[0], payload[1], run && unwind_escapes(exception, run));
+		core_panic(payload[0], payload[1],
+			   core_get_current(&run) && unwind_escapes(exception, &run));
 	}
 	return real_raise(exception);
 }

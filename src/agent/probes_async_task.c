@@ -82,7 +82,7 @@ void probes_task_woken(uint64_t task)
 
 void probes_machine_runs(struct async_run *r, bool is_drop)
 {
-	uint64_t task = r->run.header, by = 0;
+	uint64_t task = r->task, by = 0;
 
 	look();
 	if (is_silent(r->table)) {
@@ -114,5 +114,5 @@ void probes_machine_ran(struct async_run *r)
 	if (r->end_flags & EF_END_COMPLETE)
 		FIRE(ASYNC_STD_TASK_COMPLETED, r->probe.id);
 	else if (r->was_woken) /* and so queued again by this machine */
-		set_queued(r->run.header);
+		set_queued(r->task);
 }

@@ -9,7 +9,7 @@
 #ifndef AGENT_RING_H
 #define AGENT_RING_H
 
-#include "agent/fast.h"
+#include "agent/runs.h"
 
 #define NOINLINE __attribute__((noinline, cold, unused))
 
@@ -112,18 +112,6 @@ static inline struct wire_thread *self(struct core_page *p, unsigned kind)
 	return t;
 }
 
-/*
- * Stackful coroutines can take a run to another thread. Where that was seen once, nobody can know
- * which runs of a thread are still on a stack: from then on none is looked at, and no room is kept
- * for ends.
- */
-static inline struct core_run *innermost_run(const struct core_page *p, const struct wire_thread *t)
-{
-	return unlikely(__atomic_load_n(&p->is_roaming, __ATOMIC_RELAXED))
-		       ? 0
-		       : (struct core_run *)t->run;
-}
-
 /* ---- rings ---- */
 
 static inline uint64_t *ring_of(const struct core_page *p, const struct wire_thread *t)
@@ -166,6 +154,26 @@ static void tell_lost_next(struct wire_thread *t)
 {
 	if (t->limit) /* else somebody is writing an event, and puts back the limit that was */
 		t->limit = t->head;
+}
+
+/*
+ * Which runs are open is not known any more, or the reader does not know it: for both, none is. The
+ * ends of those that are count as lost.
+ */
+static NOINLINE void forget_runs(struct wire_thread *t)
+{
+	for (const struct wire_run *run = innermost(t); run > no_run(t); run--)
+		count_lost(t, run->id & CORE_FUTURE ? EV_FUTURE_END : EV_RUN_END);
+	t->top = (uint64_t)no_run(t);
+	count_lost(t, 0);
+	tell_lost_next(t);
+}
+
+/* What ended on other threads is open no more. */
+static inline void settle_runs(struct wire_thread *t)
+{
+	if (!remove_left(t))
+		forget_runs(t);
 }
 
 static void tell_lost(struct core_page *p, struct wire_thread *t, unsigned nr)
@@ -276,19 +284,6 @@ static bool next_segment(struct core_page *p, struct wire_thread *t)
 	return true;
 }
 
-/* Words that the ends of open runs, and of futures in them, will need. */
-static uint64_t words_for_ends(const struct core_page *p, const struct wire_thread *t)
-{
-	uint64_t nr = 0;
-
-	for (const struct core_run *run = innermost_run(p, t); run; run = run->outer)
-		nr += run->bits & CORE_RECORDED;
-	if (!p->is_roaming)
-		nr += t->nr_futures;
-	return nr * EVENT_WORDS_RUN_END;
-}
-_Static_assert(EVENT_WORDS_RUN_END == EVENT_WORDS_FUTURE_END, "one count for both");
-
 /* Deeply nested runs need long segments. */
 static bool is_segment_for(const struct core_page *p, struct wire_thread *t, uint64_t words)
 {
@@ -302,9 +297,13 @@ static bool is_segment_for(const struct core_page *p, struct wire_thread *t, uin
  */
 static NOINLINE uint64_t make_room(struct core_page *p, struct wire_thread *t, unsigned words)
 {
-	uint64_t depth = words_for_ends(p, t);
-	unsigned nr_lost = t->nr_lost;
-	uint64_t need = words + nr_lost * EVENT_WORDS_LOST + depth;
+	uint64_t depth, need;
+	unsigned nr_lost;
+
+	settle_runs(t);
+	depth = nr_recorded(t) * EVENT_WORDS_RUN_END;
+	nr_lost = t->nr_lost;
+	need = words + nr_lost * EVENT_WORDS_LOST + depth;
 
 	if (t->head + need > t->segment_end) {
 		if (is_told_to_stop(p))
@@ -388,72 +387,140 @@ static inline void put3(struct core_page *p, struct wire_thread *t, unsigned kin
 /* ---- runs ---- */
 
 /*
- * A run that began on the thread of `began` is over on this one, whose ring has no start of it; the
- * other ring is not ours to write. The stack that the run was on will be gone: who is looking at it
- * right now, on a thread that has not heard yet, gets some time to finish.
+ * Before a run or a future begins in that frame: is there an entry for it? With runs that do not
+ * nest the table may be full of what will never end.
  */
-static NOINLINE void run_roamed(struct core_page *p, struct wire_thread *began, unsigned kind)
+static inline bool has_entry(struct wire_thread *t, uint64_t frame)
 {
-	enum { NR_PAUSES = 1000 };
-	bool is_first = !__atomic_exchange_n(&p->is_roaming, 1, __ATOMIC_SEQ_CST);
-	struct wire_thread *t = self(p, kind);
+	if (likely(!is_beyond(innermost(t) + 1)))
+		return true;
+	settle_runs(t);
+	if (!is_beyond(innermost(t) + 1))
+		return true;
+	if (are_nested(t, frame))
+		return false;
+	forget_runs(t);
+	return true;
+}
 
-	__atomic_store_n(&p->fast_threads, (struct wire_thread *)0, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&began->has_hole, 1, __ATOMIC_RELEASE);
-	if (t)
+/* The innermost run that is no future's; NULL: there is none. */
+static inline struct wire_run *current_run(struct wire_thread *t)
+{
+	struct wire_run *run;
+
+	settle_runs(t);
+	for (run = innermost(t); run->id & CORE_FUTURE; run--)
+		;
+	return run > no_run(t) ? run : 0;
+}
+
+/* An end that is not of what began last; false: there was no room, and it is counted. */
+static NOINLINE bool put_end_of(struct core_page *p, struct wire_thread *t,
+				const struct wire_run *what, unsigned kind, unsigned flags)
+{
+	bool is_future = what->id & CORE_FUTURE;
+	uint64_t ticks, limit, *at = reserve(p, t, kind, EVENT_WORDS_END_OF, 1, &limit);
+
+	if (!at)
+		return false;
+	ticks = ticks_now(p);
+	at[0] = EVENT_WORD0(EV_END_OF, is_future ? EF_OF_FUTURE : 0, ticks);
+	at[1] = what->task;
+	at[2] = is_future ? what->header : 0;
+	at[3] = EVENT_WORD0(kind, flags, ticks);
+	publish(t, t->head + EVENT_WORDS_END_OF + 1, limit);
+	return true;
+}
+
+/* Futures that were polled in that run, and whose ends did not come, are over when it is. */
+static void drop_futures(struct wire_thread *t, struct wire_run *run)
+{
+	while (run < innermost(t) && run[1].id & CORE_FUTURE) {
+		count_lost(t, EV_FUTURE_END);
+		remove_run(t, run + 1);
+	}
+}
+
+static NOINLINE void end_overlapped(struct core_page *p, struct wire_thread *t,
+				    const struct wire_run *run, unsigned kind, unsigned flags)
+{
+	struct wire_run what = *run, *rest;
+	bool is_told;
+
+	/* of a future, the task is that of the run it was polled in */
+	for (rest = innermost(t); what.id & CORE_FUTURE && !what.task && rest > no_run(t); rest--)
+		if (rest < run)
+			what.task = rest->task;
+	is_told = put_end_of(p, t, &what, kind, flags);
+	rest = find_run(t, what.id); /* meanwhile others may have been removed */
+	if (rest)
+		remove_run(t, rest);
+	if (!is_told)
+		forget_runs(t);
+}
+
+/* Ends what the table has there. */
+static inline void end_entry(struct core_page *p, struct wire_thread *t, struct wire_run *run,
+			     unsigned kind, unsigned flags)
+{
+	if (!(run->id & CORE_RECORDED)) {
+		remove_run(t, run);
 		count_lost(t, kind);
-	for (unsigned i = 0; is_first && i < NR_PAUSES; i++)
-		__builtin_ia32_pause();
-}
-
-/* Before a run or a future begins. A hole ends all runs that are open for whoever reads. */
-static inline void tell_hole(const struct core_page *p, struct wire_thread *t)
-{
-	if (likely(!p->is_roaming) || !t->limit ||
-	    !__atomic_exchange_n(&t->has_hole, 0, __ATOMIC_ACQUIRE))
-		return;
-	count_lost(t, 0);
-	tell_lost_next(t);
-}
-
-static inline void end_one(struct core_page *p, struct wire_thread *t, const struct core_run *run,
-			   unsigned flags)
-{
-	bool is_recorded = run->bits & CORE_RECORDED;
-	uint64_t nr_lost = t->lost[EV_RUN_END];
-
-	if (unlikely(p->is_roaming) && is_recorded) {
-		put1(p, t, EV_RUN_END, flags);
-		if (t->lost[EV_RUN_END] != nr_lost)
-			__atomic_store_n(&t->has_hole, 1, __ATOMIC_RELEASE);
-	} else if (is_recorded) {
-		write_end(t, run, flags, ticks_now(p));
-	} else {
-		t->run = (uint64_t)run->outer;
-		count_lost(t, EV_RUN_END);
+	} else if (likely(run == innermost(t))) {
+		write_end(t, run, kind, flags, ticks_now(p));
+	} else if (is_overlapped(t, run)) {
+		end_overlapped(p, t, run, kind, flags);
+	} else { /* for whoever reads it is what began last */
+		remove_run(t, run);
+		t->top += sizeof(*run); /* the entry that write_end takes off */
+		write_end(t, innermost(t), kind, flags, ticks_now(p));
 	}
 }
 
-/* Roots that began in a run are over when it is, although some builds inline what would tell. They
- * lie further down the stack. */
-static NOINLINE void end_roots(struct core_page *p, struct wire_thread *t,
-			       const struct core_run *run)
+/*
+ * Roots that began in a run are over when it is, although some builds inline what would tell. They
+ * lie further down the stack, and nothing else is open in it.
+ */
+static NOINLINE void end_roots(struct core_page *p, struct wire_thread *t, struct wire_run *run)
 {
-	struct core_run *inner;
+	struct wire_run *inner;
 
-	while ((inner = innermost_run(p, t)) && inner != run && inner->bits & CORE_ROOT &&
-	       inner->header < (uint64_t)run) {
-		end_one(p, t, inner, EF_END_COMPLETE | EF_END_WANTED);
-		inner->bits |= CORE_OVER;
+	for (inner = innermost(t); inner > run; inner--)
+		if (!(inner->id & CORE_FUTURE) &&
+		    !(inner->id & CORE_ROOT && inner->frame <= run->frame))
+			return;
+	while ((inner = innermost(t)) > run) {
+		if (inner->id & CORE_ROOT)
+			end_entry(p, t, inner, EV_RUN_END, EF_END_COMPLETE | EF_END_WANTED);
+		else
+			drop_futures(t, inner - 1);
 	}
 }
 
-static inline void end_run(struct core_page *p, struct wire_thread *t, const struct core_run *run,
+static inline void end_run(struct core_page *p, struct wire_thread *t, struct wire_run *run,
 			   unsigned flags)
 {
-	if (unlikely(run->bits & CORE_HAS_ROOT))
+	if (unlikely(run->id & CORE_HAS_ROOT))
 		end_roots(p, t, run);
-	end_one(p, t, run, flags);
+	drop_futures(t, run);
+	end_entry(p, t, run, EV_RUN_END, flags);
+}
+
+/*
+ * A run that began on the thread of `began` ends on this one: told in this ring, by its name. The
+ * other thread alone may touch its own table and ring.
+ */
+static NOINLINE void end_elsewhere(struct core_page *p, struct wire_thread *began,
+				   const struct wire_run *what, unsigned kind, unsigned flags)
+{
+	struct wire_thread *t = self(p, kind);
+	bool is_recorded = what->id & CORE_RECORDED;
+	bool is_told = t && is_recorded && put_end_of(p, t, what, kind, flags);
+
+	if (t && !is_recorded)
+		count_lost(t, kind);
+	if (what->id)
+		post_left(began, what->id | (is_recorded && !is_told ? CORE_UNTOLD : 0));
 }
 
 /* ---- threads ---- */
@@ -480,13 +547,13 @@ static void show_slot(struct wire_region *r, const struct wire_thread *t)
 static void start_thread(struct core_page *p, struct wire_thread *t, uint64_t tp)
 {
 	t->tid = *(uint32_t *)(tp + p->tid_off);
-	t->head = t->run = t->nr_lost = t->nr_panics = t->segment_end = 0;
+	t->head = t->nr_lost = t->nr_panics = t->segment_end = 0;
+	init_runs(p, t);
 	use_ring(p, t, 0);
 	__atomic_store_n(&t->tail, 0, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < EV_MAX; i++)
 		t->pending_lost[i] = t->lost[i] = 0;
 	t->touched[0] = t->touched[1] = 0;
-	t->has_hole = t->nr_futures = 0;
 	t->reading = 0;
 	set_live(p, t, true);
 	t->life++;

@@ -5,25 +5,33 @@
  */
 #include "agent/ring.h"
 
-void core_root_start(struct core_run *run, uint64_t key, uint16_t type, uint64_t path)
+void core_root_start(struct core_root_run *r, uint64_t key, uint16_t type, uint64_t path)
 {
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_RUN_START);
-	uint64_t limit, *at;
+	uint64_t limit, now, *at;
+	struct wire_run *run;
 
-	*run = (struct core_run){ .header = key, .bits = CORE_ROOT, .state = (uint64_t)t };
+	*r = (struct core_root_run){ .slot = t, .task = EVENT_WORD1(key, type) };
 	if (!t)
 		return;
-	tell_hole(p, t);
+	run = current_run(t);
+	r->outer = run ? run->id : 0;
+	if (!has_entry(t, key)) {
+		count_lost(t, EV_RUN_START);
+		return;
+	}
 	at = reserve(p, t, EV_RUN_START, EVENT_WORDS_RUN_START, EVENT_WORDS_RUN_END, &limit);
-	run->outer = (struct core_run *)t->run;
-	t->run = (uint64_t)run;
+	run = innermost(t) + 1;
+	now = ticks_now(p);
+	open_run(t, run, key, key);
+	run->task = r->task;
+	run->id = r->run = run_number(now, CORE_ROOT | (at ? CORE_RECORDED : 0));
 	if (!at)
 		return;
-	run->bits |= CORE_RECORDED;
-	at[1] = EVENT_WORD1(key, type);
+	at[1] = r->task;
 	at[2] = EVENT_WORD2(key, path);
-	at[0] = EVENT_WORD0(EV_RUN_START, 0, ticks_now(p));
+	at[0] = EVENT_WORD0(EV_RUN_START, 0, now);
 	publish(t, t->head + EVENT_WORDS_RUN_START, limit - EVENT_WORDS_RUN_END);
 }
 
@@ -44,48 +52,51 @@ void core_root_instance(uint64_t key, uint16_t type, uint64_t handle, unsigned f
 	publish(t, t->head + EVENT_WORDS_INSTANCE, limit);
 }
 
-void core_root_begin(struct core_run *run, uint64_t key, uint16_t type, uint32_t stack,
+void core_root_begin(struct core_root_run *r, uint64_t key, uint16_t type, uint32_t stack,
 		     uint64_t handle)
 {
+	struct wire_run *outer;
+
 	core_spawn(key, 0, stack);
 	if (handle)
 		core_root_instance(key, type, handle, 0);
-	core_root_start(run, key, type, 0);
-	if (run->outer && !core_page.is_roaming)
-		run->outer->bits |= CORE_HAS_ROOT;
+	core_root_start(r, key, type, 0);
+	outer = r->run ? find_run(r->slot, r->outer) : 0;
+	if (outer)
+		outer->id |= CORE_HAS_ROOT;
 }
 
-/* It is over, although a run inside of it is not: an end was not seen. */
-static void skip(struct wire_thread *t, const struct core_run *run)
+/* Is its slot this thread's, and do we record? Not after a fork. */
+static bool is_here(const struct core_root_run *r)
 {
-	struct core_run *inner = (struct core_run *)t->run;
+	const struct core_page *p = &core_page;
 
-	while (inner && inner->outer != run)
-		inner = inner->outer;
-	if (!inner)
-		return;
-	inner->outer = run->outer;
-	count_lost(t, EV_RUN_END);
+	return r->slot && is_current(p, r->slot) && is_mine(p, r->slot, thread_pointer());
 }
 
-void core_root_end(struct core_run *run, unsigned flags)
+bool core_root_is_open(const struct core_root_run *r)
 {
-	struct wire_thread *t = (struct wire_thread *)run->state;
-	struct core_page *p = &core_page;
+	if (!is_here(r))
+		return true;
+	settle_runs(r->slot);
+	return find_run(r->slot, r->run);
+}
 
-	if (!t || !is_current(p, t) || run->bits & CORE_OVER) /* not after a fork */
+void core_root_end(const struct core_root_run *r, unsigned flags)
+{
+	struct wire_run *run;
+
+	if (!is_here(r))
 		return;
-	if (!is_mine(p, t, thread_pointer())) {
-		run_roamed(p, t, EV_RUN_END);
+	settle_runs(r->slot);
+	run = find_run(r->slot, r->run);
+	if (!run && !r->run) /* else it was counted when it was forgotten */
+		count_lost(r->slot, EV_RUN_END);
+	if (!run)
 		return;
-	}
-	if (t->run != (uint64_t)run && !p->is_roaming) {
-		skip(t, run);
-		return;
-	}
-	if (flags & EF_END_COMPLETE && run->bits & CORE_ESCAPED)
+	if (flags & EF_END_COMPLETE && run->id & CORE_ESCAPED)
 		flags |= EF_END_PANICKED;
-	end_run(p, t, run, flags);
+	end_run(&core_page, r->slot, run, flags);
 }
 
 void core_root_wake(uint64_t key_and_type, unsigned flags)

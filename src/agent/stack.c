@@ -178,12 +178,13 @@ static inline uint64_t rule_of(uint64_t pc)
  */
 static uint64_t end_of_stack(uint64_t sp)
 {
-	const struct core_run *run = core_current_run();
+	struct core_current run;
 	uint64_t tp;
 
 	__asm__("mov %%fs:0, %0" : "=r"(tp));
-	if ((uint64_t)run > sp && (uint64_t)run - sp < MAX_STACK)
-		return (uint64_t)run;
+	/* the frame of a root is the one that is looked for */
+	if (core_get_current(&run) && !run.is_root && run.frame > sp && run.frame - sp < MAX_STACK)
+		return run.frame;
 	if (tp > sp && tp - sp < MAX_STACK)
 		return tp;
 	return main_top > sp && main_top - sp < MAX_STACK ? main_top : 0;

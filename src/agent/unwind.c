@@ -119,11 +119,10 @@ static _Unwind_Reason_Code ask_frame(struct _Unwind_Context *context, void *data
 }
 
 /* The runtime catches what leaves a task, and lets pass what leaves a root future. */
-bool unwind_escapes(struct _Unwind_Exception *exception, const struct core_run *run)
+bool unwind_escapes(struct _Unwind_Exception *exception, const struct core_current *run)
 {
-	bool is_root = run->bits & CORE_ROOT;
-	struct search s = { .exception = exception, .end = is_root ? run->header : (uint64_t)run };
+	struct search s = { .exception = exception, .end = run->frame };
 
 	_Unwind_Backtrace(ask_frame, &s);
-	return s.nr_handlers <= !is_root;
+	return s.nr_handlers <= !run->is_root;
 }

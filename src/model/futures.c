@@ -75,9 +75,20 @@ static bool find_task(const struct model *m, const struct thread *thr, const str
 	return to->task || !m->wants;
 }
 
-static void pop(struct model *m, struct thread *thr, uint8_t flags, bool is_open)
+static struct future_frame take_out(struct thread *thr, size_t i)
 {
-	struct future_frame f = thr->futures.v[--thr->futures.nr], *outer = top(thr);
+	struct future_frame f = thr->futures.v[i];
+
+	for (i++; i < thr->futures.nr; i++)
+		thr->futures.v[i - 1] = thr->futures.v[i];
+	thr->futures.nr--;
+	return f;
+}
+
+/* The i-th of the thread's open ones is over. */
+static void end_at(struct model *m, struct thread *thr, size_t i, uint8_t flags, bool is_open)
+{
+	struct future_frame f = take_out(thr, i), *outer = i ? &thr->futures.v[i - 1] : NULL;
 	uint64_t ns = m->now - f.start;
 	struct frame *run = run_of(thr, f.run_depth);
 	struct model_future future = {
@@ -102,11 +113,48 @@ static void pop(struct model *m, struct thread *thr, uint8_t flags, bool is_open
 	tell_future(m, &future);
 }
 
+/* SIZE_MAX: none is open. With a task: in a run of it. */
+static size_t find_open(const struct thread *thr, uint32_t future, const struct model_key *key)
+{
+	for (size_t i = thr->futures.nr; i-- > 0;) {
+		const struct future_frame *f = &thr->futures.v[i];
+		const struct frame *run = run_of(thr, f->run_depth);
+
+		if (f->future == future && (!key || (run && is_same_task(&run->key, key))))
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* The latest of that definition, in a run of that task if any is; on another thread if on this one
+ * there is none. */
+static void end_future_of(struct model *m, struct thread *thr, uint8_t flags)
+{
+	const struct end_of of = thr->end_of;
+	size_t i = of.id ? find_open(thr, of.future, &of.key) : SIZE_MAX;
+
+	if (i == SIZE_MAX)
+		i = find_open(thr, of.future, NULL);
+	for (size_t k = 0; i == SIZE_MAX && k < m->threads.nr; k++) {
+		thr = &m->threads.v[k];
+		i = find_open(thr, of.future, NULL);
+	}
+	if (i == SIZE_MAX)
+		m->totals.nr_stray++;
+	else
+		end_at(m, thr, i, flags, false);
+}
+
 void future_end(struct model *m, struct thread *thr, uint8_t flags)
 {
 	thr->is_asleep = false;
+	if (unlikely(thr->has_end_of)) {
+		thr->has_end_of = false;
+		end_future_of(m, thr, flags);
+		return;
+	}
 	if (thr->futures.nr)
-		pop(m, thr, flags, false);
+		end_at(m, thr, thr->futures.nr - 1, flags, false);
 	else
 		m->totals.nr_stray++;
 }
@@ -134,6 +182,20 @@ void future_run_over(struct model *m, struct thread *thr, uint64_t start)
 		outer->inner_ns += m->now - start;
 }
 
+void future_run_left(struct model *m, struct thread *thr, uint32_t run_depth)
+{
+	for (size_t i = thr->futures.nr; i-- > 0;) {
+		struct future_frame *f = &thr->futures.v[i];
+
+		if (f->run_depth == run_depth + 1) {
+			take_out(thr, i);
+			m->totals.nr_stray++;
+		} else if (f->run_depth > run_depth) {
+			f->run_depth--;
+		}
+	}
+}
+
 void future_forget(struct model *m, struct thread *thr)
 {
 	m->totals.nr_stray += thr->futures.nr;
@@ -143,5 +205,5 @@ void future_forget(struct model *m, struct thread *thr)
 void future_finish(struct model *m, struct thread *thr)
 {
 	while (thr->futures.nr)
-		pop(m, thr, 0, true);
+		end_at(m, thr, thr->futures.nr - 1, 0, true);
 }

@@ -155,6 +155,13 @@ struct thread {
 	uint64_t called_addr;	    /* … and its address */
 	bool is_called_whole;	    /* its name has come to its end */
 	struct mark_fields *fields; /* of the mark that comes next; NULL: it never had any */
+	/* what the end that comes next is of, if has_end_of */
+	struct end_of {
+		struct model_key key;
+		uint64_t id;
+		uint32_t future;
+	} end_of;
+	bool has_end_of;
 };
 
 struct type {
@@ -308,6 +315,8 @@ void spawn_release(struct model *m);
 struct thread *thread_make(struct model *m, uint32_t thread); /* NULL: absurd number */
 void thread_run_start(struct model *m, struct thread *thr, const struct event *ev);
 void thread_run_end(struct model *m, struct thread *thr, uint8_t flags);
+/* Of what the end is that comes next, of a run or a future. */
+void thread_end_of(struct model *m, struct thread *thr, const struct event *ev);
 void thread_panic(struct thread *thr);
 void thread_sleep(struct model *m, struct thread *thr, uint8_t flags);
 void thread_awake(struct model *m, struct thread *thr);
@@ -325,14 +334,16 @@ struct model_waker thread_waker(const struct model *m, const struct thread *thr,
 /* futures.c: polls of inner futures */
 void future_start(struct model *m, struct thread *thr, uint64_t future);
 void future_end(struct model *m, struct thread *thr, uint8_t flags);
-/* A run that began at `start` is over: the stack of the thread is without it. */
 /* The start of the innermost one that holds a run of that depth; otherwise run_start. */
 uint64_t future_around(const struct thread *thr, uint32_t run_depth, uint64_t run_start);
 /* Are any open in the run of that depth, or inside of it? */
 bool future_is_open(const struct thread *thr, uint32_t run_depth);
 /* It is over, and the ends of these were not seen. */
 void future_cut(struct model *m, struct thread *thr, uint32_t run_depth);
+/* A run that began at `start` is over: the stack of the thread is without it. */
 void future_run_over(struct model *m, struct thread *thr, uint64_t start);
+/* The run of that depth is over, and those inside of it are not. */
+void future_run_left(struct model *m, struct thread *thr, uint32_t run_depth);
 void future_forget(struct model *m, struct thread *thr); /* the ends of open ones are missing */
 void future_finish(struct model *m, struct thread *thr); /* the recording ends */
 

@@ -287,6 +287,9 @@ static void feed_one(struct model *m, struct thread *thr, const struct event *ev
 	case EV_RUN_END:
 		thread_run_end(m, thr, ev->flags);
 		break;
+	case EV_END_OF:
+		thread_end_of(m, thr, ev);
+		break;
 	case EV_WAKE:
 		feed_wake(m, thr, ev);
 		break;

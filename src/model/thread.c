@@ -258,14 +258,9 @@ static bool is_inside(const struct model *m, const struct thread *thr)
 	return false;
 }
 
-/* The innermost run is over, and counts for its thread. */
-static void pop_run(struct model *m, struct thread *thr)
+/* A run is over, and counts for its thread, whose stack is without it. */
+static void count_run(struct model *m, struct thread *thr, const struct frame *f)
 {
-	const struct frame *f = top(thr);
-
-	thr->stack.nr--;
-	if (unlikely(thr->futures.nr))
-		future_run_over(m, thr, f->start);
 	if (is_helper(m, f->key.type)) {
 		/* What looked like blocking inside a task was a worker with nothing to do. */
 		thr->pub.asleep_ns += f->blocked_ns;
@@ -282,6 +277,16 @@ static void pop_run(struct model *m, struct thread *thr)
 	thr->pub.polls += !f->flags && !f->is_void;
 	if (!is_inside(m, thr))
 		thr->pub.busy_ns += m->now - f->start;
+}
+
+static void pop_run(struct model *m, struct thread *thr)
+{
+	const struct frame *f = top(thr);
+
+	thr->stack.nr--;
+	if (unlikely(thr->futures.nr))
+		future_run_over(m, thr, f->start);
+	count_run(m, thr, f);
 }
 
 /*
@@ -326,11 +331,110 @@ void thread_run_start(struct model *m, struct thread *thr, const struct event *e
 	begin_run(m, thr, ev);
 }
 
+void thread_end_of(struct model *m, struct thread *thr, const struct event *ev)
+{
+	bool is_by_addr = ev->type < m->types.nr && m->types.v[ev->type].is_by_addr;
+	struct model_key key = key_of(m, ev);
+	const struct task *t = is_by_addr ? life_find(m, ev->task) : task_find(m, &key);
+
+	thr->end_of = (struct end_of){ .key = t ? t->pub.key : key,
+				       .id = ev->task,
+				       .future = MIN(ev->a, UINT32_MAX) };
+	thr->has_end_of = true;
+}
+
+/* The latest run of that task on the thread, UINT32_MAX: there is none. */
+static uint32_t find_run(const struct thread *thr, const struct model_key *key)
+{
+	for (size_t i = thr->stack.nr; i-- > 0;)
+		if (is_same_task(&thr->stack.v[i].key, key))
+			return i;
+	return UINT32_MAX;
+}
+
+/* The run at `depth` was taken out from under others. If it alone made the thread busy, the next of
+ * these goes on with that. */
+static void hand_on(const struct model *m, struct thread *thr, uint32_t depth,
+		    const struct frame *left)
+{
+	for (size_t i = 0; i < thr->stack.nr && !is_helper(m, left->key.type); i++) {
+		if (is_helper(m, thr->stack.v[i].key.type))
+			continue;
+		if (i >= depth)
+			thr->pub.busy_ns += thr->stack.v[i].start - left->start;
+		return;
+	}
+}
+
+/* That run of the task lies one lower in the stack of its thread from now on. */
+static void move_run(struct task *t, struct run_ref from)
+{
+	if (is_same_run(t->run, from))
+		t->run.depth--;
+	if (is_same_run(t->shutdown, from))
+		t->shutdown.depth--;
+	if (t->rival && is_same_run(t->rival->run, from))
+		t->rival->run.depth--;
+}
+
+/* A run is over with others above it, which go on: they lie one lower now. */
+static void take_run_out(struct model *m, struct thread *thr, uint32_t depth, uint8_t flags)
+{
+	struct run_ref run = { thr->pub.thread, depth };
+	struct frame f = thr->stack.v[depth];
+
+	if (f.task)
+		task_run_end(m, f.task, run, flags);
+	future_run_left(m, thr, depth);
+	for (size_t i = depth + 1; i < thr->stack.nr; i++) {
+		thr->stack.v[i - 1] = thr->stack.v[i];
+		if (thr->stack.v[i].task)
+			move_run(thr->stack.v[i].task, (struct run_ref){ thr->pub.thread, i });
+	}
+	thr->stack.nr--;
+	for (uint32_t i = 0; i < thr->nr_over; i++)
+		thr->over[i] -= thr->over[i] > depth;
+	hand_on(m, thr, depth, &f);
+	count_run(m, thr, &f);
+}
+
+/* Ends a run of that task, wherever it began. */
+static void end_run_of(struct model *m, struct thread *thr, uint8_t flags)
+{
+	const struct model_key key = thr->end_of.key;
+	uint32_t depth = find_run(thr, &key);
+
+	if (depth == UINT32_MAX && is_root(m, key.type) && thr->nr_over) {
+		thr->nr_over--; /* its run was over before */
+		return;
+	}
+	for (size_t i = 0; depth == UINT32_MAX && i < m->threads.nr; i++) {
+		thr = &m->threads.v[i];
+		depth = find_run(thr, &key);
+	}
+	if (depth == UINT32_MAX) {
+		m->totals.nr_stray++;
+	} else if (depth + 1 == thr->stack.nr) {
+		future_cut(m, thr, depth);
+		if (top(thr)->task)
+			task_run_end(m, top(thr)->task, (struct run_ref){ thr->pub.thread, depth },
+				     flags);
+		pop_run(m, thr);
+	} else {
+		take_run_out(m, thr, depth, flags);
+	}
+}
+
 void thread_run_end(struct model *m, struct thread *thr, uint8_t flags)
 {
 	struct run_ref run = { thr->pub.thread, thr->stack.nr - 1 };
 
 	thr->is_asleep = false;
+	if (unlikely(thr->has_end_of)) {
+		thr->has_end_of = false;
+		end_run_of(m, thr, flags);
+		return;
+	}
 	if (unlikely(thr->nr_over && thr->over[thr->nr_over - 1] == thr->stack.nr)) {
 		thr->nr_over--;
 		return;
@@ -397,7 +501,7 @@ void thread_awake(struct model *m, struct thread *thr)
 /* The thread is gone, or what it did is unreadable: the ends of its open runs are missing. */
 void thread_stop(struct model *m, struct thread *thr)
 {
-	thr->is_asleep = false;
+	thr->is_asleep = thr->has_end_of = false;
 	thr->nr_over = 0;
 	thr->instance = MODEL_NO_RUNTIME;
 	future_forget(m, thr);

@@ -8,7 +8,7 @@
  *	lobby		one page: versions, who is the target, the doorbell, one door per process
  *	region 0..n	one per traced process, at lobby.region_off + i * lobby.region_size:
  *			header, objects (the dialogue), tables, recipes and strings (the plan),
- *			stacks, paths, texts, threads, rings
+ *			stacks, paths, texts, open runs, threads, rings
  *
  * Everything is sparse: a page that nobody touched takes no memory. The tool fills in all sizes
  * before the first process starts; they do not change.
@@ -64,6 +64,8 @@
 #define WIRE_TEXT_WORDS	   64	/* a bit for each of them */
 #define WIRE_TEXT_BYTES	   112	/* what is longer is cut */
 #define WIRE_MAX_FRAMED	   256
+#define WIRE_RUNS_BYTES	   8192 /* of a thread's open runs, a power of two */
+#define WIRE_ALL_RUNS	   (WIRE_RUNS_BYTES * (WIRE_MAX_THREADS + 1))
 
 #define WIRE_TOOL_GONE	   0x40000000 /* FUTEX_OWNER_DIED */
 #define WIRE_BEAT_NS	   100000000
@@ -378,6 +380,19 @@ enum wire_thread_state {
 #define WIRE_KEY_CLAIMED  2 /* somebody is moving in */
 
 #define WIRE_MAX_SEGMENTS 64
+#define WIRE_MAX_LEFT	  8
+
+/*
+ * A run, or the poll of an inner future, that has begun and not ended. The producer alone reads and
+ * writes it. Those of a thread lie in a table of its slot, in the order in which they began; the
+ * first entry stands for none.
+ */
+struct wire_run {
+	uint64_t id;	 /* of the run: ticks of its start and enum core_run_bits; 0: none */
+	uint64_t header; /* of its task; of a future, the number of its definition */
+	uint64_t frame;	 /* where its hook stood on the stack; compared, never followed */
+	uint64_t task;	 /* as events name its task; 0 of a future */
+};
 
 /*
  * A thread and its ring. The first line belongs to the producer alone; the consumer writes only
@@ -398,12 +413,10 @@ struct wire_thread {
 	uint32_t state; /* enum wire_thread_state */
 	uint64_t head;	/* published with release */
 	uint64_t limit; /* producer: head may grow up to here; 0 while an event is being written */
-	uint64_t run;	/* producer: its innermost run, on its own stack, 0 when none */
-	uint32_t nr_lost;  /* producer: kinds with something in pending_lost */
-	uint32_t big;	   /* producer: number of its large ring + 1, 0: it has the small one;
-			    * published with release behind ring_from */
-	uint64_t bias;	   /* producer: the word of count c lies at address bias + 8 * c */
+	uint64_t top;	/* producer: address of the wire_run of its innermost run */
+	uint64_t bias;	/* producer: the word of count c lies at address bias + 8 * c */
 	uint64_t instance; /* producer: whose tasks it runs, as was told last */
+	uint64_t reading;  /* producer: the task whose path it is looking at, or the last one */
 
 	uint64_t tail; /* consumer, published with release */
 	uint64_t consumer_pad[7];
@@ -416,11 +429,11 @@ struct wire_thread {
 	uint64_t free_segments; /* producer: a bit for each that may be taken */
 	uint64_t nr_read;	/* producer: segments known to be read to their end */
 	uint64_t segment_words; /* producer: of its ring */
-	uint32_t has_hole;	/* a run ended elsewhere: the producer shall tell */
-	uint32_t nr_futures;	/* producer: polls of inner futures whose ends will need room */
-	uint64_t reading;   /* producer: the task whose path it is looking at, or the last one */
-	uint64_t ring_from; /* producer: count where the ring begins that it has now */
-	uint64_t segment_pad;
+	uint32_t nr_lost;	/* producer: kinds with something in pending_lost */
+	uint32_t big;		/* producer: number of its large ring + 1, 0: it has the small one;
+				 * published with release behind ring_from */
+	uint64_t ring_from;	/* producer: count where the ring begins that it has now */
+	uint64_t segment_pad[2];
 	uint8_t order[2][WIRE_MAX_SEGMENTS];
 
 	uint32_t pending_lost[EV_MAX]; /* not yet told by a LOST event in the ring */
@@ -429,7 +442,10 @@ struct wire_thread {
 	 * the producer sets a bit before it writes there, the consumer clears it when it gave the
 	 * memory back */
 	uint64_t touched[2];
-	uint64_t slot_pad[30]; /* a kilobyte: the slot of a thread is found by a shift */
+	/* ids of runs that began here and ended on another thread, which writes them; the producer
+	 * removes them from its table */
+	uint64_t left[WIRE_MAX_LEFT];
+	uint64_t slot_pad[22]; /* a kilobyte: the slot of a thread is found by a shift */
 };
 
 /*
@@ -526,6 +542,8 @@ struct wire_region {
 	char strings[WIRE_STRING_BYTES];      /* each ends with NUL; the first is "" */
 	uint64_t texts_used[WIRE_TEXT_WORDS]; /* a bit for each text that is filled in */
 	struct wire_text texts[WIRE_MAX_TEXTS];
+	/* a table for each slot, and room to align them: the mapping is aligned to a page only */
+	uint8_t runs[WIRE_ALL_RUNS];
 	struct wire_thread threads[WIRE_MAX_THREADS] __attribute__((aligned(WIRE_PAGE)));
 	/* rings follow at WIRE_RINGS_OFF: the large ones, then the small one of each slot */
 };
@@ -595,6 +613,7 @@ _Static_assert(sizeof(struct wire_text) == 128 && WIRE_TEXT_WORDS * 64 == WIRE_M
 		       WIRE_MAX_TEXTS == 1 << 12,
 	       "texts_used; core_mark takes the upper 12 bits of a hash");
 _Static_assert(sizeof(struct wire_thread) == 1024, "wire_thread");
+_Static_assert(sizeof(struct wire_run) == 32, "wire_run");
 _Static_assert(offsetof(struct wire_thread, tail) == 64, "producer and consumer share no line");
 _Static_assert(offsetof(struct wire_thread, nr_panics) == 128,
 	       "producer and consumer share no line");

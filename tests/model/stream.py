@@ -8,7 +8,7 @@ from life import Life, Run, Slept, Waker, lost_between
 from spawns import find_lent_workers, match_spawns
 
 HARMLESS = {"sleep", "awake", "panic", "thread-start", "thread-stop", "thread-name", "instance", "spawn-stack", "spawn-place",
-            "task-number", "task-name"}
+            "task-number", "task-name", "end-of"}
 
 FIRST_NUMBER = 10**12 + 1  # of tasks without ids where others of their copy of a runtime have some
 
@@ -16,7 +16,7 @@ FIRST_NUMBER = 10**12 + 1  # of tasks without ids where others of their copy of 
 class Thread:
     def __init__(self, tid):
         self.tid, self.stack, self.runs, self.sleeps = tid, [], [], []
-        self.futures = []  # polls of inner futures that are open: the depth of the stack of each
+        self.futures = []  # polls of inner futures that are open: the depth of the stack of each, its definition, when
         self.sleep_from = None
         self.sleep_in = set()
         self.is_seen = False
@@ -28,6 +28,7 @@ class Thread:
         self.instance = None  # the runtime that owns what it runs now
         self.number = self.numbered = 0  # the task that it runs next: what its runtime calls it, and its address
         self.task_time = 0  # when a task last began here, outside of any other run
+        self.end_of = None  # of what the end is that comes next: task and future
 
 
 class Stream:
@@ -282,8 +283,30 @@ class Stream:
             inside = outer and self.is_helper(outer.type, ev.seq) and outer.key[1] == run.key[1]
             self.places[run.runtime].add("in" if inside else "out")
 
+    def on_end_of(self, ev, thr):
+        key = self.resident(ev.id) if ev.type in self.by_addr else self.key(ev)
+        thr.end_of = key or self.key(ev), ev.id, ev.type, int(ev.words["future"])
+
+    def end_run_of(self, ev, thr, key, type_):
+        """Not of the latest run of the thread, but of the latest of that task, wherever it began."""
+        if self.is_root(type_) and thr.over and not any(run.key[:2] == key[:2] for run in thr.stack):
+            thr.over.pop()
+            return
+        for of in [thr] + [other for other in self.threads.values() if other is not thr]:
+            for i in reversed(range(len(of.stack))):
+                if of.stack[i].key[:2] == key[:2]:
+                    of.over = [depth - (depth > i) for depth in of.over]
+                    self.close(of, ev, ev.flags, False, i)
+                    return
+        self.stray += 1
+
     def on_run_end(self, ev, thr):
         thr.sleep_from = None
+        if thr.end_of:
+            key, _, type_, _ = thr.end_of
+            thr.end_of = None
+            self.end_run_of(ev, thr, key, type_)
+            return
         if thr.over and thr.over[-1] == len(thr.stack):
             thr.over.pop()
             return
@@ -292,14 +315,25 @@ class Stream:
             return
         self.close(thr, ev, ev.flags, False)
 
-    def close(self, thr, ev, flags, vanished):
-        run = thr.stack.pop()
-        while thr.futures and thr.futures[-1] > len(thr.stack):
-            thr.futures.pop()
-            self.stray += 1
+    def close(self, thr, ev, flags, vanished, index=None):
+        is_top = index is None or index == len(thr.stack) - 1
+        run = thr.stack.pop(-1 if is_top else index)
+        inside = [f for f in thr.futures if (f[0] > len(thr.stack) if is_top else f[0] == index + 1)]
+        self.stray += len(inside)
+        thr.futures = [f if is_top or f[0] <= index else (f[0] - 1, *f[1:]) for f in thr.futures if f not in inside]
         run.end, run.end_seq, run.end_flags, run.vanished = ev.time, ev.seq, flags, vanished
+        run.busy_ns = self.busy_until(thr, run, len(thr.stack) if is_top else index, ev) - run.start
         if "finished" not in run.flags and run.key in self.lives:
             self.lives[run.key].add(ev.seq, "end", run)
+
+    def busy_until(self, thr, run, index, ev):
+        """How long a run alone makes its thread busy: until another goes on with that, or not at all in another."""
+        def busy(runs):
+            return [r.start for r in runs if not self.is_helper(r.type, ev.seq)]
+
+        if busy(thr.stack[:index]):
+            return run.start
+        return min(busy(thr.stack[index:]), default=ev.time)
 
     def waker(self, ev, thr, key, life):
         # whom a root wakes is woken by what is around it, but for itself
@@ -389,17 +423,35 @@ class Stream:
 
     def on_future_start(self, ev, thr):
         thr.sleep_from = None
-        thr.futures.append(len(thr.stack))
+        thr.futures.append((len(thr.stack), int(ev.words["future"]), ev.seq))
+
+    def end_future_of(self, thr, key, task, future):
+        """The latest poll of that future: in that task, else on this thread, else anywhere."""
+        def in_task(f):
+            return task and 0 < f[0] <= len(thr.stack) and thr.stack[f[0] - 1].key[:2] == key[:2]
+
+        here = [f for f in thr.futures if f[1] == future]
+        ways = [(thr, [f for f in here if in_task(f)]), (thr, here)]
+        ways += [(other, [f for f in other.futures if f[1] == future]) for other in self.threads.values()]
+        for of, found in ways:
+            if found:
+                of.futures.remove(found[-1])
+                return
+        self.stray += 1
 
     def on_future_end(self, ev, thr):
         thr.sleep_from = None
-        if not thr.futures:
+        if thr.end_of:
+            key, task, _, future = thr.end_of
+            thr.end_of = None
+            self.end_future_of(thr, key, task, future)
+        elif not thr.futures:
             self.stray += 1
         else:
             thr.futures.pop()
 
     def on_thread_stop(self, ev, thr):
-        thr.sleep_from, thr.over, thr.instance = None, [], None
+        thr.sleep_from, thr.over, thr.instance, thr.end_of = None, [], None, None
         self.stray += len(thr.futures)
         thr.futures = []
         while thr.stack:

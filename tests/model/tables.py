@@ -163,11 +163,11 @@ def thread(s, thr):
         w["blocks"] += len(slept)
         w["max_blocked_ns"] = max([w["max_blocked_ns"]] + slept)
         w["polls"] += run.is_poll
-        outer = run.outer
-        while outer and s.is_helper(outer.type, seq):
-            outer = outer.outer
-        if not outer:
-            w["busy_ns"] += (run.end if run.end is not None else s.end) - run.start
+        if run.end is not None:
+            w["busy_ns"] += run.busy_ns
+    outermost = next((run for run in thr.stack if not s.is_helper(run.type, len(s.events))), None)
+    if outermost:
+        w["busy_ns"] += s.end - outermost.start
     known = thr.worker_seq is not None
     w["kind"] = "worker" if known else "blocking" if thr.ran_blocking else "other"
     w["runtime_id"] = thr.runtime

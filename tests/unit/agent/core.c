@@ -20,13 +20,13 @@ static void test_poll(void **state)
 {
 	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = 42 };
 	struct wire_thread *t = my_slot();
-	struct core_run run;
+	struct core_entry run;
 	uint64_t w[5], started;
 
 	skip_all(t);
 	enter(&run, &task);
 	assert_int_equal(task.state, INITIAL + 64);
-	assert_int_equal(t->run, (uint64_t)&run);
+	assert_int_equal(innermost(t)->header, (uint64_t)&task);
 	task.state |= 2; /* completes */
 	assert_false(leave(&run));
 	assert_int_equal(task.state, INITIAL | 2);
@@ -41,14 +41,14 @@ static void test_poll(void **state)
 	assert_int_equal(w[0] >> EVENT_KIND_BITS & 31,
 			 EF_END_COMPLETE | EF_END_WANTED | EF_END_NOTIFIED);
 	assert_int_equal(take_event(t, w), 0);
-	assert_int_equal(t->run, 0);
+	assert_int_equal(innermost(t)->id, 0);
 }
 
 /* The last reference is ours: the caller must free the task. */
 static void test_last_reference(void **state)
 {
 	struct fake_task task = { .state = 64 | 4, .vtable = (uint64_t)fake_table, .id = 1 };
-	struct core_run run;
+	struct core_entry run;
 
 	enter(&run, &task);
 	task.state -= 64; /* the runtime lets go */
@@ -63,7 +63,7 @@ static void test_panic(void **state)
 	uint64_t w[5];
 
 	for (int is_kept = 0; is_kept < 2; is_kept++) {
-		struct core_run run;
+		struct core_entry run;
 
 		skip_all(t);
 		enter(&run, &task);
@@ -91,7 +91,7 @@ static void test_panic_wanted(void **state)
 	for (int is_held = 0; is_held < 2; is_held++) {
 		struct fake_task task = { .state = is_held ? INITIAL : INITIAL & ~8,
 					  .vtable = (uint64_t)fake_table };
-		struct core_run run;
+		struct core_entry run;
 
 		skip_all(t);
 		enter(&run, &task);
@@ -160,7 +160,7 @@ static void test_fork_in_poll(void **state)
 {
 	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = 3 };
 	struct wire_thread *t = my_slot();
-	struct core_run run;
+	struct core_entry run;
 	uint64_t head;
 	int status;
 
@@ -177,60 +177,8 @@ static void test_fork_in_poll(void **state)
 	wait(&status);
 	assert_int_equal(status, 0);
 	assert_int_equal(t->head, head);
-	assert_int_equal(t->run, (uint64_t)&run);
+	assert_int_equal(innermost(t)->header, (uint64_t)&task);
 	leave(&run);
-}
-
-static void *leave_elsewhere(void *arg)
-{
-	struct wire_thread *t = my_slot();
-
-	leave(arg);
-	core_thread_stop(t);
-	return t;
-}
-
-/* A coroutine takes a run to another thread: its end is lost, the ring of its own is not touched,
- * and what was its stack is not looked at again. */
-static void test_roaming(void **state)
-{
-	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = 3 };
-	struct wire_thread *t = my_slot();
-	struct core_run *gone =
-		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct core_run run;
-	uint64_t w[5], head;
-	pthread_t thread;
-	void *other;
-
-	skip_all(t);
-	enter(gone, &task);
-	head = t->head;
-	pthread_create(&thread, NULL, leave_elsewhere, gone);
-	pthread_join(thread, &other);
-	munmap(gone, 4096);
-	assert_int_equal(t->head, head);
-	assert_int_equal(task.state, INITIAL);
-	assert_int_equal(((struct wire_thread *)other)->lost[EV_RUN_END], 1);
-	assert_int_equal(take_event(t, w), EV_RUN_START);
-
-	core_panic(1, 2, true);
-	assert_null(core_current_run());
-	skip_all(t);
-	for (unsigned i = 0; i < 2 * RING_WORDS; i++) {
-		enter(&run, &task);
-		core_wake_running((uint64_t)&task);
-		leave(&run);
-		if (i == 0) { /* a hole, so that nobody takes the run for one inside the other */
-			assert_int_equal(take_event(t, w), EV_LOST);
-			assert_int_equal(w[1], 0);
-		}
-		assert_int_equal(take_event(t, w), EV_RUN_START);
-		assert_int_equal(take_event(t, w), EV_WAKE);
-		assert_int_equal(take_event(t, w), EV_RUN_END);
-		assert_int_equal(take_event(t, w), 0);
-	}
-	assert_int_equal(t->lost[EV_RUN_END], 0);
 }
 
 /* Only a foreign wake of a running task is worth an event of its own. */
@@ -238,7 +186,7 @@ static void test_wake_running(void **state)
 {
 	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = 8 };
 	struct wire_thread *t = my_slot();
-	struct core_run run;
+	struct core_entry run;
 	uint64_t w[5];
 
 	skip_all(t);
@@ -257,7 +205,7 @@ static void test_wake_running(void **state)
 
 static void run_once(struct fake_task *task)
 {
-	struct core_run run;
+	struct core_entry run;
 
 	task->state = INITIAL;
 	enter(&run, task);
@@ -366,7 +314,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nested_event, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_fork_in_poll, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_roaming, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_wake_running, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_instances, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_local_instance, set_up, tear_down),

@@ -28,16 +28,14 @@ struct fake_task {
 };
 
 /* As the hooks do it. */
-static struct core_entry entry;
-
-static inline void enter(struct core_run *run, struct fake_task *task)
+static inline void enter(struct core_entry *run, struct fake_task *task)
 {
-	entry = core_enter(run, (uint64_t)task, CORE_POLL, mine);
+	*run = core_enter((uint64_t)task, CORE_POLL, mine);
 }
 
-static inline bool leave(struct core_run *run)
+static inline bool leave(const struct core_entry *run)
 {
-	return core_leave(run, entry, mine);
+	return core_leave(run, mine);
 }
 
 static int hook_fake_table(void)

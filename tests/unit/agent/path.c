@@ -81,13 +81,12 @@ static struct task a_task(void)
 /* The path that a run of the task has in the ring. */
 static uint64_t run(struct task *task)
 {
-	struct core_run r;
-	struct core_entry e = core_enter(&r, (uint64_t)task, CORE_POLL, mine);
+	struct core_entry e = core_enter((uint64_t)task, CORE_POLL, mine);
 	uint64_t at = e.slot->head - EVENT_WORDS_RUN_START, word = *word_at(e.slot, at + 2);
 
 	assert_int_equal(word & EVENT_ADDR_MASK, (uint64_t)task);
 	assert_int_equal(*word_at(e.slot, at) & (EV_MAX - 1), EV_RUN_START);
-	core_leave(&r, e, mine);
+	core_leave(&e, mine);
 	assert_true(!mine->reading || mine->reading == (uint64_t)task + PATH_WAS_READ);
 	__atomic_store_n(&mine->tail, mine->head, __ATOMIC_RELEASE);
 	return word >> EVENT_ADDR_BITS;
@@ -423,8 +422,7 @@ static void *shut_down(void *arg)
 static void poll_once(void)
 {
 	uint64_t start = __builtin_ia32_rdtsc(), word;
-	struct core_run r;
-	struct core_entry e = core_enter(&r, (uint64_t)&shared, CORE_POLL, mine);
+	struct core_entry e = core_enter((uint64_t)&shared, CORE_POLL, mine);
 	bool has_read, has_task;
 
 	word = *word_at(e.slot, e.slot->head - EVENT_WORDS_RUN_START + 2);
@@ -434,7 +432,7 @@ static void poll_once(void)
 	nr_long += __builtin_ia32_rdtsc() - start > (has_read ? PAUSE_TICKS : LIMIT_TICKS);
 	if (has_task)
 		use_task(TOKIO_RUNNING);
-	core_leave(&r, e, mine);
+	core_leave(&e, mine);
 	__atomic_store_n(&mine->tail, mine->head, __ATOMIC_RELEASE);
 }
 

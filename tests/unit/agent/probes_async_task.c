@@ -25,7 +25,7 @@ static uint64_t addr_of(unsigned nr)
 
 static void enter_async(struct async_run *r, unsigned nr)
 {
-	*r = (struct async_run){ .run.header = addr_of(nr),
+	*r = (struct async_run){ .task = addr_of(nr),
 				 .table = core_table_find((uint64_t)async_table, false),
 				 .is_held = true,
 				 .is_watched = true };
@@ -141,7 +141,7 @@ static void test_blocked(void **state)
 /* A run that drops a task is none of its future. */
 static void test_drop(void **state)
 {
-	struct async_run r = { .run.header = addr_of(1),
+	struct async_run r = { .task = addr_of(1),
 			       .table = core_table_find((uint64_t)async_table, false),
 			       .is_watched = true };
 
@@ -157,7 +157,7 @@ static void test_drop(void **state)
 static void test_starting(void **state)
 {
 	struct core_table *table = core_table_find((uint64_t)async_table, false);
-	struct async_run r = { .run.header = addr_of(1), .table = table };
+	struct async_run r = { .task = addr_of(1), .table = table };
 
 	probes_is_machine = false;
 	probes_machine_starts(&r, false); /* closed: it is not held */
@@ -177,7 +177,7 @@ static void test_starting(void **state)
 static void test_nobody(void **state)
 {
 	struct wire_region *was = core_page.region;
-	struct async_run r = { .run.header = addr_of(1),
+	struct async_run r = { .task = addr_of(1),
 			       .table = core_table_find((uint64_t)async_table, false),
 			       .is_held = true };
 

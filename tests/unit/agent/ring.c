@@ -43,7 +43,7 @@ static void test_full_ring(void **state)
 
 	skip_all(t);
 	for (unsigned i = 0; i < total; i++) {
-		struct core_run run;
+		struct core_entry run;
 
 		enter(&run, &task);
 		core_schedule((uint64_t)&task, mine);
@@ -108,7 +108,7 @@ static void run_all(unsigned first, unsigned nr)
 	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table };
 
 	for (unsigned i = 0; i < nr; i++) {
-		struct core_run run;
+		struct core_entry run;
 
 		task.id = first + i;
 		enter(&run, &task);
@@ -154,12 +154,11 @@ static void test_growing(void **state)
 static void nest(unsigned depth)
 {
 	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table, .id = depth };
-	struct core_run run;
-	struct core_entry outer = core_enter(&run, (uint64_t)&task, CORE_POLL, mine);
+	struct core_entry outer = core_enter((uint64_t)&task, CORE_POLL, mine);
 
 	if (depth > 1)
 		nest(depth - 1);
-	core_leave(&run, outer, mine);
+	core_leave(&outer, mine);
 }
 
 /* Ends of so many runs have no room in a segment of the small ring. */

@@ -202,7 +202,7 @@ static void test_unseen_end(void **state)
 	struct fake_task {
 		uint64_t state, next, vtable, owner, scheduler, id;
 	} task = { .state = 3 * TOKIO_REF, .vtable = (uint64_t)table, .id = 1 };
-	struct core_run run;
+	struct core_current current;
 	char events[128];
 
 	*core_table_find((uint64_t)table, true) =
@@ -210,14 +210,14 @@ static void test_unseen_end(void **state)
 				     .scheduler_off = offsetof(struct fake_task, scheduler),
 				     .addr = (uint64_t)table };
 	for (unsigned i = 0; i < 2 * NR_GROUP; i++) {
-		struct core_entry e = core_enter(&run, (uint64_t)&task, CORE_POLL, mine);
+		struct core_entry e = core_enter((uint64_t)&task, CORE_POLL, mine);
 
 		begin_only();
-		core_leave(&run, e, mine);
+		core_leave(&e, mine);
 		take_all(mine, events);
 		assert_string_equal(events, "(())");
 	}
-	assert_null(core_current_run());
+	assert_false(core_get_current(&current));
 	assert_int_equal(mine->lost[EV_RUN_END], 0);
 	assert_int_equal(mine->lost[EV_SPAWN], 0);
 }

@@ -54,17 +54,16 @@ static void test_run(void **state)
 	for (unsigned i = 0; i < 2 * sizeof(words); i++) {
 		uint64_t task[8] = { IDLE | TOKIO_NOTIFIED };
 		struct core_entry entry;
-		struct core_run run;
 
 		task[2] = i % 2 ? (uint64_t)other_task : 0;
 		task[words[i / 2]] = (uint64_t)old_table;
-		entry = core_enter(&run, (uint64_t)task, CORE_POLL, mine);
+		entry = core_enter((uint64_t)task, CORE_POLL, mine);
 		assert_int_equal(entry.table->addr, (uint64_t)old_table | CORE_OLD);
 		assert_int_equal(latest(3)[0] & 31, EV_RUN_START);
 		assert_int_equal(latest(3)[1], (uint64_t)task | EVENT_WORD1(0, TYPE));
 		assert_int_equal(latest(3)[2], (uint64_t)task);
 		task[0] |= TOKIO_COMPLETE;
-		assert_false(core_leave(&run, entry, mine));
+		assert_false(core_leave(&entry, mine));
 		assert_int_equal(latest(1)[0] & 31, EV_RUN_END);
 		assert_true(flags_of(latest(1)) & EF_END_COMPLETE);
 	}
@@ -74,14 +73,13 @@ static void test_run(void **state)
 static void test_both(void **state)
 {
 	uint64_t task[8] = { IDLE, 0, (uint64_t)new_table, 0, 0, 42 };
-	struct core_run run;
 	struct core_entry entry;
 
 	core_awake(core_sleep(0));
-	entry = core_enter(&run, (uint64_t)task, CORE_POLL, mine);
+	entry = core_enter((uint64_t)task, CORE_POLL, mine);
 	assert_int_equal(entry.table->addr, (uint64_t)new_table);
 	assert_int_equal(latest(3)[1], 42);
-	core_leave(&run, entry, mine);
+	core_leave(&entry, mine);
 }
 
 /* Only what may make a task runnable, or wakes one that runs elsewhere, is told. */
@@ -89,7 +87,6 @@ static void test_wake(void **state)
 {
 	uint64_t task[8] = { IDLE, 0, 0, 0, (uint64_t)old_table }, head;
 	struct core_entry entry;
-	struct core_run run;
 
 	core_wake_tried((uint64_t)task);
 	assert_int_equal(latest(2)[0] & 31, EV_WAKE);
@@ -107,11 +104,11 @@ static void test_wake(void **state)
 	assert_int_equal(mine->head, head);
 
 	task[0] = IDLE | TOKIO_RUNNING;
-	entry = core_enter(&run, (uint64_t)task, CORE_POLL, mine);
+	entry = core_enter((uint64_t)task, CORE_POLL, mine);
 	head = mine->head;
 	core_wake_tried((uint64_t)task); /* itself: shows by its next run */
 	assert_int_equal(mine->head, head);
-	core_leave(&run, entry, mine);
+	core_leave(&entry, mine);
 }
 
 static void test_abort(void **state)
@@ -133,14 +130,13 @@ static void test_off(void **state)
 {
 	uint64_t task[8] = { IDLE, 0, 0, 0, 0, (uint64_t)old_table };
 	struct core_entry entry;
-	struct core_run run;
 
 	core_page.threads = core_page.fast_threads = NULL;
 	core_wake_tried((uint64_t)task);
 	assert_int_equal(core_abort_tried((uint64_t)task), (uint64_t)fake_abort);
-	entry = core_enter(&run, (uint64_t)task, CORE_SHUTDOWN, NULL);
+	entry = core_enter((uint64_t)task, CORE_SHUTDOWN, NULL);
 	assert_int_equal(entry.table->addr, (uint64_t)old_table | CORE_OLD);
-	assert_false(core_leave(&run, entry, NULL));
+	assert_false(core_leave(&entry, NULL));
 	assert_int_equal(task[0], IDLE);
 }
 

@@ -13,9 +13,10 @@ typedef VEC(struct event) events;
 
 static struct event random_event(uint64_t *rnd, uint64_t time, bool is_lossy)
 {
-	static const uint8_t kinds[] = { EV_RUN_START, EV_RUN_START, EV_RUN_END, EV_RUN_END,
-					 EV_WAKE,      EV_WAKE,	     EV_SPAWN,	 EV_SLEEP,
-					 EV_AWAKE,     EV_PANIC,     EV_LOST,	 EV_THREAD_STOP };
+	static const uint8_t kinds[] = { EV_RUN_START,	EV_RUN_START, EV_RUN_END, EV_RUN_END,
+					 EV_WAKE,	EV_WAKE,      EV_SPAWN,	  EV_SLEEP,
+					 EV_AWAKE,	EV_PANIC,     EV_END_OF,  EV_LOST,
+					 EV_THREAD_STOP };
 	uint64_t r = unit_random(rnd);
 	struct event ev = {
 		.time = time,
