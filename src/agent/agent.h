@@ -87,6 +87,7 @@ void futrace_hook_drop_named(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, u
 void futrace_hook_schedule_task(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_wake(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_wake_by_ref(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+void futrace_hook_drop_waker(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 /* The slot of this thread, known once it had its first event. Initial-exec: one instruction. */
 extern __thread struct wire_thread *hook_slot HIDDEN __attribute__((tls_model("initial-exec")));
 /* The same where a program's function was called meanwhile, which may have returned on another

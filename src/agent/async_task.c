@@ -190,13 +190,49 @@ static bool has_panicked(const struct async_run *r, uint64_t state)
 	return is_output_there ? holds_panic(r) : propagates == 1;
 }
 
+/*
+ * When a waker was last dropped whose task somebody may hold a reference of ours on, by hash of the
+ * task: ticks, and in the lower bits which thread it was.
+ */
+#define NR_DROPS    4096
+#define THREAD_BITS 16
+static uint64_t drops[NR_DROPS];
+
+static uint64_t *drop_of(uint64_t task)
+{
+	return &drops[task * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+}
+_Static_assert(NR_DROPS == 1 << 12, "drop_of takes the upper 12 bits");
+
+static uint64_t drop_word(uint64_t ticks)
+{
+	return ticks << THREAD_BITS | (thread_pointer() >> 6) % (1 << THREAD_BITS);
+}
+
+/* Has another thread dropped a waker of the task since the run began? */
+static bool was_dropped_elsewhere(const struct async_run *r)
+{
+	uint64_t drop = __atomic_load_n(drop_of(r->task), __ATOMIC_ACQUIRE);
+	uint64_t start = drop_word(r->run >> CORE_RUN_SHIFT);
+
+	return r->run && drop >> THREAD_BITS >= start >> THREAD_BITS &&
+	       (drop ^ start) % (1 << THREAD_BITS);
+}
+
+/* Does anybody else know the task, or did until a moment ago? */
+static bool has_others(const struct async_run *r, uint64_t state)
+{
+	return state / REFERENCE > 1 || (state | r->state) & TASK || was_dropped_elsewhere(r);
+}
+
 static unsigned wanted_flag(uint64_t state)
 {
 	return state & TASK ? EF_END_WANTED : 0;
 }
 
 /* escaped: a panic was on its way out of the future. */
-static unsigned end_flags_of(const struct async_run *r, uint64_t state, bool escaped)
+static unsigned end_flags_of(const struct async_run *r, uint64_t state, bool escaped,
+			     bool had_others)
 {
 	/* Who awaits the task may have taken the panic already, and let go of the handle. */
 	unsigned panicked = EF_END_PANICKED | wanted_flag(r->state);
@@ -213,23 +249,23 @@ static unsigned end_flags_of(const struct async_run *r, uint64_t state, bool esc
 		       (escaped && has_panicked(r, state) ? panicked : 0);
 	/* Closed while it ran; closed later it would be queued once more. Or ours is the last
 	 * reference: nobody can ever wake it. */
-	if ((state & (CLOSED | SCHEDULED)) == CLOSED || (state / REFERENCE == 1 && !(state & TASK)))
+	if ((state & (CLOSED | SCHEDULED)) == CLOSED || !had_others)
 		return EF_END_COMPLETE | EF_END_CANCELLED;
 	return wanted;
 }
 
 /*
- * Gives our reference back, seen: the state right after the run. Whoever gives the last one back
- * has duties. A run that ends destroys its task at once if nobody else knows it; but a waker or a
- * Task that goes when it is the last one has a task that is not over queued once more, so that its
- * future is dropped. If that happened while we held ours, the duty is ours. If the last one went
- * after the run gave its own reference back and before we saw the state, it looks as if the run had
- * been the last: the future is not dropped then. Only a hook on every waker's drop could tell.
+ * Gives our reference back; had_others: right after the run somebody else had one. Whoever gives
+ * the last one back has duties. A run that ends destroys its task at once if nobody else knows it;
+ * but a waker or a Task that goes when it is the last one has a task that is not over queued once
+ * more, so that its future is dropped. If that happened while we held ours, the duty is ours. If
+ * the last one went before we saw the state, it may have gone before or after the run gave its own
+ * reference back, and nobody can tell: both may happen without us, and the future is dropped.
  */
-static enum async_last release(uint64_t state_addr, uint64_t seen)
+static enum async_last release(uint64_t state_addr, bool had_others)
 {
 	uint64_t state = load(state_addr), left;
-	bool is_last, had_others = seen / REFERENCE > 1 || seen & TASK, must_queue;
+	bool is_last, must_queue;
 
 	do {
 		left = state - REFERENCE;
@@ -248,19 +284,20 @@ enum async_last async_leave(struct async_run *r)
 	struct wire_thread *t = r->slot;
 	struct wire_run *run = 0;
 	uint64_t state_addr, state = 0;
-	bool is_mine_now;
+	bool is_mine_now, had_others;
 
 	if (!t && !r->is_watched && !r->is_held)
 		return ASYNC_NOT_LAST;
 	state_addr = state_of(r->table, r->task);
 	if (r->is_held)
 		state = __atomic_load_n((uint64_t *)state_addr, __ATOMIC_ACQUIRE);
+	had_others = r->is_held && has_others(r, state);
 	is_mine_now = t && is_current(p, t) && is_mine(p, t, thread_pointer());
 	if (is_mine_now) {
 		settle_runs(t);
 		run = find_run(t, r->run);
 	}
-	r->end_flags = end_flags_of(r, state, run && run->id & CORE_ESCAPED);
+	r->end_flags = end_flags_of(r, state, run && run->id & CORE_ESCAPED, had_others);
 	/* The stamp after the look: an end that is a later run's must not seem to come before that
 	 * run began. */
 	if (r->end_flags & EF_END_COMPLETE)
@@ -274,7 +311,7 @@ enum async_last async_leave(struct async_run *r)
 
 		end_elsewhere(p, t, &what, EV_RUN_END, r->end_flags);
 	}
-	return r->is_held ? release(state_addr, state) : ASYNC_NOT_LAST;
+	return r->is_held ? release(state_addr, had_others) : ASYNC_NOT_LAST;
 }
 
 /* ---- what the runtime calls a task ---- */
@@ -445,4 +482,18 @@ const struct async_waker *async_wake(uint64_t task)
 	}
 	put2(p, t, EV_WAKE, flags, task | table->type_word);
 	return w;
+}
+
+const struct async_waker *async_drop_waker(uint64_t task)
+{
+	unsigned word;
+	const struct core_table *table = find_table(task, &word);
+	uint64_t state_addr = state_of(table, task), state = state_addr ? load(state_addr) : 0;
+	uint64_t nr_refs = state / REFERENCE;
+
+	/* this one, ours, and maybe that of the run, and nobody holds the Task */
+	if (unlikely(nr_refs >= 2 && nr_refs <= 3 && !(state & (TASK | COMPLETED | CLOSED)) &&
+		     core_page.threads))
+		__atomic_store_n(drop_of(task), drop_word(ticks_now(&core_page)), __ATOMIC_RELEASE);
+	return async_waker_find(load(table->addr + 8 * CLONE_WAKER), false);
 }

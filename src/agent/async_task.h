@@ -14,7 +14,7 @@
 /* What a waker table held, by its first word, which tasks have in their own table as well. */
 struct async_waker {
 	uint64_t clone; /* 0: free entry */
-	uint64_t wake, wake_by_ref;
+	uint64_t wake, wake_by_ref, drop;
 	uint64_t is_broken; /* a task table with it could not be hooked: leave the wakers alone */
 };
 /* The entry; NULL: absent, or (make) no room. */
@@ -68,5 +68,7 @@ bool async_is_spawn(uint64_t task) HIDDEN;
 bool async_is_idle(uint64_t task) HIDDEN;
 /* A waker is used. Returns what its table held. */
 const struct async_waker *async_wake(uint64_t task) HIDDEN;
+/* The same when one is dropped. */
+const struct async_waker *async_drop_waker(uint64_t task) HIDDEN;
 
 #endif

@@ -102,3 +102,9 @@ void futrace_hook_wake_by_ref(uint64_t task, uint64_t b, uint64_t c, uint64_t d,
 	watch_wake(task);
 	((hook_fn)async_wake(task)->wake_by_ref)(task, b, c, d, e, f);
 }
+
+void futrace_hook_drop_waker(uint64_t task, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+			     uint64_t f)
+{
+	((hook_fn)async_drop_waker(task)->drop)(task, b, c, d, e, f);
+}

@@ -58,10 +58,17 @@ static bool hook_waker(const struct wire_table *t, uint64_t *words, uint64_t bas
 		return false;
 	w->wake = patch_planned(t, t->slot_wake, base);
 	w->wake_by_ref = patch_planned(t, t->slot_wake_by_ref, base);
+	w->drop = patch_planned(t, t->slot_dealloc, base);
 	__atomic_store_n(&w->clone, words[0], __ATOMIC_RELEASE);
 	patch_write(words + t->slot_wake, futrace_hook_wake);
 	patch_write(words + t->slot_wake_by_ref, futrace_hook_wake_by_ref);
+	patch_write(words + t->slot_dealloc, futrace_hook_drop_waker);
 	return true;
+}
+
+static bool is_sane_waker(const struct wire_table *t)
+{
+	return patch_has_wakes(t) && patch_is_slot(t, t->slot_dealloc);
 }
 
 static bool is_waker_hooked(const struct wire_table *t, const uint64_t *words)
@@ -70,7 +77,7 @@ static bool is_waker_hooked(const struct wire_table *t, const uint64_t *words)
 }
 
 const struct table_kind table_async_task_waker = {
-	.is_sane = patch_has_wakes,
+	.is_sane = is_sane_waker,
 	.hook = hook_waker,
 	.is_hooked = is_waker_hooked,
 };

@@ -200,7 +200,8 @@ struct wire_table {
 	uint16_t code_mask;
 	uint16_t type; /* goes into the events; EVENT_TYPE_NONE when it has none */
 	uint8_t kind;  /* enum wire_table_kind */
-	uint8_t slot_poll, slot_schedule, slot_dealloc, slot_shutdown; /* or WIRE_NO_SLOT */
+	/* or WIRE_NO_SLOT; slot_dealloc of a waker table: the drop of a waker */
+	uint8_t slot_poll, slot_schedule, slot_dealloc, slot_shutdown;
 	uint8_t slot_wake, slot_wake_by_ref;
 	uint8_t slot_abort; /* of a task table without slot_schedule */
 	/* in the task's header: the pointer back to this table; 0: the agent looks for it */

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
+
 #include "agent/async_task.h"
 #include "world.h"
 
@@ -291,6 +293,54 @@ static void test_unreachable(void **state)
 	assert_event(RUN_END, EF_END_COMPLETE | EF_END_CANCELLED, 0);
 }
 
+static void *drop_waker(void *task)
+{
+	async_drop_waker((uint64_t)task);
+	*state_of(task) -= REF;
+	return NULL;
+}
+
+/*
+ * The last waker, or the Task, goes right after the run gave its own reference back, and before we
+ * look: without us the task would be queued once more, so that its future is dropped.
+ */
+static void test_window(void **state)
+{
+	struct fake_task t = make_task(SCHEDULED | REF, false);
+	struct async_run r;
+	pthread_t thread;
+
+	async_enter(&r, (uint64_t)&t, 0);
+	*state_of(&t) = 2 * REF; /* the waker's and ours */
+	r.has_returned = true;
+	pthread_create(&thread, NULL, drop_waker, &t);
+	pthread_join(thread, NULL);
+	assert_int_equal(*state_of(&t), REF);
+	assert_int_equal(async_leave(&r), ASYNC_SCHEDULE);
+	assert_int_equal(*state_of(&t), SCHEDULED | CLOSED | REF);
+
+	t = make_task(SCHEDULED | TASK | REF, false);
+	assert_int_equal(run(&t, REF, false), ASYNC_SCHEDULE);
+}
+
+/* A waker that the poll itself drops, or that went before the run, leaves a task that nobody knows:
+ * async-task destroys it. */
+static void test_no_window(void **state)
+{
+	struct fake_task t = make_task(SCHEDULED | 2 * REF, false);
+	struct async_run r;
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, drop_waker, &t);
+	pthread_join(thread, NULL);
+	async_enter(&r, (uint64_t)&t, 0);
+	*state_of(&t) = 3 * REF | RUNNING;
+	drop_waker(&t);
+	*state_of(&t) = REF;
+	r.has_returned = true;
+	assert_int_equal(async_leave(&r), ASYNC_DESTROY);
+}
+
 /* A runnable that is scheduled for the first time, and one that is to be dropped. */
 static void test_schedule(void **state)
 {
@@ -423,6 +473,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_panic, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_kept_panic, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_unreachable, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_window, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_window, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_schedule, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_wake, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_own_name, set_up, tear_down),

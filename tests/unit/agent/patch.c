@@ -32,6 +32,7 @@ HOOK(futrace_hook_drop_named)
 HOOK(futrace_hook_schedule_task)
 HOOK(futrace_hook_wake)
 HOOK(futrace_hook_wake_by_ref)
+HOOK(futrace_hook_drop_waker)
 
 #define RUN_HOOK(name)                                                                        \
 	uint64_t name(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f) \
@@ -128,6 +129,8 @@ static struct wire_table make_plan(unsigned kind)
 		t.slot_poll = t.slot_schedule = t.slot_dealloc = t.slot_shutdown = WIRE_NO_SLOT;
 		t.slot_wake = 1;
 		t.slot_wake_by_ref = 2;
+		if (kind == WIRE_TABLE_ASYNC_TASK_WAKER)
+			t.slot_dealloc = 3;
 	}
 	return t;
 }
@@ -283,7 +286,8 @@ static void test_async_task_refused(void **state)
 	assert_int_equal(page[1], (uint64_t)page + waker.words[1]);
 }
 
-/* Both slots of each kind of waker table, and no other; the second time it is known, or refused. */
+/* Both slots of each kind of waker table, of async-task's the drop as well, and no other; the
+ * second time it is known, or refused. */
 static void test_wakers(void **state)
 {
 	static const unsigned kinds[] = { WIRE_TABLE_TOKIO_WAKER, WIRE_TABLE_ASYNC_TASK_WAKER,
@@ -298,7 +302,8 @@ static void test_wakers(void **state)
 		write_table(&t);
 		assert_int_equal(patch(&t).nr_hooked, 1);
 		for (unsigned k = 0; k < t.nr_words; k++)
-			assert_int_equal(page[k] != (uint64_t)page + t.words[k], k == 1 || k == 2);
+			assert_int_equal(page[k] != (uint64_t)page + t.words[k],
+					 k == 1 || k == 2 || k == t.slot_dealloc);
 		memcpy(hooked, page, sizeof(hooked));
 		assert_int_equal(patch(&t).nr_hooked, kinds[i] != WIRE_TABLE_TOKIO_WAKER);
 		assert_memory_equal(page, hooked, sizeof(hooked));
