@@ -20,6 +20,8 @@
 #include <unistd.h>
 #include <linux/futex.h>
 
+#include "wire/stamp.h"
+
 static const struct wire_stamp stamp __attribute__((section(WIRE_STAMP_SECTION), used)) = {
 	.magic = WIRE_MAGIC,
 	.version = WIRE_VERSION,

@@ -9,6 +9,7 @@
 
 #include "symbol/image.h"
 #include "wire/region.h"
+#include "wire/stamp.h"
 
 #define AGENT_NAME  "libfutrace-agent.so"
 #define PROBES_NAME "libfutrace-probes.so"

@@ -580,16 +580,6 @@ static inline uint64_t wire_region_size(const struct wire_lobby *l)
 	return wire_ring_off(l, WIRE_MAX_THREADS, 0);
 }
 
-/* What the agent's file has in a section of this name: the tool sees beforehand whether they fit.
- */
-#define WIRE_STAMP_SECTION ".futrace.agent"
-struct wire_stamp {
-	uint64_t magic;
-	uint32_t version;
-	uint32_t layout;
-};
-_Static_assert(sizeof(struct wire_stamp) == 16, "wire_stamp");
-
 /* Changes whenever a size does; the agent refuses to work with a tool of another layout. */
 #define WIRE_LAYOUT                                                                    \
 	((uint32_t)(sizeof(struct wire_lobby) * 31 + sizeof(struct wire_region) * 17 + \
