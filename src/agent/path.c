@@ -11,6 +11,7 @@
 struct path_start path_starts[WIRE_MAX_TABLES + 1];
 uint16_t path_last[WIRE_MAX_THREADS][PATH_NR_LAST];
 uint16_t path_next[WIRE_MAX_PATHS];
+static uint16_t chosen[PATH_NR_CHOSEN]; /* by hash of the words that choose: a path */
 static uint32_t nr_starts;
 
 /* ---- recipes ---- */
@@ -40,20 +41,6 @@ static bool is_sound(const struct wire_region *r)
 	return true;
 }
 
-static void choose_key(const struct wire_region *r, struct path_start *s)
-{
-	const struct wire_edge *e = &r->edges[s->edge];
-	const struct wire_node *n = &r->nodes[e->node];
-	uint32_t off = e->off + n->off;
-
-	s->key_off = 0;
-	s->key_shift = 63; /* no key: the uppermost bit of a state word, which is 0 */
-	if (n->kind == WIRE_NODE_STATE) {
-		s->key_off = off & ~7u;
-		s->key_shift = off % 8 * 8;
-	}
-}
-
 uint32_t path_add(const struct wire_region *r, uint32_t edge, uint32_t old)
 {
 	struct core_page *p = &core_page;
@@ -72,10 +59,8 @@ uint32_t path_add(const struct wire_region *r, uint32_t edge, uint32_t old)
 	if (!old)
 		old = ++nr_starts;
 	s = &path_starts[old];
-	for (unsigned i = 0; i < PATH_NR_HINTS; i++)
-		s->hints[i] = 0;
+	s->nr_words = 0;
 	s->edge = edge;
-	choose_key(r, s);
 	p->has_paths = true;
 	return old;
 }
@@ -85,9 +70,8 @@ void path_forget(struct wire_region *r, uint64_t from, uint64_t to)
 	for (unsigned i = 0; i < WIRE_MAX_DYNS && r->nr_edges; i++)
 		if (r->dyns[i].addr >= from && r->dyns[i].addr < to)
 			__atomic_store_n(&r->dyns[i].edge, 0, __ATOMIC_RELAXED);
-	for (uint32_t i = 1; i <= nr_starts; i++)
-		for (unsigned k = 0; k < PATH_NR_HINTS; k++)
-			__atomic_store_n(&path_starts[i].hints[k], 0, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < PATH_NR_CHOSEN; i++)
+		__atomic_store_n(&chosen[i], 0, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < WIRE_MAX_PATHS; i++)
 		__atomic_store_n(&path_next[i], 0, __ATOMIC_RELAXED);
 }
@@ -367,41 +351,47 @@ bool path_holds_far(const struct wire_path *p, uint64_t task)
 	return true;
 }
 
-/* The hints of the state that the task is in. */
-static uint64_t *hints_of(struct path_start *s, uint64_t task)
+/* Where the words that the paths of its type depend on lead to. Some of them may be none of the
+ * task's at the moment: that makes for another guess, no more. */
+static uint16_t *chosen_by(const struct path_start *s, uint64_t task)
 {
-	return &s->hints[(load(task + s->key_off) >> s->key_shift) % PATH_NR_HINTS];
+	uint32_t nr = __atomic_load_n(&s->nr_words, __ATOMIC_ACQUIRE);
+	uint64_t hash = s->edge, factor = UINT64_C(0x9e3779b97f4a7c15);
+
+	/* none of the products waits for another */
+	for (uint32_t i = 0; i < nr; i++, factor += UINT64_C(0x6c62272e07bb0142)) {
+		uint64_t word = load(task + s->offs[i]) & s->masks[i];
+
+		hash += (word ^ word >> 32) * factor;
+	}
+	return &chosen[mix(hash, 0) >> 20 & (PATH_NR_CHOSEN - 1)];
 }
 
-static uint64_t try_hints(const struct wire_region *r, const struct path_start *s, uint64_t hints,
-			  uint64_t task)
+/* Two threads that do this at once forget one of the words: that makes for bad guesses, no more. */
+static void add_word(struct path_start *s, const struct wire_check *c)
 {
-	for (; hints; hints >>= PATH_HINT_BITS) {
-		uint64_t number = hints & ((1 << PATH_HINT_BITS) - 1);
+	uint32_t nr = s->nr_words;
 
-		if (number < WIRE_MAX_PATHS && path_holds(&r->paths[number], s->edge, task))
-			return number;
-	}
-	return 0;
+	for (uint32_t i = 0; i < nr; i++)
+		if (s->offs[i] == c->off) {
+			s->masks[i] |= c->mask;
+			return;
+		}
+	if (nr == PATH_NR_WORDS)
+		return;
+	s->offs[nr] = c->off;
+	s->masks[nr] = c->mask;
+	__atomic_store_n(&s->nr_words, nr + 1, __ATOMIC_RELEASE);
 }
 
-static void add_hint(uint64_t *hints, uint64_t number)
+static void add_words(struct path_start *s, const struct wire_path *p)
 {
-	uint64_t have = __atomic_load_n(hints, __ATOMIC_RELAXED), kept = 0;
-	unsigned nr = 1;
-
-	/* the others, in their order, behind it */
-	for (; have && nr < 4; have >>= PATH_HINT_BITS) {
-		uint64_t other = have & ((1 << PATH_HINT_BITS) - 1);
-
-		if (other && other != number)
-			kept |= other << PATH_HINT_BITS * nr++;
-	}
-	__atomic_store_n(hints, kept | number, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < p->nr_near && i < p->nr_checks; i++)
+		add_word(s, &p->checks[i]);
 }
 
 /* By the recipe. */
-static uint64_t find_number(uint64_t task, struct path_start *s, uint64_t *hints)
+static uint64_t find_number(uint64_t task, struct path_start *s)
 {
 	struct wire_region *r = core_page.region;
 	uint64_t number;
@@ -420,17 +410,21 @@ static uint64_t find_number(uint64_t task, struct path_start *s, uint64_t *hints
 	}
 	if (is_new)
 		fill_in(r, number, &t, task, s->edge);
-	if (r->paths[number].nr_checks)
-		add_hint(hints, number);
+	if (__atomic_load_n(&r->paths[number].recipe, __ATOMIC_ACQUIRE) != s->edge ||
+	    !r->paths[number].nr_checks) /* somebody is filling it in, or it is walked each time */
+		return number;
+	add_words(s, &r->paths[number]);
+	__atomic_store_n(chosen_by(s, task), number, __ATOMIC_RELAXED);
 	return number;
 }
 
 uint64_t path_find(uint64_t task, struct path_start *s)
 {
-	uint64_t *hints = hints_of(s, task), number;
+	uint64_t number = __atomic_load_n(chosen_by(s, task), __ATOMIC_RELAXED);
 
-	number = try_hints(core_page.region, s, __atomic_load_n(hints, __ATOMIC_RELAXED), task);
-	return number ? number : find_number(task, s, hints);
+	return number && path_holds(&core_page.region->paths[number], s->edge, task)
+		       ? number
+		       : find_number(task, s);
 }
 
 uint64_t path_follow(uint64_t task, struct path_start *s, uint16_t *last)

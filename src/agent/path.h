@@ -20,25 +20,27 @@
  * Tasks mostly stand where they stood before, or where others went from there. So each thread keeps
  * where the tasks stood that it polled last, and each path which one came after it. A path has
  * *checks*, which tell by a few loads that do not wait for each other whether a task stands there.
- * If it does not, some *hints* of its type are tried, paths of others in its state. Only if none
- * fits the recipe is followed.
+ * If it does not, the words that the paths of its type depend on, all together, choose a path by a
+ * hash: that of the latest task that had the same in them. Only if it stands elsewhere the recipe
+ * is followed.
  */
 #ifndef AGENT_PATH_H
 #define AGENT_PATH_H
 
 #include "agent/core.h"
 
-#define PATH_NR_HINTS  4  /* words of hints, chosen by the state of the outermost future */
-#define PATH_HINT_BITS 16 /* of a number: each word has four, the newest in the lower bits */
+#define PATH_NR_WORDS 12 /* of a task, that choose a path: what lies deeper is left out */
 
-/* A recipe and what is remembered of its paths. One line of the cache. */
+/* A recipe, and the words that its paths depend on. */
 struct path_start {
-	uint32_t edge;	    /* that it begins with */
-	uint32_t key_off;   /* in the task: the word that chooses hints … */
-	uint64_t key_shift; /* … by the lower bits of what is left of it */
-	uint64_t hints[PATH_NR_HINTS];
-	uint64_t pad[2];
-};
+	uint32_t edge; /* that it begins with */
+	uint32_t nr_words;
+	uint32_t offs[PATH_NR_WORDS];
+	uint64_t masks[PATH_NR_WORDS];
+	uint64_t pad[5];
+} __attribute__((aligned(64)));
+
+#define PATH_NR_CHOSEN 4096 /* a power of two */
 
 /* In wire_thread.reading, beside a task: the path is known, and the runtime is about to take the
  * task. It stays there until the thread reads another one. */
@@ -64,7 +66,7 @@ uint32_t path_add(const struct wire_region *r, uint32_t edge, uint32_t old) HIDD
  */
 void path_forget(struct wire_region *r, uint64_t from, uint64_t to) HIDDEN;
 
-/* The number of the path where a future stands, by hints or by the recipe; 0: it is not known. */
+/* The number of the path where a future stands, guessed or by the recipe; 0: it is not known. */
 uint64_t path_find(uint64_t task, struct path_start *start) HIDDEN;
 /* The same when the guess was wrong, which is corrected. */
 uint64_t path_follow(uint64_t task, struct path_start *start, uint16_t *last) CORE_SLOW;
