@@ -5,7 +5,7 @@ import statistics
 import subprocess
 import time
 
-from .proc import Background, Failed, cpu_ns
+from .proc import Background, Failed, cpu_ns, target_of
 from .table import Row, at_most, spread
 
 TASKS = 100
@@ -21,8 +21,7 @@ def share(place, argv, env, is_tool):
         time.sleep(0.5)
         pids = [child.child.pid]
         if is_tool:
-            with open(f"/proc/{pids[0]}/task/{pids[0]}/children", encoding="ascii") as f:
-                pids.append(int(f.read().split()[0]))
+            pids.append(target_of(pids[0]))
         start, before = time.monotonic_ns(), [cpu_ns(p) for p in pids]
         time.sleep(SECONDS)
         wall = time.monotonic_ns() - start

@@ -155,6 +155,13 @@ def cpu_ns(pid):
     return time.clock_gettime_ns((~pid << 3) | 2)
 
 
+def target_of(tool_pid):
+    """The child of the tool that is another program than it: the tool may have workers of its own."""
+    own = os.readlink(f"/proc/{tool_pid}/exe")
+    with open(f"/proc/{tool_pid}/task/{tool_pid}/children", encoding="ascii") as f:
+        return next(int(pid) for pid in f.read().split() if os.readlink(f"/proc/{pid}/exe") != own)
+
+
 def run_marked(place, argv, env=None, timeout=120):
     """Runs argv to its end, and reads the CPU time of its own process whenever a line comes: what it used between two lines
     is free of its start and its end."""

@@ -56,8 +56,8 @@ class Running:
         return target_ns / requests, (cpu_ns(tool) - before) / requests
 
     def end(self):
-        """The tool's CPU in ms from the last burst on."""
-        before = cpu_ns(self.server.child.pid)
+        """What the tool used, in ms, before the first burst and behind the last, its workers included."""
+        steady_ns = cpu_ns(self.server.child.pid) - self.start_ns
         load = self.load.end()
         if load.status:
             self.kill()
@@ -66,7 +66,7 @@ class Running:
         if ended.status:
             raise Failed(f"the server ended with status {ended.status}: {ended.stderr[-160:]}")
         target = sum(v["cpu_ns"] for name, v in ended.lines if name == "total")
-        return (ended.cpu_ns - target - before) / 1e6
+        return (ended.cpu_ns - target - steady_ns) / 1e6
 
     def kill(self):
         for child in (self.load, self.server):
@@ -82,7 +82,7 @@ class Groups:
         self.tools, self.place, self.kind = tools, place, kind
         self.names = [n for n in LABELS if n in (PLAIN, AGAIN) or tools.has("futrace" if n == FUTRACE else "dial9")]
         self.values = {n: [] for n in self.names}
-        self.starts, self.ends, self.bytes, self.per_request = [], [], [], []
+        self.ends, self.bytes, self.per_request = [], [], []
         self.events = self.lost = 0
         self.failed = None
 
@@ -109,17 +109,16 @@ class Groups:
                 for r in order if turn % 2 else reversed(order):
                     self.values[r.name].append(r.burst())
             for r in all_of:
-                end_ms = r.end()
+                ends_ms = r.end()
                 if r.name == FUTRACE:
-                    self.look_at(r, end_ms)
+                    self.look_at(r, ends_ms)
         finally:
             for r in all_of:
                 r.kill()
 
-    def look_at(self, r, end_ms):
+    def look_at(self, r, ends_ms):
         report = Futrace(self.tools, self.place).report(r.path)
-        self.starts.append(r.start_ns / 1e6)
-        self.ends.append(end_ms)
+        self.ends.append(ends_ms)
         self.events += report["events"]
         self.lost += number_lost(report)
         self.bytes.append(os.path.getsize(r.path) / report["events"])
@@ -173,8 +172,7 @@ def together_rows(g, what):
     event = Row(f"tool's CPU per event, {g.kind} server", LABELS[FUTRACE], spread(each, " ns"), n=str(len(each)))
     event.result = f"{per_request:.2f} events per request"
     event.goal, event.met = "≤ 20 ns", at_most(statistics.median(each), 20, unit=" ns")
-    ends = Row(f"tool's CPU before and behind, {g.kind} server", LABELS[FUTRACE], spread(g.starts, " ms", 0),
-               "", f"start; end {spread(g.ends, ' ms', 0)}", n=str(len(g.starts)))
+    ends = Row(f"tool's CPU for start and end, {g.kind} server", LABELS[FUTRACE], spread(g.ends, " ms", 0), n=str(len(g.ends)))
     size = Row(f"bytes per event, {g.kind} server", LABELS[FUTRACE], spread(g.bytes, " B", 2), n=str(len(g.bytes)))
     size.goal, size.met = "≤ 4 B", at_most(statistics.median(g.bytes), 4, 2, " B")
     return [together, event, ends, size]

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 from .build import ROOT
-from .proc import Failed
+from .proc import Failed, target_of
 from .server import ratio
 from .table import Row, spread
 from .variants import Futrace, number_lost
@@ -43,7 +43,7 @@ class Running:
         if not is_redis:
             self.port = int(re.search(rb":(\d+)$", self.child.stdout.readline().strip())[1])
         self.load = servers.load_of(name)(self.port, CONNECTIONS)
-        self.pid = live.children_of(self.child.pid)[0] if path else self.child.pid
+        self.pid = target_of(self.child.pid) if path else self.child.pid
         self.nr_before = self.tool_before = 0
 
     def burst(self):
