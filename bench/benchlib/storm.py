@@ -11,10 +11,9 @@ from .table import Row, at_least, at_most, spread
 class Rounds:
     """The samples of all variants, by name and round; `failed[name]` says why one has none."""
 
-    def __init__(self, tools, place, work, per, names=None, of=variants.ALL):
+    def __init__(self, tools, place, work, per, of=variants.ALL):
         self.work, self.per = work, per
-        self.variants = [v(tools, place) for v in of
-                         if work in v.works and (not names or v.name in names)]
+        self.variants = [v(tools, place) for v in of if work in v.works]
         self.samples = {v.name: [] for v in self.variants}
         self.failed = {v.name: v.missing() for v in self.variants if v.missing()}
 
