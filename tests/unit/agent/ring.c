@@ -75,7 +75,7 @@ static void test_little_memory(void **state)
 	lobby.rings.limit = used + 2 * bytes;
 	skip_all(t);
 	for (unsigned i = 0; i < total; i++) {
-		struct core_run run;
+		struct core_entry run;
 
 		enter(&run, &task);
 		leave(&run);
