@@ -26,7 +26,9 @@
 #define LEAST_BYTES (UINT64_C(8) << 20)	  /* where address space is short */
 #define ROUND_MS    5
 #define SECOND_NS   UINT64_C(1000000000)
-#define FAILED	    70 /* exit status of a worker whose answer does not fit */
+/* exit status of a worker */
+#define FAILED	  70 /* its answer does not fit */
+#define NO_MEMORY 71
 
 struct area {
 	uint64_t len; /* of the bytes; written last */
@@ -97,11 +99,17 @@ static void keep_streams_only(void)
 	syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
 }
 
+static void no_memory(void)
+{
+	_exit(NO_MEMORY);
+}
+
 static void confine(const struct worker_job *job, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(FAILED);
+	set_no_memory_handler(no_memory);
 	limit(RLIMIT_CORE, 0);
 	if (job->memory_bytes)
 		limit(RLIMIT_DATA, data_bytes() + job->memory_bytes);
@@ -229,6 +237,10 @@ static enum worker_end judge(const struct worker *w, int status, bool is_killed,
 	if (WIFSIGNALED(status)) {
 		name = sigabbrev_np(WTERMSIG(status));
 		snprintf(why, WORKER_WHY, "was killed by SIG%s", name ? name : "?");
+		return WORKER_DIED;
+	}
+	if (WEXITSTATUS(status) == NO_MEMORY) {
+		snprintf(why, WORKER_WHY, "ran out of memory");
 		return WORKER_DIED;
 	}
 	if (WEXITSTATUS(status) || w->area->len > w->area_bytes - sizeof(*w->area)) {

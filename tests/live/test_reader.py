@@ -5,7 +5,7 @@ import os
 from live import check, nr_lost, same, test, user_tasks
 from test_exact import compare_tasks, truth
 
-FAULTS = {"abort": "was killed by SIGABRT", "memory": "was killed by SIGABRT", "hang": "was stopped after",
+FAULTS = {"abort": "was killed by SIGABRT", "memory": "ran out of memory", "hang": "was stopped after",
           "spin": "was stopped after"}
 LIMIT_MS = 400
 

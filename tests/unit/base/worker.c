@@ -128,7 +128,7 @@ static void eat(void *arg, struct strbuf *answer)
 static void test_memory(void **state)
 {
 	assert_int_equal(run_bad((struct worker_job){ eat, .memory_bytes = 32 * MB }), WORKER_DIED);
-	assert_string_equal(why, "was killed by SIGABRT");
+	assert_string_equal(why, "ran out of memory");
 }
 
 static void *nothing(void *arg)
