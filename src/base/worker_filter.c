@@ -122,6 +122,12 @@ static struct sock_filter program[] = {
 	ALLOWED(getegid),
 	ALLOWED(getrandom),
 	ALLOWED(getrusage),
+	IF_IS(__NR_prlimit64, 5), /* to be named in a message, not to be changed */
+	LOAD(ARG(2)),
+	IF_IS(0, 1),
+	ALLOW,
+	REFUSE(EPERM),
+	LOAD(NR),
 	ALLOWED(sysinfo),
 	ALLOWED(uname),
 	ALLOWED(clock_gettime),
