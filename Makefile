@@ -24,12 +24,13 @@ test:
 
 # Longer tests: whole test suites of other projects under `futrace record`; kill -9 and SIGSTOP at random moments; every
 # release, flavour and build of a runtime, 300 runs of each completion race, all that a tracer could break;
-# await trees in every build; servers under load, also alone.
+# await trees in every build; servers under load, also alone; published programs, with sanitizers in the tool.
 test-suites: all ; @tools/setup test && tests/run suites
 test-kill: all ; @tools/setup test && tests/run kill
 test-matrix: all ; @tools/setup test && tests/run matrix safety
 test-trees: all ; @tools/setup test && tests/run trees
 test-servers: all ; @tools/setup test && tests/run servers
+test-corpus: all ; @tools/setup test && tests/run corpus
 
 bench: build/build.ninja
 	@tools/setup test && ninja -C build && bench/run
@@ -51,4 +52,4 @@ format:
 clean:
 	rm -rf build build-debug build-asan build-fuzz
 
-.PHONY: all setup demo test test-suites test-kill test-matrix test-servers test-trees bench debug sanitize install format clean
+.PHONY: all setup demo test test-suites test-kill test-matrix test-servers test-trees test-corpus bench debug sanitize install format clean

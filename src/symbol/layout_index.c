@@ -477,7 +477,8 @@ bool layout_index_decode(struct layout_index *x, const void *data, size_t len)
 		if (head.nr[t] > len / sizeof(struct index_entry))
 			break;
 		vec_grow(&x->tables[t], head.nr[t]);
-		memcpy(x->tables[t].v, from, bytes);
+		if (bytes) /* or `v` is NULL */
+			memcpy(x->tables[t].v, from, bytes);
 		x->tables[t].nr = head.nr[t];
 		from += bytes;
 		len -= bytes;

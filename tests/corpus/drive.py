@@ -120,7 +120,13 @@ class Run:
         return text
 
     def start(self, argv):
-        return self.case.start(argv, cwd=self.dir, env=self.env)
+        """Its errors go to a file: nobody reads them while a server runs."""
+        with open(self.dir + ".err", "ab") as err:
+            return self.case.start(argv, cwd=self.dir, env=self.env, stderr=err)
+
+    def errors(self):
+        with open(self.dir + ".err", encoding="utf-8", errors="replace") as f:
+            return f.read()
 
     def produced(self):
         """Contents of the files that the entry says the program writes."""
@@ -136,7 +142,7 @@ class Run:
     def finish(self, process):
         """Status and output of a program that ends by itself. Lines of futrace's own are left out."""
         r = process.finish(TIMEOUT_S)
-        lines = r.err.split("\n")
+        lines = self.errors().split("\n")
         self.said = "\n".join(l for l in lines if l.startswith("futrace record:"))
         err = "".join(l + "\n" for l in lines if l and not l.startswith("futrace record:"))
         said = {"status": r.status, "out": self.plain(r.out), "files": self.produced()}
@@ -180,7 +186,7 @@ def wait_for(process, port):
             return
         except OSError as e:
             if process.popen.poll() is not None:
-                raise Failed(f"ended before it listened: {process.finish()}") from None
+                raise Failed(f"{' '.join(process.argv)} ended before it listened: {process.finish()}") from None
             if time.monotonic() > end:
                 raise Failed(f"nobody listens on port {port}: {e}") from None
             time.sleep(0.05)
@@ -208,6 +214,7 @@ def drive_server(run, argv, look, is_recorded):
     """A server: the requests of the entry and the commands that are its clients. Bodies are compared, and its status."""
     helpers(run)
     process = run.start(argv)
+    process.close_stdin()
     port = int(run.words[run.entry.get("answers_on", "port")])
     wait_for(process, port)
     pid = target_of(process, is_recorded)

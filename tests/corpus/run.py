@@ -11,6 +11,7 @@ import argparse
 import glob
 import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -59,15 +60,18 @@ class Program:
     def futrace(self, *args, may_fail=False):
         r = self.case.run(self.case.futrace, *args, timeout=TIMEOUT_S)
         self.screens.append((" ".join(args), r.out + r.err))
-        self.sanitizers(args[0])
+        self.sanitizers(args[0], r.err)
         check(may_fail or r.status == 0, f"{r}")
         return r
 
-    def sanitizers(self, command):
-        """No sanitizer has reported anything, of any futrace that was started so far."""
-        for path in glob.glob(os.path.join(self.case.s.home, "sanitizer.*")):
-            with open(path, encoding="utf-8", errors="replace") as f:
-                raise Failed(f"{command}: {short(f.read(), 3000)}")
+    def sanitizers(self, command, text=""):
+        """No sanitizer has reported anything: AddressSanitizer writes a file, UBSan to stderr."""
+        for path in glob.glob(os.path.join(self.case.s.home, "sanitizer.*")) + [self.case.path("recorded.err")]:
+            if os.path.exists(path):
+                with open(path, encoding="utf-8", errors="replace") as f:
+                    text += f.read()
+        found = re.search(r"\S+: runtime error: |AddressSanitizer|LeakSanitizer", text)
+        check(not found, f"{command}: {short(text[found.start():] if found else '', 3000)}")
 
     def look(self, pid, may_be_gone=False):
         """ps and tree of the program while it runs. Its short-lived children are of no concern."""
@@ -179,6 +183,9 @@ def run_one(args, entry, number):
             program = Program(entry, number, case, folders)
             try:
                 nr_tasks = program.test()
+            except Failed:
+                program.sanitizers("futrace")  # that may be why
+                raise
             finally:
                 case.close()
                 keep_screens(args.screens, entry, program)
