@@ -34,6 +34,7 @@ enum { LAYOUT_ALIGN, LAYOUT_SIZE, LAYOUT_S, LAYOUT_F, LAYOUT_R, LAYOUT_WORDS };
 #define MAX_ALIGN    4096
 #define MAX_BYTES    (1u << 26)
 #define HOOKED_WORDS 3 /* clone, wake, wake_by_ref */
+#define WAKER_DROP   3
 
 struct search {
 	struct map wakers; /* clone_waker -> index + 1 of its first waker table; 0: none yet */
@@ -121,6 +122,7 @@ static bool add_waker(struct finding *f, void *arg, const struct scan_place *at)
 	struct found_table t = scan_waker(at->va, WIRE_TABLE_ASYNC_TASK_WAKER);
 	struct search *s = arg;
 
+	t.plan.slot_dealloc = WAKER_DROP;
 	index = map_get(&s->wakers, clone);
 	if (!index || scan_is_got(f, at->va))
 		return false;

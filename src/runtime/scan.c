@@ -58,7 +58,7 @@ struct found_table scan_waker(uint64_t va, enum wire_table_kind kind)
 			  .kind = kind,
 			  .slot_poll = WIRE_NO_SLOT,
 			  .slot_schedule = WIRE_NO_SLOT,
-			  .slot_dealloc = kind == WIRE_TABLE_ASYNC_TASK_WAKER ? 3 : WIRE_NO_SLOT,
+			  .slot_dealloc = WIRE_NO_SLOT,
 			  .slot_shutdown = WIRE_NO_SLOT,
 			  .slot_abort = WIRE_NO_SLOT,
 			  .slot_wake = 1,

@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "wire/event.h"
+#include "wire/run.h"
 
 #define WIRE_MAGIC	   UINT64_C(0x4543415254554631) /* "1FUTRACE" */
 #define WIRE_VERSION	   1
@@ -64,7 +65,6 @@
 #define WIRE_TEXT_WORDS	   64	/* a bit for each of them */
 #define WIRE_TEXT_BYTES	   112	/* what is longer is cut */
 #define WIRE_MAX_FRAMED	   256
-#define WIRE_RUNS_BYTES	   8192 /* of a thread's open runs, a power of two */
 #define WIRE_ALL_RUNS	   (WIRE_RUNS_BYTES * (WIRE_MAX_THREADS + 1))
 
 #define WIRE_TOOL_GONE	   0x40000000 /* FUTEX_OWNER_DIED */
@@ -384,18 +384,6 @@ enum wire_thread_state {
 #define WIRE_MAX_LEFT	  8
 
 /*
- * A run, or the poll of an inner future, that has begun and not ended. The producer alone reads and
- * writes it. Those of a thread lie in a table of its slot, in the order in which they began; the
- * first entry stands for none.
- */
-struct wire_run {
-	uint64_t id;	 /* of the run: ticks of its start and enum core_run_bits; 0: none */
-	uint64_t header; /* of its task; of a future, the number of its definition */
-	uint64_t frame;	 /* where its hook stood on the stack; compared, never followed */
-	uint64_t task;	 /* as events name its task; 0 of a future */
-};
-
-/*
  * A thread and its ring. The first line belongs to the producer alone; the consumer writes only
  * tail. head and tail count words since the slot was claimed and never wrap.
  *
@@ -604,7 +592,6 @@ _Static_assert(sizeof(struct wire_text) == 128 && WIRE_TEXT_WORDS * 64 == WIRE_M
 		       WIRE_MAX_TEXTS == 1 << 12,
 	       "texts_used; core_mark takes the upper 12 bits of a hash");
 _Static_assert(sizeof(struct wire_thread) == 1024, "wire_thread");
-_Static_assert(sizeof(struct wire_run) == 32, "wire_run");
 _Static_assert(offsetof(struct wire_thread, tail) == 64, "producer and consumer share no line");
 _Static_assert(offsetof(struct wire_thread, nr_panics) == 128,
 	       "producer and consumer share no line");

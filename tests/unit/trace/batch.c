@@ -5,7 +5,7 @@
 static void put_at_random(struct trace_stream *s, struct rng *r, const struct event *ev, size_t nr)
 {
 	while (nr) {
-		size_t some = MIN(1 + rng_below(r, 200), nr);
+		size_t most = 1 + rng_below(r, 200), some = MIN(most, nr);
 
 		trace_stream_put_all(s, ev, some);
 		ev += some;
