@@ -58,10 +58,22 @@ static struct core_table *find_table(uint64_t task, unsigned *word)
 	return table;
 }
 
+/*
+ * The compiler orders the header: vtable, state, awaiter; state, awaiter, vtable; or, seen with
+ * rustc 1.69, awaiter, state, vtable. Where the last has the state, the second has the awaiter's
+ * own vtable: a pointer, or 0.
+ */
+static uint32_t find_state(uint64_t task, unsigned vtable_word)
+{
+	if (!vtable_word)
+		return 8;
+	return vtable_word == 3 && load(task + 16) - 1 < MAX_REFS * REFERENCE - 1 ? 16 : 0;
+}
+
 /* Of a task that is queued, so that its state is known in the main. */
 static void learn_state(struct core_table *table, uint64_t task, unsigned vtable_word)
 {
-	uint32_t off = vtable_word ? 0 : 8;
+	uint32_t off = find_state(task, vtable_word);
 	uint64_t state = load(task + off);
 	bool is_sane = (state & (SCHEDULED | RUNNING | COMPLETED)) == SCHEDULED &&
 		       state >= REFERENCE && state / REFERENCE < MAX_REFS;

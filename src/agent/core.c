@@ -53,6 +53,26 @@ const struct core_table *core_table_of(uint64_t header)
 	return table;
 }
 
+/*
+ * A hook was called through a table that has no entry: the plan took it to begin some words before
+ * or after its true start, as its functions and offsets can come in either order. Entries lie at
+ * least ten words apart, so the one nearby is its own.
+ */
+struct core_hooked core_hooked_of(uint64_t header)
+{
+	enum { MAX_SHIFT = 4 * 8 };
+	struct core_hooked h = { core_table_of(header), false };
+	uint64_t addr = load(header + TOKIO_VTABLE);
+
+	for (uint64_t off = 8; !h.table && off <= MAX_SHIFT; off += 8) {
+		h.table = core_table_find(addr + off, false);
+		if (!h.table)
+			h.table = core_table_find(addr - off, false);
+		h.is_misplaced = true;
+	}
+	return h;
+}
+
 /* The id and type of a task, or, where it has no id, its address. */
 static uint64_t name_of(uint64_t header, const struct core_table *table)
 {
@@ -116,13 +136,19 @@ struct core_pair core_enter_slowly(uint64_t header, enum core_run_kind kind, uin
 				   uint64_t *id)
 {
 	const unsigned words = EVENT_WORDS_INSTANCE + EVENT_WORDS_RUN_START;
-	const struct core_table *table = core_table_of(header);
+	const struct core_hooked hooked = core_hooked_of(header);
+	const struct core_table *table = hooked.table;
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_RUN_START);
 	struct wire_run *run;
 	uint64_t limit;
 
 	*id = 0;
+	if (t && hooked.is_misplaced) {
+		count_lost(t, EV_RUN_START);
+		count_lost(t, EV_RUN_END);
+		t = 0;
+	}
 	if (!t)
 		return (struct core_pair){ table, 0 };
 	if (!has_entry(t, frame)) {
@@ -242,11 +268,14 @@ static bool is_innermost(struct wire_thread *t, uint64_t header)
 
 uint64_t core_schedule_slowly(uint64_t header)
 {
-	const struct core_table *table = core_table_of(header);
+	const struct core_hooked hooked = core_hooked_of(header);
+	const struct core_table *table = hooked.table;
 	struct core_page *p = &core_page;
 	struct wire_thread *t = self(p, EV_WAKE);
 
-	if (t)
+	if (t && hooked.is_misplaced)
+		count_lost(t, EV_WAKE);
+	else if (t)
 		put2(p, t, EV_WAKE, wake_flags(load(header + TOKIO_STATE)),
 		     task_word(header, table));
 	return table->schedule;

@@ -167,6 +167,12 @@ enum core_run_kind { CORE_POLL, CORE_SHUTDOWN };
 struct core_table *core_table_find(uint64_t addr, bool make) HIDDEN;
 /* That of a task of Tokio's. */
 const struct core_table *core_table_of(uint64_t header) HIDDEN;
+/* The entry with the functions that the hooks of a task's table replaced. */
+struct core_hooked {
+	const struct core_table *table;
+	bool is_misplaced; /* the functions are the task's, and nothing else in the entry is */
+};
+struct core_hooked core_hooked_of(uint64_t header) HIDDEN;
 
 /*
  * A header before 1.21 may have 0 where later ones have the pointer to their table. The usual case

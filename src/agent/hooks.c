@@ -65,7 +65,7 @@ static PROBED void poll_probed(uint64_t header, uint64_t b, uint64_t c, uint64_t
 static PROBED void poll_slowly(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 			       uint64_t f)
 {
-	const struct core_table *table = core_page.threads ? NULL : core_table_of(header);
+	const struct core_table *table = core_page.threads ? NULL : core_hooked_of(header).table;
 
 	if (table)
 		((hook_fn)table->poll)(header, b, c, d, e, f);
@@ -205,8 +205,8 @@ static PROBED void schedule_probed(uint64_t header, uint64_t b, uint64_t c, uint
 static PROBED void schedule_slowly(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 				   uint64_t f)
 {
-	uint64_t schedule =
-		core_page.threads ? core_schedule_slowly(header) : core_table_of(header)->schedule;
+	uint64_t schedule = core_page.threads ? core_schedule_slowly(header)
+					      : core_hooked_of(header).table->schedule;
 
 	((hook_fn)schedule)(header, b, c, d, e, f);
 }

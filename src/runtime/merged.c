@@ -126,7 +126,8 @@ static void tell_tables(struct finding *f, const struct naming *n, struct dwarf_
 {
 	names_each(t, f, n->kind)
 	{
-		const struct dwarf_function *own = names_find(fns, nr, t->plan.words[n->slots[0]]);
+		const struct dwarf_function *own =
+			names_find(fns, nr, t->plan.words[names_first_slot(n, t)]);
 		struct types types = { .nr = 0 };
 		struct span args[NAMES_MAX_ARGS];
 

@@ -14,6 +14,26 @@ static bool has_slot(const struct naming *n, const struct found_table *t, unsign
 	return !n->has_slot || n->has_slot(t, slot);
 }
 
+unsigned names_first_slot(const struct naming *n, const struct found_table *t)
+{
+	for (size_t i = 0; i < n->nr_slots; i++)
+		if (has_slot(n, t, n->slots[i]))
+			return n->slots[i];
+	return n->slots[0];
+}
+
+static uint64_t first_function(const struct naming *n, const struct found_table *t)
+{
+	return t->plan.words[names_first_slot(n, t)];
+}
+
+/* How many tables have this function as their most telling one. */
+static void count_first_users(struct finding *f, const struct naming *n, struct map *users)
+{
+	map_clear(users);
+	names_each(t, f, n->kind)++ *map_put(users, first_function(n, t), NULL);
+}
+
 /* How many tables have this function in this slot. */
 static void count_users(struct finding *f, const struct naming *n, unsigned slot, struct map *users)
 {
@@ -128,7 +148,6 @@ static void collect(struct finding *f, const struct naming *n, struct functions 
 static void names_by_dwarf(struct finding *f, const struct naming *n)
 {
 	struct functions fns = { 0 };
-	unsigned first = n->slots[0];
 	struct map users = MAP_INIT;
 
 	collect(f, n, &fns);
@@ -143,12 +162,12 @@ static void names_by_dwarf(struct finding *f, const struct naming *n)
 					      *map_get(&users, t->plan.words[slot]) == 1)
 			name_by_dwarf(f, n, t, names_find(fns.v, fns.nr, t->plan.words[slot]));
 	}
-	count_users(f, n, first, &users);
+	count_first_users(f, n, &users);
 	names_each(t, f,
 		   n->kind) if (!t->name[0] &&
 				name_by_dwarf(f, n, t,
-					      names_find(fns.v, fns.nr, t->plan.words[first])))
-		names_are_merged(f, n, t, *map_get(&users, t->plan.words[first]));
+					      names_find(fns.v, fns.nr, first_function(n, t))))
+		names_are_merged(f, n, t, *map_get(&users, first_function(n, t)));
 	names_by_makers(f, n, fns.v, fns.nr);
 	map_release(&users);
 	vec_release(&fns);
@@ -185,7 +204,6 @@ static void name_by_v0(struct finding *f, const struct naming *n, struct found_t
 
 static void names_by_v0(struct finding *f, const struct naming *n)
 {
-	unsigned first = n->slots[0];
 	struct map users = MAP_INIT;
 
 	for (size_t i = 0; i < n->nr_slots; i++) {
@@ -198,13 +216,13 @@ static void names_by_v0(struct finding *f, const struct naming *n)
 					      symtab_at(f->syms, t->plan.words[slot], &nr) &&
 					      nr == 1) name_by_v0(f, n, t, t->plan.words[slot]);
 	}
-	count_users(f, n, first, &users);
+	count_first_users(f, n, &users);
 	names_each(t, f, n->kind)
 	{
 		if (t->name[0])
 			continue;
-		name_by_v0(f, n, t, t->plan.words[first]);
-		names_are_merged(f, n, t, *map_get(&users, t->plan.words[first]));
+		name_by_v0(f, n, t, first_function(n, t));
+		names_are_merged(f, n, t, *map_get(&users, first_function(n, t)));
 	}
 	map_release(&users);
 }

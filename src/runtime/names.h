@@ -42,6 +42,9 @@ struct naming {
 	void (*found)(struct finding *f, struct dwarf_function *fns, size_t nr);
 };
 
+/* Where a table has the most telling function. */
+unsigned names_first_slot(const struct naming *n, const struct found_table *t);
+
 /* All that is the same for every runtime: room, debug info, v0 symbols. False: there is no table to
  * name. */
 bool names_by_rules(struct finding *f, const struct naming *n);

@@ -5,7 +5,7 @@
 
 #include "symbol/cache.h"
 
-#define VERSION	  25 /* of what is written below, and of how names are made */
+#define VERSION	  26 /* of what is written below, and of how names are made */
 #define MAX_BYTES (UINT64_C(64) << 20)
 
 char *remember_key(const struct image *img, const struct image *debug)

@@ -9,93 +9,176 @@
  * That shape, seven addresses of code and three small offsets that must agree with each other, is
  * met by nothing else (0 in 1.6 million relocations of programs without Tokio), so no symbol is
  * needed. Earlier releases have other tables: tokio_old.c.
+ *
+ * The compiler chooses the order: some (seen: rustc of 2023) put the offsets first. Tables lie side
+ * by side, so the offsets of one look as if they belonged to its neighbour too; only the first and
+ * the last of a row have them on one side alone. The order is a property of the compiler, so all
+ * tables of a file have the one that most of them can have.
  */
 #include "runtime/scan.h"
 #include "runtime/tokio.h"
 
-enum { WORD_TRAILER = 7, WORD_SCHEDULER, WORD_ID, NR_WORDS, WORD_LOCATION = 10 };
+enum { TRAILER, SCHEDULER, ID, LOCATION, MAX_OFFSETS };
 
 #define HEADER_VTABLE_OFF 16
 #define HEADER_OWNER_OFF  24
 
-/*
- * Is there a task table at this word? In a relocatable file every address must be a relocated word.
- */
-static bool is_table(const struct finding *f, const struct scan_place *at)
-{
-	uint64_t trailer = scan_load(at->p + 8 * WORD_TRAILER),
-		 scheduler = scan_load(at->p + 8 * WORD_SCHEDULER),
-		 id = scan_load(at->p + 8 * WORD_ID);
+struct order {
+	uint8_t code, offsets; /* where in the table they begin */
+	uint8_t nr_offsets;
+};
 
-	if ((trailer | scheduler | id) % 8 || scheduler < 24 || scheduler > 4096 ||
-	    id < scheduler || id > scheduler + 128 || trailer <= id || trailer >= 1 << 26)
-		return false;
-	for (unsigned i = 0; i < NR_WORDS; i++) {
-		if (i < TOKIO_NR_CODE && !scan_is_code(f, at, i))
-			return false;
-		if (i >= TOKIO_NR_CODE && f->img->is_dyn &&
-		    image_is_relocated(at->segment, at->va + 8 * i))
-			return false;
-	}
-	return true;
+static const struct order orders[] = {
+	{ .code = 0, .offsets = TOKIO_NR_CODE, .nr_offsets = LOCATION },
+	{ .code = LOCATION, .offsets = 0, .nr_offsets = LOCATION },
+	{ .code = MAX_OFFSETS, .offsets = 0, .nr_offsets = MAX_OFFSETS },
+};
+
+/* Where seven addresses of code stand side by side, with offsets before or behind them. */
+struct candidates {
+	VEC(struct scan_place) places; /* of the first of the addresses */
+	size_t nr_fitting[ARRAY_SIZE(orders)];
+};
+
+static unsigned nr_words(const struct order *o)
+{
+	return TOKIO_NR_CODE + o->nr_offsets;
 }
 
-static bool add_table(struct finding *f, void *arg, const struct scan_place *at)
+static const uint8_t *table_at(const struct scan_place *at, const struct order *o)
+{
+	return at->p - 8 * o->code;
+}
+
+static uint64_t offset_at(const struct scan_place *at, const struct order *o, unsigned i)
+{
+	return scan_load(table_at(at, o) + 8 * (o->offsets + i));
+}
+
+/* In a relocatable file every address is a relocated word, and no offset is. */
+static bool fits(const struct finding *f, const struct scan_place *at, const struct order *o)
+{
+	uint64_t va = at->va - 8 * o->code, trailer, scheduler, id;
+
+	if (va < at->segment->va || va > at->va || at->left < 8 * (uint64_t)(nr_words(o) - o->code))
+		return false;
+	for (unsigned i = 0; i < o->nr_offsets; i++)
+		if (f->img->is_dyn && image_is_relocated(at->segment, va + 8 * (o->offsets + i)))
+			return false;
+	trailer = offset_at(at, o, TRAILER);
+	scheduler = offset_at(at, o, SCHEDULER);
+	id = offset_at(at, o, ID);
+	return !((trailer | scheduler | id) % 8) && scheduler >= 24 && scheduler <= 4096 &&
+	       id >= scheduler && id <= scheduler + 128 && trailer > id && trailer < 1 << 26 &&
+	       (o->nr_offsets == LOCATION || offset_at(at, o, LOCATION) == id + 8);
+}
+
+static bool add_candidate(struct finding *f, void *arg, const struct scan_place *at)
+{
+	struct candidates *c = arg;
+	bool has_order = false;
+
+	for (unsigned i = 0; i < TOKIO_NR_CODE; i++)
+		if (!scan_is_code(f, at, i))
+			return false;
+	for (size_t i = 0; i < ARRAY_SIZE(orders); i++)
+		if (fits(f, at, &orders[i])) {
+			c->nr_fitting[i]++;
+			has_order = true;
+		}
+	if (has_order)
+		vec_push(&c->places, *at);
+	return has_order;
+}
+
+static const struct order *choose_order(const struct candidates *c)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < ARRAY_SIZE(orders); i++)
+		if (c->nr_fitting[i] > c->nr_fitting[best])
+			best = i;
+	return &orders[best];
+}
+
+static void set_slots(struct wire_table *w, const struct order *o)
+{
+	w->nr_words = nr_words(o);
+	w->code_mask = ((1 << TOKIO_NR_CODE) - 1) << o->code;
+	w->slot_poll = o->code + TOKIO_POLL;
+	w->slot_schedule = o->code + TOKIO_SCHEDULE;
+	w->slot_dealloc = o->code + TOKIO_DEALLOC;
+	w->slot_shutdown = o->code + TOKIO_SHUTDOWN;
+	w->slot_wake = w->slot_wake_by_ref = w->slot_abort = WIRE_NO_SLOT;
+}
+
+static void add_table(struct finding *f, const struct scan_place *at, const struct order *o)
 {
 	struct found_table t = { .name = "", .scheduler = "", .file = "" };
+	uint64_t scheduler = offset_at(at, o, SCHEDULER);
 	struct wire_table *w = &t.plan;
 
-	if (!is_table(f, at))
-		return false;
-	w->va = at->va;
-	w->nr_words = NR_WORDS;
-	for (unsigned i = 0; i < NR_WORDS; i++)
-		w->words[i] = scan_load(at->p + 8 * i);
-	/* The word behind the table; whether it belongs to it is decided when all are found. */
-	if (at->left >= 8 * (WORD_LOCATION + 1) &&
-	    !image_is_relocated(at->segment, at->va + 8 * WORD_LOCATION))
-		w->words[WORD_LOCATION] = scan_load(at->p + 8 * WORD_LOCATION);
-	w->code_mask = (1 << TOKIO_NR_CODE) - 1;
+	set_slots(w, o);
+	w->va = at->va - 8 * o->code;
+	for (unsigned i = 0; i < w->nr_words; i++)
+		w->words[i] = scan_load(table_at(at, o) + 8 * i);
 	w->type = EVENT_TYPE_NONE;
 	w->kind = WIRE_TABLE_TOKIO;
-	w->slot_poll = TOKIO_POLL;
-	w->slot_schedule = TOKIO_SCHEDULE;
-	w->slot_dealloc = TOKIO_DEALLOC;
-	w->slot_shutdown = TOKIO_SHUTDOWN;
-	w->slot_wake = w->slot_wake_by_ref = w->slot_abort = WIRE_NO_SLOT;
 	w->vtable_off = HEADER_VTABLE_OFF;
-	w->id_off = w->words[WORD_ID];
-	w->stage_off = w->id_off + 8;
-	w->trailer_off = w->words[WORD_TRAILER];
+	w->id_off = offset_at(at, o, ID);
+	w->stage_off = w->id_off + (o->nr_offsets == MAX_OFFSETS ? 16 : 8);
+	w->trailer_off = offset_at(at, o, TRAILER);
 	/*
 	 * Between scheduler and id lies the scheduler handle: one Arc for tasks; BlockingSchedule
 	 * is empty up to 1.39 and two words since.
 	 */
-	t.kind = w->words[WORD_ID] - w->words[WORD_SCHEDULER] == 8 ? TRACE_TASK : TRACE_BLOCKING;
-	w->scheduler_off = t.kind == TRACE_TASK ? w->words[WORD_SCHEDULER] : HEADER_OWNER_OFF;
+	t.kind = w->id_off - scheduler == 8 ? TRACE_TASK : TRACE_BLOCKING;
+	w->scheduler_off = t.kind == TRACE_TASK ? scheduler : HEADER_OWNER_OFF;
 	if (t.kind == TRACE_BLOCKING)
 		t.scheduler = "blocking";
 	vec_push(&f->tables, t);
-	return true;
 }
 
-/* tokio_unstable is a property of the build, so all tables have the eleventh word or none has. */
-static bool settle_unstable(struct finding *f, size_t first)
+/* Does the word behind the offsets belong to the table? */
+static bool has_location(const struct finding *f, const struct scan_place *at,
+			 const struct order *o)
 {
-	for (size_t i = first; i < f->tables.nr; i++)
-		if (f->tables.v[i].plan.words[WORD_LOCATION] !=
-		    f->tables.v[i].plan.words[WORD_ID] + 8)
-			break;
-		else if (i + 1 == f->tables.nr) {
-			for (i = first; i < f->tables.nr; i++) {
-				f->tables.v[i].plan.nr_words = WORD_LOCATION + 1;
-				f->tables.v[i].plan.stage_off = f->tables.v[i].plan.id_off + 16;
-			}
-			return true;
-		}
-	for (size_t i = first; i < f->tables.nr; i++)
-		f->tables.v[i].plan.words[WORD_LOCATION] = 0;
-	return false;
+	unsigned i = o->offsets + LOCATION;
+
+	return at->left >= 8 * (uint64_t)(i + 1) &&
+	       !(f->img->is_dyn && image_is_relocated(at->segment, at->va + 8 * i)) &&
+	       offset_at(at, o, LOCATION) == offset_at(at, o, ID) + 8;
+}
+
+/* tokio_unstable is a property of the build, so all tables have the fourth offset or none has. */
+static struct order settle_unstable(const struct finding *f, const struct candidates *c,
+				    const struct order *o)
+{
+	struct order settled = *o;
+
+	if (o->code == 0)
+		settled.nr_offsets = MAX_OFFSETS;
+	vec_each (at, &c->places)
+		if (o->code == 0 && fits(f, at, o) && !has_location(f, at, o))
+			settled.nr_offsets = LOCATION;
+	return settled;
+}
+
+/* Returns whether it is a build with tokio_unstable. */
+static bool find_tables(struct finding *f)
+{
+	struct candidates c = { 0 };
+	const struct order *o;
+	struct order settled;
+
+	scan_tables(f, TOKIO_NR_CODE, add_candidate, &c);
+	o = choose_order(&c);
+	settled = settle_unstable(f, &c, o);
+	vec_each (at, &c.places)
+		if (fits(f, at, o))
+			add_table(f, at, &settled);
+	vec_release(&c.places);
+	return settled.nr_offsets == MAX_OFFSETS;
 }
 
 /* Its tables are those from `first` on. */
@@ -111,13 +194,13 @@ static void recognise(struct finding *f)
 	struct found_runtime r = { .name = "tokio", .note = "", .found_by = "shape" }, old = r;
 	struct strbuf versions = STRBUF_INIT;
 	size_t first = f->tables.nr, first_old;
+	bool is_unstable = find_tables(f);
 
-	scan_tables(f, NR_WORDS, add_table, NULL);
 	scan_versions(f, "tokio-1", &versions);
 	r.nr_tables = f->tables.nr - first;
 	r.version = old.version = finding_string(f, versions.s);
 	if (r.nr_tables) {
-		r.unstable = settle_unstable(f, first);
+		r.unstable = is_unstable;
 		tokio_old_versions(f, versions.s, &old.version, &r.version);
 		add_runtime(f, &r, first);
 	}

@@ -9,7 +9,7 @@
 
 #include "runtime/runtime.h"
 
-/* Slots from 1.23 on. Which slot is which in an older table its plan says, but for the first. */
+/* The functions of a table from 1.23 on, in their order. Which slot is which its plan says. */
 enum { TOKIO_POLL, TOKIO_SCHEDULE, TOKIO_DEALLOC, TOKIO_SHUTDOWN = 6, TOKIO_NR_CODE = 7 };
 
 /*
@@ -26,6 +26,12 @@ void tokio_old_versions(struct finding *f, const char *versions, const char **ol
 static inline bool tokio_is_old(const struct found_table *t)
 {
 	return t->plan.slot_schedule == WIRE_NO_SLOT;
+}
+
+/* The address of its schedule; there is one from 1.23 on. */
+static inline uint64_t tokio_schedule(const struct found_table *t)
+{
+	return t->plan.words[t->plan.slot_schedule];
 }
 
 /* Does the function in this slot depend on the future's type? schedule does not. */

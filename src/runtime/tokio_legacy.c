@@ -190,7 +190,7 @@ static void reach_types(struct finding *f, const struct found_table *t, struct r
 	for (unsigned i = 0; i < ARRAY_SIZE(telling) + t->plan.nr_words; i++) {
 		unsigned slot = i < ARRAY_SIZE(telling) ? telling[i] : i - ARRAY_SIZE(telling);
 
-		if (slot != TOKIO_POLL && tokio_is_typed(t, slot) &&
+		if (slot != t->plan.slot_poll && tokio_is_typed(t, slot) &&
 		    !was_seen(r, t->plan.words[slot]))
 			calls_each(f, t->plan.words[slot], visit, &v);
 	}
@@ -238,7 +238,7 @@ static bool are_rivals(struct finding *f, const struct reach *a, const struct re
 /* A number for it: there is one schedule function for each, before 1.23 only its name. */
 static uint64_t scheduler_of(const struct found_table *t)
 {
-	return tokio_is_old(t) ? (uintptr_t)t->scheduler : t->plan.words[TOKIO_SCHEDULE];
+	return tokio_is_old(t) ? (uintptr_t)t->scheduler : tokio_schedule(t);
 }
 
 /* The most tables of one scheduler that may have this type instead of `of`, itself included. */
@@ -470,7 +470,7 @@ static void set_flavour(struct found_table *t, const struct flavour *fl)
 static void find_flavour(struct finding *f, struct found_table *t)
 {
 	struct flavour fl = { .text = "", .depth = tokio_is_old(t) ? 3 : 0 };
-	unsigned slot = TOKIO_SCHEDULE;
+	unsigned slot = t->plan.slot_schedule;
 
 	if (tokio_is_old(t))
 		slot = t->plan.slot_abort != WIRE_NO_SLOT ? t->plan.slot_abort

@@ -9,8 +9,8 @@
 #include "runtime/scan.h"
 #include "runtime/tokio.h"
 
-/* Slots whose function may depend on T, the most telling first. */
-static const uint8_t typed_slots[] = { 0, 2, 3, 4, 5, 6, 1, 7 };
+/* Slots whose function may depend on T, the most telling first where poll is slot 0. */
+static const uint8_t typed_slots[] = { 0, 2, 3, 4, 5, 6, 1, 7, 8, 9, 10 };
 
 bool tokio_is_typed(const struct found_table *t, unsigned slot)
 {
@@ -152,7 +152,8 @@ static void split_copies(struct finding *f, struct dwarf_function *fns, size_t n
 
 	names_each(t, f, WIRE_TABLE_TOKIO)
 	{
-		const char *copy = copy_of(f, names_find(fns, nr, t->plan.words[TOKIO_POLL]));
+		const char *copy =
+			copy_of(f, names_find(fns, nr, t->plan.words[t->plan.slot_poll]));
 
 		if (t->runtime == first && copy_number(copies.v, copies.nr, copy) == copies.nr)
 			vec_push(&copies, copy);
@@ -172,7 +173,7 @@ static void split_copies(struct finding *f, struct dwarf_function *fns, size_t n
 		names_each(t, f, WIRE_TABLE_TOKIO)
 		{
 			const char *copy =
-				copy_of(f, names_find(fns, nr, t->plan.words[TOKIO_POLL]));
+				copy_of(f, names_find(fns, nr, t->plan.words[t->plan.slot_poll]));
 
 			if (t->runtime != first || strcmp(copy, copies.v[i]) != 0)
 				continue;
@@ -217,8 +218,7 @@ static void spread_schedulers(struct finding *f)
 	names_each(t, f, WIRE_TABLE_TOKIO)
 		names_each(from, f, WIRE_TABLE_TOKIO) if (!t->scheduler[0] && from->scheduler[0] &&
 							  !tokio_is_old(t) && !tokio_is_old(from) &&
-							  t->plan.words[TOKIO_SCHEDULE] ==
-								  from->plan.words[TOKIO_SCHEDULE])
+							  tokio_schedule(t) == tokio_schedule(from))
 	{
 		t->scheduler = from->scheduler;
 		if (from->kind == TRACE_LOCAL)

@@ -27,21 +27,27 @@
 static uint64_t fake_table[8];
 
 /* The header as today's compiler makes it, or in the order of the source (is_old). */
+enum order { VTABLE_FIRST, STATE_FIRST, AWAITER_FIRST, NR_ORDERS };
+
 struct fake_task {
 	uint64_t words[SIZE / 8];
-	bool is_old;
+	enum order order;
 };
 
 static uint64_t *state_of(struct fake_task *t)
 {
-	return &t->words[t->is_old ? 0 : 1];
+	static const uint8_t words[] = { 1, 0, 2 };
+
+	return &t->words[words[t->order]];
 }
 
-static struct fake_task make_task(uint64_t state, bool is_old)
+static struct fake_task make_task(uint64_t state, enum order order)
 {
-	struct fake_task t = { .is_old = is_old };
+	struct fake_task t = { .order = order };
 
-	t.words[is_old ? 3 : 0] = (uint64_t)fake_table;
+	if (order == AWAITER_FIRST) /* not written before there is one: it may be anything */
+		t.words[0] = SCHEDULED | TASK | 5 * REF;
+	t.words[order == VTABLE_FIRST ? 0 : 3] = (uint64_t)fake_table;
 	*state_of(&t) = state;
 	return t;
 }
@@ -106,17 +112,21 @@ static enum async_last run(struct fake_task *t, uint64_t after, bool was_woken)
 	return async_leave(&r);
 }
 
-/* The state is found in either order of fields, and a poll leaves it as it was. */
+/* The state is found in every order of fields, a poll leaves it as it was, and nothing else is
+ * changed. */
 static void test_poll(void **state)
 {
-	for (int is_old = 0; is_old <= 1; is_old++) {
-		struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, is_old);
+	for (enum order order = VTABLE_FIRST; order < NR_ORDERS; order++) {
+		struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, order);
+		uint64_t first = t.words[0];
 
 		core_table_find((uint64_t)fake_table, false)->state_off = 0;
 		assert_int_equal(run(&t, TASK | 2 * REF, false), ASYNC_NOT_LAST);
 		assert_int_equal(*state_of(&t), TASK | REF);
 		assert_event(RUN_START, 0, named(&t));
 		assert_event(RUN_END, EF_END_WANTED, 0);
+		if (order == AWAITER_FIRST)
+			assert_int_equal(t.words[0], first);
 	}
 }
 
@@ -127,7 +137,7 @@ static void test_doubtful_state(void **state)
 	static const uint64_t others[] = { 0x7fff12345678, 0x1234567801 };
 
 	for (unsigned i = 0; i < 2; i++) {
-		struct fake_task t = make_task(others[i], false);
+		struct fake_task t = make_task(others[i], VTABLE_FIRST);
 		struct async_run r;
 
 		core_table_find((uint64_t)fake_table, false)->state_off = 0;
@@ -146,7 +156,7 @@ static void test_watched(void **state)
 	struct wire_thread *threads = core_page.threads;
 
 	for (int is_theirs = 0; is_theirs <= 1; is_theirs++) {
-		struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, false);
+		struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, VTABLE_FIRST);
 		struct async_run r;
 
 		core_page.threads = NULL;
@@ -170,7 +180,7 @@ static void test_will_poll(void **state)
 
 	for (int closed = 0; closed <= 1; closed++) {
 		for (int how = 0; how < 3; how++) {
-			struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, false);
+			struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, VTABLE_FIRST);
 			struct async_run r;
 
 			core_page.threads = how == 0 ? threads : NULL;
@@ -187,27 +197,27 @@ static void test_will_poll(void **state)
 
 static void test_ends(void **state)
 {
-	struct fake_task t = make_task(SCHEDULED | TASK | REF, false);
+	struct fake_task t = make_task(SCHEDULED | TASK | REF, VTABLE_FIRST);
 
 	/* completed, wanted; then nobody wants it, and ours is the last reference */
 	assert_int_equal(run(&t, COMPLETED | TASK | REF, false), ASYNC_NOT_LAST);
 	assert_event(RUN_START, 0, named(&t));
 	assert_event(RUN_END, EF_END_COMPLETE | EF_END_WANTED, 0);
-	t = make_task(SCHEDULED | REF, false);
+	t = make_task(SCHEDULED | REF, VTABLE_FIRST);
 	assert_int_equal(run(&t, COMPLETED | CLOSED | REF, false), ASYNC_DESTROY);
 	assert_event(RUN_START, 0, named(&t));
 	assert_event(RUN_END, EF_END_COMPLETE, 0);
 	/* closed while it ran; but one that is queued again because it is closed goes on */
-	t = make_task(SCHEDULED | TASK | 2 * REF, false);
+	t = make_task(SCHEDULED | TASK | 2 * REF, VTABLE_FIRST);
 	run(&t, CLOSED | TASK | 2 * REF, false);
 	assert_event(RUN_START, 0, named(&t));
 	assert_event(RUN_END, EF_END_COMPLETE | EF_END_CANCELLED, 0);
-	t = make_task(SCHEDULED | TASK | 2 * REF, false);
+	t = make_task(SCHEDULED | TASK | 2 * REF, VTABLE_FIRST);
 	run(&t, SCHEDULED | CLOSED | TASK | 3 * REF, false);
 	assert_event(RUN_START, 0, named(&t));
 	assert_event(RUN_END, EF_END_WANTED, 0);
 	/* woken while it ran: what is complete now became so in a later run */
-	t = make_task(SCHEDULED | TASK | 2 * REF, false);
+	t = make_task(SCHEDULED | TASK | 2 * REF, VTABLE_FIRST);
 	run(&t, COMPLETED | TASK | 2 * REF, true);
 	assert_event(RUN_START, 0, named(&t));
 	assert_event(RUN_END, EF_END_NOTIFIED, 0);
@@ -216,7 +226,7 @@ static void test_ends(void **state)
 /* Closed before: its future is dropped, and no reference is held. */
 static void test_drop(void **state)
 {
-	struct fake_task t = make_task(SCHEDULED | CLOSED | 2 * REF, false);
+	struct fake_task t = make_task(SCHEDULED | CLOSED | 2 * REF, VTABLE_FIRST);
 	struct async_run r;
 
 	async_enter(&r, (uint64_t)&t, false);
@@ -235,7 +245,7 @@ static void test_drop(void **state)
 /* A panic unwinds: the hook's cleanup ends the run. */
 static void test_panic(void **state)
 {
-	struct fake_task t = make_task(SCHEDULED | 2 * REF, false);
+	struct fake_task t = make_task(SCHEDULED | 2 * REF, VTABLE_FIRST);
 	struct async_run r;
 
 	async_enter(&r, (uint64_t)&t, false);
@@ -248,7 +258,7 @@ static void test_panic(void **state)
 
 static unsigned flags_of_panic(uint8_t propagate, uint64_t after, bool is_output)
 {
-	struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, false);
+	struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, VTABLE_FIRST);
 	uint64_t *output = &t.words[48 / 8], task;
 	struct async_run r;
 	unsigned flags = 0;
@@ -286,7 +296,7 @@ static void test_kept_panic(void **state)
  */
 static void test_unreachable(void **state)
 {
-	struct fake_task t = make_task(SCHEDULED | REF, false);
+	struct fake_task t = make_task(SCHEDULED | REF, VTABLE_FIRST);
 
 	assert_int_equal(run(&t, REF, false), ASYNC_DESTROY);
 	assert_event(RUN_START, 0, named(&t));
@@ -306,7 +316,7 @@ static void *drop_waker(void *task)
  */
 static void test_window(void **state)
 {
-	struct fake_task t = make_task(SCHEDULED | REF, false);
+	struct fake_task t = make_task(SCHEDULED | REF, VTABLE_FIRST);
 	struct async_run r;
 	pthread_t thread;
 
@@ -319,7 +329,7 @@ static void test_window(void **state)
 	assert_int_equal(async_leave(&r), ASYNC_SCHEDULE);
 	assert_int_equal(*state_of(&t), SCHEDULED | CLOSED | REF);
 
-	t = make_task(SCHEDULED | TASK | REF, false);
+	t = make_task(SCHEDULED | TASK | REF, VTABLE_FIRST);
 	assert_int_equal(run(&t, REF, false), ASYNC_SCHEDULE);
 }
 
@@ -327,7 +337,7 @@ static void test_window(void **state)
  * async-task destroys it. */
 static void test_no_window(void **state)
 {
-	struct fake_task t = make_task(SCHEDULED | 2 * REF, false);
+	struct fake_task t = make_task(SCHEDULED | 2 * REF, VTABLE_FIRST);
 	struct async_run r;
 	pthread_t thread;
 
@@ -344,7 +354,7 @@ static void test_no_window(void **state)
 /* A runnable that is scheduled for the first time, and one that is to be dropped. */
 static void test_schedule(void **state)
 {
-	struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, false);
+	struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, VTABLE_FIRST);
 
 	assert_ptr_equal(async_schedule((uint64_t)&t, WIRE_NO_STACK),
 			 core_table_find((uint64_t)fake_table, false));
@@ -356,7 +366,7 @@ static void test_schedule(void **state)
 
 static void test_wake(void **state)
 {
-	struct fake_task t = make_task(SCHEDULED | TASK | REF, false);
+	struct fake_task t = make_task(SCHEDULED | TASK | REF, VTABLE_FIRST);
 	struct async_run r;
 
 	/* before the first run nothing is known of the header; the wake goes on all the same */
@@ -429,7 +439,7 @@ static void test_own_name(void **state)
 				     .number_off = 64,
 				     .name_off = 72 };
 	const struct core_table *table = core_table_find((uint64_t)fake_table, false);
-	struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, false);
+	struct fake_task t = make_task(SCHEDULED | TASK | 2 * REF, VTABLE_FIRST);
 	uint64_t future[2] = { 12, 0 }, tail;
 	char text[200] = { 0 };
 

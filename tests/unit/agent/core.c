@@ -44,6 +44,36 @@ static void test_poll(void **state)
 	assert_int_equal(innermost(t)->id, 0);
 }
 
+/*
+ * The plan may be wrong about where a table begins. Its functions are called all the same, nothing
+ * is recorded of its tasks, and what is missing is counted.
+ */
+static void test_misplaced_table(void **state)
+{
+	static const int shifts[] = { -3, 3, 4 }; /* words */
+	struct wire_thread *t = my_slot();
+
+	for (unsigned i = 0; i < sizeof(shifts) / sizeof(*shifts); i++) {
+		struct fake_task task = { .state = INITIAL,
+					  .id = 41,
+					  .vtable = (uint64_t)(fake_table + shifts[i]) };
+		struct core_entry run;
+		uint64_t head;
+
+		skip_all(t);
+		head = t->head;
+		enter(&run, &task);
+		assert_int_equal(run.table->poll, (uint64_t)fake_poll);
+		assert_false(leave(&run));
+		assert_int_equal(core_schedule((uint64_t)&task, mine), run.table->schedule);
+		assert_int_equal(task.state, INITIAL);
+		assert_int_equal(t->head, head);
+		assert_int_equal(t->lost[EV_RUN_START], i + 1);
+		assert_int_equal(t->lost[EV_RUN_END], i + 1);
+		assert_int_equal(t->lost[EV_WAKE], i + 1);
+	}
+}
+
 /* The last reference is ours: the caller must free the task. */
 static void test_last_reference(void **state)
 {
@@ -308,6 +338,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_poll, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_misplaced_table, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_last_reference, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_panic, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_panic_wanted, set_up, tear_down),

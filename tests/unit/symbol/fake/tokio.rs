@@ -71,8 +71,17 @@ pub mod runtime {
             use std::mem::size_of;
             use std::{future::Future, pin::Pin, task::*};
 
+            // Which of them come first the compiler decides; rustc 1.69 chose the offsets.
             #[repr(C)]
             pub struct Vtable {
+                #[cfg(offsets_first)]
+                trailer_offset: usize,
+                #[cfg(offsets_first)]
+                scheduler_offset: usize,
+                #[cfg(offsets_first)]
+                id_offset: usize,
+                #[cfg(all(offsets_first, located))]
+                spawn_location_offset: usize,
                 poll: unsafe fn(usize),
                 schedule: unsafe fn(usize),
                 dealloc: unsafe fn(usize),
@@ -80,9 +89,14 @@ pub mod runtime {
                 drop_join_handle_slow: unsafe fn(usize),
                 drop_abort_handle: unsafe fn(usize),
                 shutdown: unsafe fn(usize),
+                #[cfg(not(offsets_first))]
                 trailer_offset: usize,
+                #[cfg(not(offsets_first))]
                 scheduler_offset: usize,
+                #[cfg(not(offsets_first))]
                 id_offset: usize,
+                #[cfg(all(not(offsets_first), located))]
+                spawn_location_offset: usize,
             }
 
             // Each says something about its own type, so that no two are equal and none is merged away.
@@ -122,7 +136,7 @@ pub mod runtime {
                 // As Tokio: the header, then scheduler, id, stage, trailer, each behind the last.
                 const SCHEDULER: usize = 32;
                 const ID: usize = Self::SCHEDULER + size_of::<S>().next_multiple_of(8);
-                const TRAILER: usize = Self::ID + 8 + size_of::<Option<T>>().next_multiple_of(8) + 8;
+                const TRAILER: usize = Self::ID + 8 + 8 * cfg!(located) as usize + size_of::<Option<T>>().next_multiple_of(8) + 8;
                 const TABLE: &'static Vtable = &Vtable {
                     poll: poll::<T, S>,
                     schedule: schedule::<S>,
@@ -134,6 +148,8 @@ pub mod runtime {
                     trailer_offset: Self::TRAILER,
                     scheduler_offset: Self::SCHEDULER,
                     id_offset: Self::ID,
+                    #[cfg(located)]
+                    spawn_location_offset: Self::ID + 8,
                 };
             }
 
