@@ -824,6 +824,28 @@ def inner():
 
 
 @scenario(is_full=True, story=3)
+def overlap():
+    """Polls that overlap on a thread, as stackful coroutines make them: one ends before a later one, one on another thread."""
+    s = service()
+    serve = s.type('shop::serve', place='src/main.rs:51')
+    one, two, three = (s.task(number, serve) for number in (3, 4, 5))
+    for task, at in ((one, 10 * MS), (two, 11 * MS), (three, 12 * MS)):
+        s.spawn(at, MAIN, task)
+    s.at(20 * MS, W1, 'run-start', **one.fields(), addr=one.addr)
+    s.at(22 * MS, W1, 'run-start', **two.fields(), addr=two.addr)
+    s.at(24 * MS, W1, 'end-of', **one.fields())
+    s.at(24 * MS, W1, 'run-end')
+    s.at(27 * MS, W1, 'run-end', 'complete', 'wanted')
+    s.wake(28 * MS, W2, one)
+    s.poll(30 * MS, W1, one, 1 * MS, 'complete', 'wanted')
+    s.at(32 * MS, W1, 'run-start', **three.fields(), addr=three.addr)
+    s.at(37 * MS, W2, 'end-of', **three.fields())
+    s.at(37 * MS, W2, 'run-end', 'complete', 'wanted')
+    s.end(50 * MS)
+    return s
+
+
+@scenario(is_full=True, story=3)
 def marks():
     """Marks and spans of the program's own: with fields, outside of tasks, one that goes to another task, one that never ends."""
     s = service()
