@@ -139,11 +139,14 @@ void async_enter(struct async_run *r, uint64_t task, unsigned how)
 	if (!t && !r->is_watched)
 		return;
 	r->state = state = hold(r, state_addr, is_drop);
-	if (!t)
+	if (!t) {
+		r->began = ticks_now(p);
 		return;
+	}
 	r->slot = t;
 	if (!has_entry(t, (uint64_t)r)) {
 		count_lost(t, EV_RUN_START);
+		r->began = ticks_now(p);
 		return;
 	}
 	at = reserve(p, t, EV_RUN_START, EVENT_WORDS_RUN_START, EVENT_WORDS_RUN_END, &limit);
@@ -225,10 +228,9 @@ static uint64_t drop_word(uint64_t ticks)
 static bool was_dropped_elsewhere(const struct async_run *r)
 {
 	uint64_t drop = __atomic_load_n(drop_of(r->task), __ATOMIC_ACQUIRE);
-	uint64_t start = drop_word(r->run >> CORE_RUN_SHIFT);
+	uint64_t start = drop_word(r->run ? r->run >> CORE_RUN_SHIFT : r->began);
 
-	return r->run && drop >> THREAD_BITS >= start >> THREAD_BITS &&
-	       (drop ^ start) % (1 << THREAD_BITS);
+	return drop >> THREAD_BITS >= start >> THREAD_BITS && (drop ^ start) % (1 << THREAD_BITS);
 }
 
 /* Does anybody else know the task, or did until a moment ago? */
@@ -505,7 +507,7 @@ const struct async_waker *async_drop_waker(uint64_t task)
 
 	/* this one, ours, and maybe that of the run, and nobody holds the Task */
 	if (unlikely(nr_refs >= 2 && nr_refs <= 3 && !(state & (TASK | COMPLETED | CLOSED)) &&
-		     core_page.threads))
+		     core_page.region))
 		__atomic_store_n(drop_of(task), drop_word(ticks_now(&core_page)), __ATOMIC_RELEASE);
 	return async_waker_find(load(table->addr + 8 * CLONE_WAKER), false);
 }

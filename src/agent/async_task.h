@@ -27,6 +27,7 @@ struct async_run {
 	const struct core_table *table;
 	struct wire_thread *slot; /* NULL: nothing is recorded, no reference held */
 	uint64_t run;		  /* its number, 0: it is not in the table of open runs */
+	uint64_t began;		  /* ticks, where there is no number */
 	bool is_held;		  /* a reference of ours keeps the task's memory */
 	bool has_returned;	  /* otherwise a panic unwinds through the hook */
 	bool was_woken;		  /* while it ran, so that it is queued again */

@@ -147,8 +147,9 @@ enum core_run_bits {
 	CORE_HAS_ROOT = 16, /* a root began in it: when it ends, so has that */
 	CORE_FUTURE = 32,   /* the poll of an inner future */
 	CORE_OPEN = 64,	    /* always there: no number is 0 */
-	CORE_UNTOLD = 128,  /* never in the table. Of a hook: its start is in no ring. In
-			       wire_thread.left: its start is, and its end is not */
+	CORE_UNTOLD = 128,  /* in the table of the entry that stands for none alone. Of a hook: its
+			       start is in no ring. In wire_thread.left: its start is, and its
+			       end is not */
 };
 #define CORE_RUN_SHIFT 8 /* of the ticks in a run's number; the bits beside them change */
 

@@ -333,7 +333,8 @@ static const char *find_initial(int argc, char **argv, const char *prefix)
 	const char *end = (const char *)getauxval(AT_EXECFN);
 	const char *at = argc > 0 ? argv[argc - 1] : NULL;
 
-	if (!at || at >= end)
+	/* a library's constructor may have put another string there */
+	if (at <= (const char *)argv || at >= end)
 		return NULL;
 	for (at += strlen(at) + 1; at < end; at += strlen(at) + 1)
 		if (strncmp(at, prefix, strlen(prefix)) == 0)
@@ -381,7 +382,8 @@ static void replace_env(char **at, char *with)
 /*
  * Children shall not inherit what was meant for this process: our variables go, and exec.c gives
  * them on to what this process itself becomes, or with --follow to every program it starts, if that
- * can take the agent at all. rest: room for a list of preloads without ours.
+ * can take the agent at all. rest: room for a list of preloads without ours; a second one, or one
+ * that is too long, is changed in place.
  */
 static void clean_env(char **env, char rest[4096])
 {
@@ -390,17 +392,18 @@ static void clean_env(char **env, char rest[4096])
 		bool is_ctl = strncmp(entry, WIRE_ENV "=", sizeof(WIRE_ENV)) == 0;
 		bool is_list = strncmp(entry, WIRE_PRELOAD, WIRE_PRELOAD_LEN) == 0;
 
-		if (is_list && strlen(entry) < 4096) {
-			wire_put(rest, entry);
-			is_list = wire_preload_take(rest + WIRE_PRELOAD_LEN, ours_copy);
-		} else {
-			is_list = false;
+		if (is_list) {
+			if (!*rest && strlen(entry) < 4096)
+				wire_put(entry = rest, *env);
+			is_list = wire_preload_take(entry + WIRE_PRELOAD_LEN, ours_copy);
+			if (!is_list && entry == rest)
+				*rest = '\0';
 		}
 		if (is_ctl)
 			replace_env(env, NULL);
 		else if (is_list)
-			replace_env(env, rest[WIRE_PRELOAD_LEN] ? rest : NULL);
-		env += !is_ctl && (!is_list || rest[WIRE_PRELOAD_LEN]);
+			replace_env(env, entry[WIRE_PRELOAD_LEN] ? entry : NULL);
+		env += !is_ctl && (!is_list || entry[WIRE_PRELOAD_LEN]);
 	}
 }
 

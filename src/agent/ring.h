@@ -165,7 +165,7 @@ static NOINLINE void forget_runs(struct wire_thread *t)
 	for (const struct wire_run *run = innermost(t); run > no_run(t); run--)
 		count_lost(t, run->id & CORE_FUTURE ? EV_FUTURE_END : EV_RUN_END);
 	t->top = (uint64_t)no_run(t);
-	count_lost(t, 0);
+	t->nr_lost += t->pending_lost[0]++ == 0; /* a hole in the ring, and no event */
 	tell_lost_next(t);
 }
 
@@ -241,7 +241,15 @@ static int take_segment(const struct core_page *p, struct wire_thread *t)
 	unsigned segment = __builtin_ctzll(t->free_segments);
 
 	if (!(known >> segment & 1)) {
-		if (core_charge(&p->lobby->rings, t->segment_words * 8))
+		uint64_t bytes = t->segment_words * 8;
+		bool may = core_charge(&p->lobby->rings, bytes);
+
+		if (!may &&
+		    !t->segment_end) { /* without its first a thread has no limit to go by */
+			__atomic_fetch_add(&p->lobby->rings.used, bytes, __ATOMIC_RELAXED);
+			may = true;
+		}
+		if (may)
 			__atomic_fetch_or(touched, UINT64_C(1) << segment, __ATOMIC_RELAXED);
 		else if (known)
 			segment = __builtin_ctzll(known);
@@ -471,9 +479,9 @@ static inline void end_entry(struct core_page *p, struct wire_thread *t, struct 
 	} else if (is_overlapped(t, run)) {
 		end_overlapped(p, t, run, kind, flags);
 	} else { /* for whoever reads it is what began last */
-		remove_run(t, run);
-		t->top += sizeof(*run); /* the entry that write_end takes off */
-		write_end(t, innermost(t), kind, flags, ticks_now(p));
+		for (; run < innermost(t); run++)
+			*run = run[1];
+		write_end(t, run, kind, flags, ticks_now(p)); /* takes off the last entry */
 	}
 }
 
@@ -520,7 +528,9 @@ static NOINLINE void end_elsewhere(struct core_page *p, struct wire_thread *bega
 	if (t && !is_recorded)
 		count_lost(t, kind);
 	if (what->id)
-		post_left(began, what->id | (is_recorded && !is_told ? CORE_UNTOLD : 0));
+		/* of a hook, the bit means that its start is in no ring */
+		post_left(began, (what->id & ~(uint64_t)CORE_UNTOLD) |
+					 (is_recorded && !is_told ? CORE_UNTOLD : 0));
 }
 
 /* ---- threads ---- */

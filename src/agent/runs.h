@@ -26,7 +26,7 @@ static inline void init_runs(struct core_page *p, struct wire_thread *t)
 
 	t->top = (first & ~(uint64_t)(WIRE_RUNS_BYTES - 1)) +
 		 (t - p->region->threads) * WIRE_RUNS_BYTES;
-	no_run(t)->id = 0;
+	no_run(t)->id = CORE_UNTOLD; /* no hook has this number, and 0 is "not in the table" */
 	for (unsigned i = 0; i < WIRE_MAX_LEFT; i++)
 		__atomic_store_n(&t->left[i], 0, __ATOMIC_RELAXED);
 }

@@ -98,9 +98,11 @@ static struct sock_filter program[] = {
 	/* words for people, where the streams are still theirs */
 	ALLOWED(write),
 	ALLOWED(writev),
-	IF_IS(__NR_ioctl, 6),
+	IF_IS(__NR_ioctl, 9),
 	LOAD(ARG(1)),
 	IF_IS(TCGETS, 1),
+	ALLOW,
+	IF_IS(0x802c542a, 1), /* TCGETS2: isatty() of glibc 2.42 */
 	ALLOW,
 	IF_IS(TIOCGWINSZ, 1),
 	ALLOW,
@@ -122,8 +124,10 @@ static struct sock_filter program[] = {
 	ALLOWED(getegid),
 	ALLOWED(getrandom),
 	ALLOWED(getrusage),
-	IF_IS(__NR_prlimit64, 5), /* to be named in a message, not to be changed */
+	IF_IS(__NR_prlimit64, 7), /* to be named in a message, not to be changed */
 	LOAD(ARG(2)),
+	IF_IS(0, 3),
+	LOAD(ARG(2) + 4),
 	IF_IS(0, 1),
 	ALLOW,
 	REFUSE(EPERM),

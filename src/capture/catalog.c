@@ -98,7 +98,8 @@ static struct reading *read_to(const struct catalog *c, struct work *w, const ch
 		snprintf(why, WORKER_WHY, "gave a broken answer");
 		strbuf_add(&copy, answer.s, answer.len);
 		r = reading_unpack(&answer, e);
-		if (r && key && w->opts.discover.depth == DISCOVER_ALL &&
+		/* without a build-id nothing tells a file from its next build for sure */
+		if (r && key && *r->d->build_id && w->opts.discover.depth == DISCOVER_ALL &&
 		    !r->d->is_debug_info_unusable)
 			cache_put(dir, key, copy.s, copy.len, MAX_BYTES);
 	}

@@ -29,7 +29,8 @@ static char *key_of(const struct catalog *c, const struct reading *r, const char
 	const char *dir = c->opts.discover.cache_dir;
 	struct fingerprint f, debug;
 
-	if (!dir || !*dir || r->depth != DISCOVER_ALL || !fingerprint_file(path, &f))
+	if (!dir || !*dir || !*r->d->build_id || r->depth != DISCOVER_ALL ||
+	    !fingerprint_file(path, &f))
 		return NULL;
 	fingerprint_file(*r->d->debug_path ? r->d->debug_path : "", &debug);
 	return lines_key(&f, &debug);
@@ -110,7 +111,7 @@ struct lines *catalog_lines(const struct catalog *c, const struct reading *r, in
 			if (!l && !*first)
 				snprintf(first, sizeof(first), "%s", why);
 		}
-		if (*first)
+		if (*first && !l)
 			catalog_note(c,
 				     "lines of %s could not be read (their reader %s): where tasks "
 				     "are spawned is not recorded",

@@ -98,7 +98,7 @@ static int put_back(struct output *o)
 
 	if (o->old_name)
 		rc = renameat(dir, o->old_name, dir, o->dest.name);
-	if (o->older_name && renameat(dir, o->older_name, dir, o->old_name))
+	if (rc == 0 && o->older_name && renameat(dir, o->older_name, dir, o->old_name))
 		rc = -1;
 	free(o->older_name);
 	o->older_name = NULL;

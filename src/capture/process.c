@@ -379,7 +379,7 @@ uint64_t process_drain(struct process *p, bool scan_slots)
 	uint64_t fullest = 0, hurry = is_crowded(p) ? HURRY : 1;
 	size_t kept = 0;
 
-	if (p->is_ended)
+	if (p->is_ending)
 		return 0;
 	if (scan_slots)
 		scan(p);
@@ -535,6 +535,7 @@ void process_end(struct process *p, struct trace_end *end)
 
 	if (p->writer && end->kind == TRACE_STOPPED)
 		cpu_count_threads(p);
+	p->is_ending = true;
 	while (p->active.nr)
 		drop_ring(p, p->active.v[--p->active.nr]);
 	if (process_begin_file(p) == 0) {

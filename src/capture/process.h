@@ -67,9 +67,10 @@ struct process {
 
 	/* sums of rings that are gone */
 	uint64_t nr_events[EV_MAX], lost[EV_MAX], nr_broken;
-	uint64_t bytes;	   /* of the file, when it is ended */
-	bool is_stopped;   /* records no more: limits, interrupt or error */
-	bool is_ended;	   /* the file is closed */
+	uint64_t bytes;	 /* of the file, when it is ended */
+	bool is_stopped; /* records no more: limits, interrupt or error */
+	bool is_ending;	 /* its rings are dropped; while its file is completed others are drained */
+	bool is_ended;	 /* the file is closed */
 	uint64_t nr_apart; /* libraries with a runtime in a link namespace of their own */
 };
 

@@ -271,19 +271,23 @@ static int run_confined(struct confined *x)
 	};
 	struct strbuf answer = STRBUF_INIT;
 	int number, rc = EXIT_FAILED;
-	enum worker_end end = reader_run(&r, &answer, why, &number);
-	struct unpack u = UNPACK_INIT(answer.s, answer.len);
+	enum worker_end end;
+	struct unpack u;
+
+	signal(SIGCHLD, SIG_DFL); /* or how the reader ended could not be waited for */
+	end = reader_run(&r, &answer, why, &number);
+	u = (struct unpack)UNPACK_INIT(answer.s, answer.len);
 
 	if (end == WORKER_DONE)
 		rc = unpack_below(&u, EXIT_FINDINGS + 1);
 	else if (is_wish(number))
 		raise(number);
 	else
-		cmd_note("%s could not be read: its reader %s", x->nr ? x->argv[0] : "the file",
+		cmd_note("%s could not be read: its reader %s", x->nr ? x->argv[0] : "a process",
 			 why);
 	strbuf_release(&answer);
 	free(cache);
-	return rc;
+	return u.is_broken ? EXIT_FAILED : rc;
 }
 
 static int run_command(const struct command *c, int argc, char **argv)

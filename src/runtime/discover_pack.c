@@ -6,7 +6,8 @@
 #include "runtime/reading_priv.h"
 #include "runtime/runtime.h"
 
-#define LEAST_BYTES 8 /* of anything that is counted */
+#define LEAST_BYTES  8 /* of anything that is counted */
+#define MAX_RUNTIMES 4096
 
 /* ---- to bytes ---- */
 
@@ -264,6 +265,8 @@ static void unpack_lists(struct unpack *u, struct intern *strings, struct discov
 {
 	uint32_t nr = unpack_count(u, LEAST_BYTES);
 
+	u->is_broken |= nr > MAX_RUNTIMES;
+	nr = u->is_broken ? 0 : nr;
 	d->runtimes = xcalloc((size_t)nr + 1, sizeof(*d->runtimes));
 	for (; d->nr_runtimes < nr && !u->is_broken; d->nr_runtimes++)
 		unpack_runtime(u, strings, &d->runtimes[d->nr_runtimes]);

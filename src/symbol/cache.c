@@ -147,6 +147,9 @@ static void shrink(int dir, uint64_t max_bytes)
 	closedir(d);
 }
 
+#define LEAST_TOTAL (UINT64_C(64) << 20) /* bytes of the cache that a reader may ask for at least \
+					  */
+
 static struct strbuf *diverted; /* NULL: files are written */
 
 void cache_divert(struct strbuf *to)
@@ -164,8 +167,9 @@ void cache_put_packed(const char *path, const void *data, size_t len)
 		size_t nr_bytes;
 		const void *bytes = unpack_blob(&u, &nr_bytes);
 
-		if (bytes)
-			cache_put(path, key, bytes, nr_bytes, max_bytes);
+		/* A reader that was taken over must not answer for files that it never read. */
+		if (bytes && !str_has_prefix(key, "reading ") && !str_has_prefix(key, "lines "))
+			cache_put(path, key, bytes, nr_bytes, MAX(max_bytes, LEAST_TOTAL));
 	}
 }
 

@@ -73,6 +73,10 @@ static inline size_t wire_preload_first(const char *list)
 	for (;;) {
 		size_t len = wire_preload_entry(list + at);
 
+		if (!len && !first && list[at]) { /* the loader skips it, too */
+			at++;
+			continue;
+		}
 		if (!len || !wire_is_sanitizer(list + at, len))
 			return first;
 		first = at + len;
@@ -122,7 +126,7 @@ static inline void wire_preload_write(char *to, const char *theirs, const char *
 		__builtin_memcpy(to, theirs, first);
 		to += first;
 		*to++ = ':';
-	} else if (*needed && !*rest) {
+	} else if (*needed && !rest[__builtin_strspn(rest, ": ")]) {
 		to = wire_put(wire_put(to, needed), "::");
 	}
 	to = wire_put(to, ours);

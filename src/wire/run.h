@@ -13,7 +13,7 @@
  * first entry stands for none.
  */
 struct wire_run {
-	uint64_t id;	 /* of the run: ticks of its start and enum core_run_bits; 0: none */
+	uint64_t id;	 /* of the run: ticks of its start and enum core_run_bits */
 	uint64_t header; /* of its task; of a future, the number of its definition */
 	uint64_t frame;	 /* where its hook stood on the stack; compared, never followed */
 	uint64_t task;	 /* as events name its task; 0 of a future */

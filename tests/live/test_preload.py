@@ -16,7 +16,7 @@ OPTIONS = {"ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "report_bugs=0"}
 
 def moves_env(t, how):
     """To be put before a command: futrace itself shall keep its own environment."""
-    flags = ["-DCLEAR"] if how == "clearenv" else []
+    flags = {"clearenv": ["-DCLEAR"], "argument": ["-DMOVE_ARGUMENT"]}.get(how, [])
     return ["env", "LD_PRELOAD=" + compile_c(t, "moves_env", "-shared", "-fPIC", *flags, out="moves.so")]
 
 
@@ -38,7 +38,7 @@ def compare_hosted(t, r, alone, name="t.data"):
          sorted((x["id"], x["polls"], x["end"]) for x in truth(r.out, "task")))
 
 
-@test(cases=[(how, mode) for how in ("setenv", "clearenv") for mode in ("mt", "ct")])
+@test(cases=[(how, mode) for how in ("setenv", "clearenv", "argument") for mode in ("mt", "ct")])
 def roots_and_moved_environment(t, how, mode):
     """Root futures begin and end as ever though a constructor moved or cleared the environment before the agent came."""
     argv = [*moves_env(t, how), t.program("roots"), mode]

@@ -111,13 +111,14 @@ def remembered(t):
     """What was read once is remembered: the second time no reader is asked, and as much is recorded."""
     first = t.record(t.program("exact", "dev"), "mt", "2").ok()
     before = check_counts(t, first)
+    tids = [x["tid"] for x in before["workers"]]
+    same("threads, each once though lines were read when the rings were dropped", len(tids), len(set(tids)))
     r = t.record(t.program("exact", "dev"), "mt", "2",
                  env={"FUTRACE_TEST_READER": "abort@full,symbols,tables,lines"}).ok()
     same("lines", notes(r), [])
     after = check_counts(t, r)
     names = lambda rep: sorted({(x["type"], x.get("spawned_at")) for x in user_tasks(rep)}, key=str)
     same("types and places", names(after), names(before))
-
 
 
 @test(cases=[(f,) for f in FAULTS])

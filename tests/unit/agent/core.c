@@ -41,7 +41,7 @@ static void test_poll(void **state)
 	assert_int_equal(w[0] >> EVENT_KIND_BITS & 31,
 			 EF_END_COMPLETE | EF_END_WANTED | EF_END_NOTIFIED);
 	assert_int_equal(take_event(t, w), 0);
-	assert_int_equal(innermost(t)->id, 0);
+	assert_int_equal(innermost(t)->id, CORE_UNTOLD);
 }
 
 /*

@@ -135,7 +135,7 @@ static void test_registers(void **state)
 	assert_true(three.rax == 1 && three.rdx == 2 && three.rcx == 3);
 	assert_int_equal(count(hook_slot, EV_FUTURE_START, 0), 7);
 	assert_int_equal(count(hook_slot, EV_FUTURE_END, 0), 7);
-	assert_int_equal(innermost(hook_slot)->id, 0);
+	assert_int_equal(innermost(hook_slot)->id, CORE_UNTOLD);
 }
 
 static __attribute__((noinline)) uint64_t return_it(uint64_t value)
@@ -222,7 +222,7 @@ static void test_pairs(void **state)
 	assert_int_equal(count(t, EV_FUTURE_START, 0), count(t, EV_FUTURE_END, 0));
 	assert_int_equal(count(t, EV_FUTURE_START, 0) + t->lost[EV_FUTURE_START], DEPTH);
 	assert_int_equal(t->lost[EV_FUTURE_START], t->lost[EV_FUTURE_END]);
-	assert_int_equal(innermost(t)->id, 0);
+	assert_int_equal(innermost(t)->id, CORE_UNTOLD);
 }
 
 static struct wire_thread *unwound;
@@ -251,7 +251,7 @@ static void test_unwound(void **state)
 	assert_non_null(unwound);
 	assert_int_equal(count(unwound, EV_FUTURE_START, 0), 3);
 	assert_int_equal(count(unwound, EV_FUTURE_END, EF_FUTURE_UNWOUND), 3);
-	assert_int_equal(innermost(unwound)->id, 0);
+	assert_int_equal(innermost(unwound)->id, CORE_UNTOLD);
 }
 
 /* Nothing is recorded, and polls go on. */

@@ -92,6 +92,46 @@ static void test_little_memory(void **state)
 	assert_int_equal(nr[EV_RUN_END], nr[EV_RUN_START]);
 }
 
+static void *begins_late(void *arg)
+{
+	struct wire_thread *t = my_slot();
+
+	assert_true(t->limit > 0);
+	assert_int_equal(t->lost[EV_THREAD_START], 0);
+	return NULL;
+}
+
+/* A thread that begins when the budget is spent has its first segment all the same: without one it
+ * could never record again. */
+static void test_no_memory_for_thread(void **state)
+{
+	struct wire_thread *t = my_slot();
+	pthread_t thread;
+
+	lobby.rings.limit = lobby.rings.used;
+	pthread_create(&thread, NULL, begins_late, NULL);
+	pthread_join(thread, NULL);
+	mine = t;
+}
+
+/* The end of a poll that is in no table, with no other open, changes nothing but the counts. */
+static void test_unknown_end(void **state)
+{
+	struct fake_task task = { .state = INITIAL, .vtable = (uint64_t)fake_table };
+	struct wire_thread *t = my_slot();
+	struct core_entry run = { .table = core_table_find((uint64_t)fake_table, false),
+				  .slot = t,
+				  .header = (uint64_t)&task };
+	uint64_t top = t->top, head = t->head;
+
+	for (unsigned i = 0; i < 3; i++) {
+		leave(&run);
+		assert_int_equal(t->top, top);
+		assert_int_equal(t->head, head);
+		assert_int_equal(t->lost[EV_RUN_END], i + 1);
+	}
+}
+
 static unsigned nr_starts(struct wire_thread *t, unsigned first)
 {
 	unsigned nr = 0, kind;
@@ -208,6 +248,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_full_ring, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_little_memory, set_up_large, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_memory_for_thread, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_unknown_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_growing, set_up_large, tear_down),
 		cmocka_unit_test_setup_teardown(test_deep, set_up_large, tear_down),
 		cmocka_unit_test_setup_teardown(test_tool_gone, set_up, tear_down),

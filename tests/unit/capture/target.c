@@ -356,6 +356,9 @@ static void sanitizers_come_first(void **state)
 		      "/l/libasan.so.8:/a/agent.so:/a/probes.so:x.so");
 	check_preload("libclang_rt.asan-x86_64.so", "",
 		      "libclang_rt.asan-x86_64.so:/a/agent.so:/a/probes.so");
+	/* the loader skips empty entries */
+	check_preload(":libasan.so.8", "", ":libasan.so.8:/a/agent.so:/a/probes.so");
+	check_preload(":", "libasan.so.8", "libasan.so.8::/a/agent.so:/a/probes.so::");
 	check_preload("libasan.so.8:libubsan.so.1::z", "",
 		      "libasan.so.8:/a/agent.so:/a/probes.so:libubsan.so.1::z");
 	assert_true(wire_is_sanitizer("/x/libhwasan.so.0", 17));
