@@ -271,10 +271,11 @@ static int run_confined(struct confined *x)
 	};
 	struct strbuf answer = STRBUF_INIT;
 	int number, rc = EXIT_FAILED;
+	const struct sigaction usual = { .sa_handler = SIG_DFL };
 	enum worker_end end;
 	struct unpack u;
 
-	signal(SIGCHLD, SIG_DFL); /* or how the reader ended could not be waited for */
+	sigaction(SIGCHLD, &usual, NULL); /* or how the reader ended could not be waited for */
 	end = reader_run(&r, &answer, why, &number);
 	u = (struct unpack)UNPACK_INIT(answer.s, answer.len);
 
