@@ -147,9 +147,8 @@ static void shrink(int dir, uint64_t max_bytes)
 	closedir(d);
 }
 
-#define LEAST_TOTAL                                                                   \
-	(UINT64_C(64) << 20) /* bytes of the cache that a reader may ask for at least \
-			      */
+/* Of the whole cache, whatever a reader asks for. */
+#define LEAST_TOTAL (UINT64_C(64) << 20)
 
 static struct strbuf *diverted; /* NULL: files are written */
 
