@@ -62,7 +62,7 @@ static void take_signals(void)
 }
 
 /* Memory that the caller has already is not counted: rings, shadows of a sanitizer. */
-static uint64_t data_bytes(void)
+static __attribute__((unused)) uint64_t data_bytes(void)
 {
 	struct strbuf text = STRBUF_INIT;
 	unsigned long long pages = 0;
@@ -111,8 +111,10 @@ static void confine(const struct worker_job *job, pid_t parent)
 		_exit(FAILED);
 	set_no_memory_handler(no_memory);
 	limit(RLIMIT_CORE, 0);
+#if !defined(__SANITIZE_ADDRESS__) /* its allocator does not survive a limit */
 	if (job->memory_bytes)
 		limit(RLIMIT_DATA, data_bytes() + job->memory_bytes);
+#endif
 	if (job->cpu_ns)
 		limit(RLIMIT_CPU, job->cpu_ns / SECOND_NS + 1);
 	if (!job->speaks) {
