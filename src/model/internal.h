@@ -22,8 +22,17 @@
 #define MODEL_LATE_GRACE_NS UINT64_C(1000000000)
 #define MODEL_MAX_OVER	    4
 
-/* Of a task, now. PENDING is decided by what comes next: idle if a wake, scheduled if a run. */
-enum task_state { TASK_RUNNING, TASK_SCHEDULED, TASK_PENDING, TASK_UNKNOWN, TASK_ENDED };
+/* Of a task, now: see the chart in task.c. */
+enum task_state {
+	TASK_UNKNOWN = 1, /* what it does is not known: just sighted, or a run's end was not seen */
+	TASK_PENDING,	  /* decided by what comes next: idle if a wake, scheduled if a run */
+	TASK_SCHEDULED,
+	TASK_RUNNING,
+	TASK_NOTIFIED, /* running, and a wake came that belongs behind the run */
+	TASK_ENDED,
+	TASK_TAKEN, /* ended by a shutdown that took it from a queue */
+	TASK_NR_STATES
+};
 
 /* Where a run stands: which thread, how deep in its stack. */
 struct run_ref {
@@ -51,32 +60,30 @@ struct task {
 	_Alignas(CACHE_LINE) struct model_task pub;
 	_Alignas(CACHE_LINE) uint64_t since; /* pub.ns is complete up to here */
 	uint64_t loss;			     /* model.loss at its latest event */
-	uint64_t run_start;		     /* TASK_RUNNING: of the latest-started run */
-	struct run_ref run;	 /* TASK_RUNNING: that run, which alone may end the task */
+	uint64_t run_start;		     /* is_running: of the latest-started run */
+	struct run_ref run;	 /* is_running: that run, which alone may end the task */
 	struct run_ref shutdown; /* a shutdown that came while another run was open */
 	struct rival *rival;	 /* NULL, but for a blink */
 	uint8_t state;		 /* enum task_state */
 	uint8_t turn;		 /* the one to come; the other is that of the latest run */
 	uint8_t run_flags;
-	/* TASK_RUNNING: what a shutdown that ended meanwhile saw of its end; then what it saw */
+	/* is_running: what a shutdown that ended meanwhile saw of its end; then what it saw */
 	uint8_t over_flags;
 	bool is_hidden;		/* nothing is told of it: a filter does not want it */
 	bool was_run;		/* it had a run before */
-	bool is_first_run;	/* TASK_RUNNING: it had none */
-	bool is_off_worker;	/* TASK_RUNNING: it gave its worker away */
+	bool is_first_run;	/* is_running: it had none */
+	bool is_off_worker;	/* is_running: it gave its worker away */
 	bool is_addr_known;	/* its spawn was looked for */
-	bool is_notified;	/* TASK_RUNNING: a wake came that belongs behind this run */
 	bool is_run_woken;	/* woken from elsewhere while it ran, by `waker` */
 	bool saw_shutdown;	/* the runtime goes away */
 	bool saw_finished;	/* … and found it complete */
 	bool is_shutdown_blind; /* a shutdown runs or ran it, and no sign was seen that it was
 				   queued */
-	bool is_taken;		/* TASK_ENDED: … but it was. No wake can change that any more */
-	bool is_late;		/* TASK_ENDED: in model.late */
+	bool is_late;		/* ended: in model.late */
 	_Alignas(CACHE_LINE) struct turn turns[2];
 	struct task *prev,
 		*next; /* model.live in order of sighting, or .ended or .late in order of end */
-	uint64_t max_run_blocked_ns; /* TASK_RUNNING: the longest sleep in the run, if any */
+	uint64_t max_run_blocked_ns; /* is_running: the longest sleep in the run, if any */
 	uint64_t shutdown_start, shutdown_loss; /* when, and model.loss then */
 	uint64_t finished_start;		/* of a run that found it complete */
 	uint8_t shutdown_flags;
@@ -259,6 +266,9 @@ struct model {
 	struct model_totals totals;
 };
 
+/* tell_run.c: the run of a task up to `end`, and how it lies among the others of its thread */
+void tell_task_run(struct model *m, struct task *t, uint64_t end, bool is_open);
+
 /* table.c: tasks by key, their memory, their lists */
 struct task *task_new(struct model *m, const struct model_key *key,
 		      enum trace_task_kind kind); /* into the live list */
@@ -267,7 +277,8 @@ void task_forget(struct model *m,
 void task_move(struct task_list *from, struct task_list *to, struct task *t);
 void task_table_release(struct model *m);
 
-/* task.c: the life of a task */
+/* task.c, task_end.c: the life of a task */
+void task_spawned(struct model *m, struct task *t); /* just sighted: its spawn was seen */
 void task_run_start(struct model *m, struct task *t, struct run_ref run, uint8_t flags);
 void task_run_end(struct model *m, struct task *t, struct run_ref run, uint8_t flags);
 void task_run_vanished(struct model *m, struct task *t, struct run_ref run); /* no end was seen */
@@ -322,8 +333,6 @@ void thread_sleep(struct model *m, struct thread *thr, uint8_t flags);
 void thread_awake(struct model *m, struct thread *thr);
 void thread_stop(struct model *m, struct thread *thr);
 void thread_finish(struct model *m);
-/* The open run of a task is told up to `end`. */
-void thread_tell_run(struct model *m, struct task *t, uint64_t end, bool is_open);
 /* The task that runs innermost; false: none, or a helper. */
 bool thread_current(const struct model *m, const struct thread *thr, struct model_key *key);
 /* Whose root future runs innermost, MODEL_NO_RUNTIME. */
@@ -480,9 +489,14 @@ static inline struct turn *run_turn(struct task *t)
 	return &t->turns[!t->turn];
 }
 
+static inline bool is_running(const struct task *t)
+{
+	return t->state == TASK_RUNNING || t->state == TASK_NOTIFIED;
+}
+
 static inline struct task_list *list_of(struct model *m, const struct task *t)
 {
-	return t->state != TASK_ENDED ? &m->live : t->is_late ? &m->late : &m->ended;
+	return t->state < TASK_ENDED ? &m->live : t->is_late ? &m->late : &m->ended;
 }
 
 static inline bool is_same_task(const struct model_key *a, const struct model_key *b)

@@ -25,7 +25,7 @@ struct task *life_find(const struct model *m, uint64_t addr)
 
 static bool is_being_dropped(const struct task *t)
 {
-	return t->state == TASK_RUNNING && t->run_flags & EF_RUN_DROP;
+	return is_running(t) && t->run_flags & EF_RUN_DROP;
 }
 
 /* A task keeps its type, and is not polled once it is dropped. */
@@ -125,7 +125,7 @@ void life_call(struct model *m, struct thread *thr, struct task *t)
 static bool is_queued(const struct model *m, const struct task *t)
 {
 	return t->loss == m->loss &&
-	       (t->state == TASK_SCHEDULED || (t->state == TASK_RUNNING && !is_being_dropped(t)) ||
+	       (t->state == TASK_SCHEDULED || (is_running(t) && !is_being_dropped(t)) ||
 		(t->state == TASK_PENDING && t->over_flags & EF_END_NOTIFIED));
 }
 

@@ -105,7 +105,7 @@ void spawn_match(struct model *m, struct task *t, uint64_t addr, bool is_new)
 	if (type && !type->spawn_bytes)
 		type->spawn_bytes = sp->size;
 	if (is_new) {
-		t->state = TASK_SCHEDULED;
+		task_spawned(m, t);
 		t->since = MAX(sp->time, m->start);
 		t->loss = sp->loss;
 	} else {

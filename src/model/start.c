@@ -14,9 +14,9 @@ void task_begin_anew(struct model *m, struct task *t)
 	memset(p->ns, 0, sizeof(p->ns));
 	memset(p->wakes, 0, sizeof(p->wakes));
 	p->max_poll_ns = p->max_sched_ns = p->blocked_ns = p->max_blocked_ns = 0;
-	p->polls = t->state == TASK_RUNNING && !t->run_flags;
+	p->polls = is_running(t) && !t->run_flags;
 	p->spawn_ns = t->since = m->start;
-	if (t->state == TASK_RUNNING) /* of others it is known since when they wait (stand.c) */
+	if (is_running(t)) /* of others it is known since when they wait (stand.c) */
 		t->run_start = t->shutdown_start = m->start;
 	p->spawn_exact = false;
 	for (int i = 0; i < 2; i++) {
