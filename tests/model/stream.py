@@ -287,12 +287,16 @@ class Stream:
         key = self.resident(ev.id) if ev.type in self.by_addr else self.key(ev)
         thr.end_of = key or self.key(ev), ev.id, ev.type, int(ev.words["future"])
 
+    def others(self, thr):
+        """In the order in which the file defines them, which is that of their numbers in all that are simulated."""
+        return sorted((t for t in self.threads.values() if t is not thr), key=lambda t: t.tid)
+
     def end_run_of(self, ev, thr, key, type_):
         """Not of the latest run of the thread, but of the latest of that task, wherever it began."""
         if self.is_root(type_) and thr.over and not any(run.key[:2] == key[:2] for run in thr.stack):
             thr.over.pop()
             return
-        for of in [thr] + [other for other in self.threads.values() if other is not thr]:
+        for of in [thr] + self.others(thr):
             for i in reversed(range(len(of.stack))):
                 if of.stack[i].key[:2] == key[:2]:
                     of.over = [depth - (depth > i) for depth in of.over]
@@ -432,7 +436,7 @@ class Stream:
 
         here = [f for f in thr.futures if f[1] == future]
         ways = [(thr, [f for f in here if in_task(f)]), (thr, here)]
-        ways += [(other, [f for f in other.futures if f[1] == future]) for other in self.threads.values()]
+        ways += [(other, [f for f in other.futures if f[1] == future]) for other in self.others(thr)]
         for of, found in ways:
             if found:
                 of.futures.remove(found[-1])

@@ -37,6 +37,10 @@ struct simulation {
 	struct trace_stream *streams[NR_THREADS];
 	unsigned depth[NR_THREADS];
 	bool is_asleep[NR_THREADS];
+	struct open_run {
+		uint64_t task;
+		uint16_t type;
+	} runs[NR_THREADS][MAX_DEPTH];
 	bool has_instances, has_futures, is_coarse;
 	unsigned open[NR_THREADS][MAX_DEPTH]; /* polls of futures, by depth of runs */
 	uint32_t names[3];		      /* of marks; the last one is none */
@@ -147,6 +151,20 @@ static void end_futures(struct simulation *s, unsigned thread, bool is_run_over,
 	}
 }
 
+/* Now and then it is not the innermost run that ends, or one of another thread. */
+static void put_end_of(struct simulation *s, unsigned thread)
+{
+	unsigned at = s->time % 3 ? thread : (thread + 1) % NR_THREADS, depth;
+
+	if (s->time % 11 || !s->depth[at] || s->depth[at] > MAX_DEPTH)
+		return;
+	depth = s->time / 11 % s->depth[at];
+	trace_stream_put(s->streams[thread], &(struct event){ .kind = EV_END_OF,
+							      .time = s->time,
+							      .type = s->runs[at][depth].type,
+							      .task = s->runs[at][depth].task });
+}
+
 /* After it: in a new run, or one after the other. Many begin together with what is around them. */
 static void start_futures(struct simulation *s, unsigned thread)
 {
@@ -197,6 +215,10 @@ static void step(struct simulation *s, bool is_absurd)
 	else if (!rnd(8))
 		s->contested = 0;
 	end_futures(s, thread, ev.kind == EV_RUN_END, is_absurd);
+	if (ev.kind == EV_RUN_START && s->depth[thread] < MAX_DEPTH)
+		s->runs[thread][s->depth[thread]] = (struct open_run){ ev.task, ev.type };
+	if (ev.kind == EV_RUN_END)
+		put_end_of(s, thread);
 	if (ev.kind == EV_RUN_START)
 		s->depth[thread]++;
 	else if (ev.kind == EV_RUN_END && s->depth[thread])
