@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include "base/format.h"
+#include "base/replace.h"
 #include "cmd/command.h"
 #include "cmd/damage.h"
-#include "cmd/futures.h"
-#include "cmd/replace.h"
 #include "cmd/view.h"
 #include "export/exporters.h"
 
@@ -18,7 +17,7 @@ struct export_opts {
 	const char *format, *output, *weight;
 	uint64_t max_size, tasks, task; /* UNSET: nothing was said */
 	struct view_opts view;
-	struct futures_opts futures;
+	struct future_filter futures;
 };
 
 static const struct export_opts defaults = { .max_size = UNSET, .tasks = UNSET, .task = UNSET };
@@ -145,32 +144,6 @@ static int write_output(const struct exporter *x, struct export_job *job, struct
 	return write_stream(x, job, &out, e);
 }
 
-/* By number of the future; NULL: nothing was said. To be freed. */
-static bool *choose_futures(const struct futures_opts *o, const struct recording *rec)
-{
-	bool *shown;
-
-	if (!futures_is_set(o))
-		return NULL;
-	shown = xcalloc((size_t)rec->awaits.nr_futures + 1, sizeof(*shown));
-	for (uint32_t i = 0; i < rec->awaits.nr_futures; i++)
-		shown[i] = futures_want_step(o, &rec->steps[rec->awaits.futures[i]]);
-	return shown;
-}
-
-/* The same of those whose polls were recorded. */
-static bool *choose_polled(const struct futures_opts *o, const struct recording *rec)
-{
-	bool *shown;
-
-	if (!futures_is_set(o))
-		return NULL;
-	shown = xcalloc((size_t)rec->nr_futures + 1, sizeof(*shown));
-	for (uint32_t i = 0; i < rec->nr_futures; i++)
-		shown[i] = futures_want(o, &rec->futures[i]);
-	return shown;
-}
-
 static int export_recording(const struct exporter *x, const struct export_opts *o,
 			    struct export_job *job, struct err *e)
 {
@@ -187,8 +160,8 @@ static int export_recording(const struct exporter *x, const struct export_opts *
 	job->nr_tracks = o->tasks != UNSET ? MIN(o->tasks, (uint64_t)UINT32_MAX) : x->nr_tracks;
 	job->has_task = o->task != UNSET;
 	job->task = o->task;
-	job->futures = futures = choose_futures(&o->futures, job->rec);
-	job->polled = polled = choose_polled(&o->futures, job->rec);
+	job->futures = futures = future_filter_of_awaits(&o->futures, job->rec);
+	job->polled = polled = future_filter_of_polls(&o->futures, job->rec);
 	job->note = note;
 	job->note_arg = &view.progress;
 	rc = write_output(x, job, e);

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/pack.h"
+#include "base/replace.h"
 #include "capture/session.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/replace.h"
 #include "symbol/reader.h"
 
 #define MAX_WORD 31 /* no command is as long */

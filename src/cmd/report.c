@@ -17,7 +17,7 @@
 
 struct report_opts {
 	struct view_opts view;
-	struct futures_opts futures;
+	struct future_filter futures;
 	const char *by, *sort, *task, *fail_on, *color;
 	uint64_t limit;
 	bool csv, json, verbose, thresholds, all_findings, no_pager;
@@ -202,7 +202,7 @@ static int check_options(const struct report_opts *o, struct err *e)
 			       "--csv is a table, --json and --task are something else");
 	if (o->task && (o->by || o->sort))
 		return err_set(e, ERR_USAGE, "--by and --sort are for a table, --task is a story");
-	if (futures_is_set(&o->futures) &&
+	if (future_filter_is_set(&o->futures) &&
 	    (!o->by || (strcmp(o->by, "await") != 0 && strcmp(o->by, "future") != 0)))
 		return err_set(e, ERR_USAGE,
 			       "--generated-future, --show-future and --hide-future are for "

@@ -5,9 +5,9 @@
 #define CMD_REPORT_H
 
 #include "analyze/analyze.h"
+#include "analyze/fail_on.h"
 #include "base/json.h"
 #include "base/out.h"
-#include "cmd/fail_on.h"
 #include "cmd/report_tables.h"
 #include "cmd/style.h"
 #include "cmd/view.h"

@@ -146,7 +146,7 @@ static bool is_wanted(const struct report_table *t, const struct by_future_row *
 	if (!row->nr && !row->exact.polls)
 		return false;
 	return row->step ? step_is_wanted(t, row->step)
-			 : futures_want(t->opts->futures, row->future);
+			 : future_filter_wants(t->opts->futures, row->future);
 }
 
 static void finish(struct report_table *t, struct analyzer *a)

@@ -38,7 +38,7 @@ void draw_step(const struct trace_step *s, size_t width, struct strbuf *out)
 
 bool step_is_wanted(const struct report_table *t, const struct trace_step *s)
 {
-	return futures_want_step(t->opts->futures, s);
+	return future_filter_wants_step(t->opts->futures, s);
 }
 
 /* Without tasks, or where options leave none, what the kind says of recording is no reason. */

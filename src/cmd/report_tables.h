@@ -17,8 +17,8 @@
 #include "analyze/analyze.h"
 #include "base/json.h"
 #include "base/out.h"
-#include "cmd/futures.h"
 #include "cmd/style.h"
+#include "model/future_filter.h"
 
 #define REPORT_TABLE_USUAL UINT64_MAX /* limit: as many rows as the table thinks fit */
 
@@ -31,7 +31,7 @@ struct report_table_opts {
 	bool is_ascii;	  /* no block characters */
 	size_t width;
 	const struct styles *styles;
-	const struct futures_opts *futures; /* which of them are wanted */
+	const struct future_filter *futures; /* which of them are wanted */
 	const struct analyze_config *config;
 };
 

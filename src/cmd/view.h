@@ -22,6 +22,7 @@
 #include "analyze/analyze.h"
 #include "base/opts.h"
 #include "cmd/progress.h"
+#include "model/future_filter.h"
 
 struct view_opts {
 	const char *filter, *time_range;
@@ -40,6 +41,15 @@ struct view_opts {
 	OPT(0, "allow", OPT_LIST, type, member.allows, "RULE",                                  \
 	    "leave an analysis out; may be repeated"),                                          \
 	OPT('q', "quiet", OPT_FLAG, type, member.quiet, NULL, "no progress bar")
+
+/* The member is a struct future_filter: for commands that show the futures inside of tasks. */
+#define FUTURES_OPTIONS(type, member)                                                           \
+	OPT(0, "generated-future", OPT_FLAG, type, member.only_generated, NULL,                 \
+	    "of futures only async fns and blocks"),                                            \
+	OPT(0, "hide-future", OPT_LIST, type, member.hide, "PART",                              \
+	    "leave out futures with PART in their names"),                                      \
+	OPT(0, "show-future", OPT_LIST, type, member.show, "PART",                              \
+	    "show these nevertheless; both may be repeated")
 /* clang-format on */
 
 struct view {

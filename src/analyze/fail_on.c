@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "cmd/fail_on.h"
+#include "analyze/fail_on.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
  *
  *	poll>10ms,sched.p99>1ms,critical,task-leak>0,lost>0
  */
-#ifndef CMD_FAIL_ON_H
-#define CMD_FAIL_ON_H
+#ifndef ANALYZE_FAIL_ON_H
+#define ANALYZE_FAIL_ON_H
 
 #include "analyze/analyze.h"
 #include "base/strbuf.h"

@@ -4,8 +4,8 @@
  * own beside it, and goes when something fails or a signal ends us. Links are followed, and what is
  * no regular file (a pipe, /dev/null, /dev/stdout) is written as it is (base/dest.h).
  */
-#ifndef CMD_REPLACE_H
-#define CMD_REPLACE_H
+#ifndef BASE_REPLACE_H
+#define BASE_REPLACE_H
 
 #include "base/dest.h"
 #include "base/err.h"

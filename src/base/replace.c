@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "cmd/replace.h"
+#include "base/replace.h"
 
 #include <fcntl.h>
 #include <signal.h>
