@@ -10,6 +10,7 @@
 #include "cmd/diff_findings.h"
 #include "cmd/diff_table.h"
 #include "cmd/pager.h"
+#include "cmd/terminal.h"
 #include "cmd/view.h"
 
 struct diff_opts {
@@ -32,7 +33,7 @@ static const struct opt options[] = {
 	OPT(0, "json", OPT_FLAG, struct diff_opts, json, NULL, "all types as JSON (schema 1)"),
 	OPT(0, "csv", OPT_FLAG, struct diff_opts, csv, NULL, "all types as CSV"),
 	VIEW_OPTIONS(struct diff_opts, view),
-	STYLE_OPTION(struct diff_opts, color),
+	COLOR_OPTION(struct diff_opts, color),
 	OPT(0, "no-pager", OPT_FLAG, struct diff_opts, no_pager, NULL,
 	    "write to the terminal itself"),
 	{ 0 },
@@ -112,7 +113,7 @@ static int write_text(const struct diff_opts *o, const struct side sides[2], str
 	out_init(&out, pager.fd);
 	say_side(&sides[0], 'A', &out.buf);
 	say_side(&sides[1], 'B', &out.buf);
-	diff_findings_text(&t->findings, &t->styles, style_width(), &out.buf);
+	diff_findings_text(&t->findings, &t->styles, &out.buf);
 	diff_table_text(t, o->all, &out);
 	rc = out_release(&out, e);
 	pager_close(&pager);
@@ -180,7 +181,7 @@ static int run_diff(const void *opts, int nr, char **argv)
 
 	if (nr != 2)
 		return cmd_usage("say which two recordings: futrace diff BEFORE AFTER");
-	if (styles_init(&table.styles, o->color, &e) ||
+	if (terminal_get_styles(&table.styles, o->color, &e) ||
 	    side_open(&sides[0], argv[0], &o->view, &e) ||
 	    side_open(&sides[1], argv[1], &o->view, &e)) {
 		rc = cmd_fail(&e);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "cmd/report.h"
 #include "model/shorten.h"
+#include "show/wrap.h"
 
 #define INDENT	  2
 #define MAX_SHOWN 10
@@ -60,7 +60,7 @@ void diff_findings_release(struct diff_findings *d)
 }
 
 /* "  critical blocked-poll, render_page: 7 polls slept 428ms in all, …" */
-static void add_finding(const struct diff_finding *f, const struct styles *styles, size_t width,
+static void add_finding(const struct diff_finding *f, const struct styles *styles,
 			struct strbuf *out)
 {
 	static const enum style style_of[] = { STYLE_NOTE, STYLE_WARNING, STYLE_CRITICAL };
@@ -72,17 +72,17 @@ static void add_finding(const struct diff_finding *f, const struct styles *style
 	strbuf_addf(&text, "%s %s", severity, it->analysis->name);
 	if (it->type != EVENT_TYPE_NONE) {
 		strbuf_addstr(&text, ", ");
-		shorten_type(&text, type_of(f, buf), width / 2);
+		shorten_type(&text, type_of(f, buf), styles->width / 2);
 	}
 	strbuf_addf(&text, ": %s", it->what ? it->what : it->analysis->summary);
-	report_say(&line, text.s, 2 * INDENT, width);
+	wrap_sentence(&line, text.s, 2 * INDENT, styles);
 	strbuf_addf(out, "%*s%s%s%s%s", INDENT, "", style_on(styles, style_of[it->severity]),
 		    severity, style_off(styles), line.s + strlen(severity));
 	strbuf_release(&line);
 	strbuf_release(&text);
 }
 
-void diff_findings_text(const struct diff_findings *d, const struct styles *styles, size_t width,
+void diff_findings_text(const struct diff_findings *d, const struct styles *styles,
 			struct strbuf *out)
 {
 	const struct {
@@ -98,7 +98,7 @@ void diff_findings_text(const struct diff_findings *d, const struct styles *styl
 		strbuf_addf(out, "\n%s%zu %s%s\n", style_on(styles, STYLE_HEAD), parts[i].nr,
 			    parts[i].head, style_off(styles));
 		for (size_t k = 0; k < MIN(parts[i].nr, (size_t)MAX_SHOWN); k++)
-			add_finding(&parts[i].v[k], styles, width, out);
+			add_finding(&parts[i].v[k], styles, out);
 		if (parts[i].nr > MAX_SHOWN)
 			strbuf_addf(out, "%*sand %zu more, less bad\n", INDENT, "",
 				    parts[i].nr - MAX_SHOWN);

@@ -9,7 +9,7 @@
 #include "analyze/analyze.h"
 #include "base/json.h"
 #include "base/vec.h"
-#include "cmd/style.h"
+#include "show/style.h"
 
 struct diff_finding {
 	const struct recording *rec;
@@ -25,7 +25,7 @@ struct diff_findings {
 void diff_findings_init(struct diff_findings *d, const struct recording *recs[2],
 			struct analyzer *const analyzers[2]);
 void diff_findings_release(struct diff_findings *d);
-void diff_findings_text(const struct diff_findings *d, const struct styles *styles, size_t width,
+void diff_findings_text(const struct diff_findings *d, const struct styles *styles,
 			struct strbuf *out);
 /* "findings_appeared" and "findings_vanished", in an object that is open. */
 void diff_findings_json(const struct diff_findings *d, struct json *j);

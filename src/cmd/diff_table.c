@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "cmd/report.h"
 #include "model/shorten.h"
+#include "show/wrap.h"
 
 static const struct compare_row *row_of(const void *r)
 {
@@ -299,7 +299,7 @@ static void make(struct table *t, const struct diff_table *d, bool is_all)
 			     .nr_columns = ARRAY_SIZE(columns),
 			     .arg = d,
 			     .styles = &d->styles,
-			     .is_ascii = !style_is_utf8(),
+			     .is_ascii = d->styles.is_ascii,
 			     .what = "type" };
 	for (size_t i = 0; i < d->result.nr_rows; i++)
 		if (is_all || is_change(&d->result.rows[i]))
@@ -332,7 +332,7 @@ static void say_counts(const struct diff_table *d, bool is_all, struct strbuf *l
 			    counts[COMPARE_SAME], counts[COMPARE_UNSURE],
 			    is_all ? "" : " (--all shows them)");
 	strbuf_addch(lines, '\n');
-	report_wrap(lines, text.s, 0, style_width());
+	wrap_text(lines, text.s, 0, d->styles.width);
 	strbuf_addch(lines, '\n');
 	strbuf_release(&text);
 }
@@ -360,7 +360,7 @@ void diff_table_text(const struct diff_table *d, bool is_all, struct out *out)
 	make(&t, d, is_all);
 	say_counts(d, is_all, &out->buf);
 	if (t.rows.nr) {
-		table_text(&t, style_width(), out);
+		table_text(&t, d->styles.width, out);
 		strbuf_addstr(&out->buf, "\nCHANGE of the mean, +- the noise inside of the "
 					 "recordings; ~ no change beyond noise;\n"
 					 "? polled so much more or less often that means do not "

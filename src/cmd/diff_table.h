@@ -5,7 +5,7 @@
 
 #include "analyze/compare.h"
 #include "cmd/diff_findings.h"
-#include "cmd/table.h"
+#include "show/table.h"
 
 struct diff_table {
 	const struct recording *recs[2];

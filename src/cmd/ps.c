@@ -2,16 +2,16 @@
 /* futrace ps: every live task of a process or core file, one a line. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/intern.h"
 #include "base/out.h"
 #include "cmd/look.h"
 #include "cmd/look_json.h"
-#include "cmd/table.h"
+#include "cmd/terminal.h"
 #include "cmd/tree_say.h"
 #include "model/model.h"
 #include "model/shorten.h"
+#include "show/table.h"
 
 #define MAX_LEAVES 3
 
@@ -30,7 +30,7 @@ static const struct opt options[] = {
 	OPT(0, "json", OPT_FLAG, struct ps_opts, json, NULL, "print a JSON object"),
 	OPT(0, "no-cache", OPT_FLAG, struct ps_opts, look.no_cache, NULL,
 	    "look at symbols and debug info again"),
-	STYLE_OPTION(struct ps_opts, color),
+	COLOR_OPTION(struct ps_opts, color),
 	{ 0 },
 };
 
@@ -207,8 +207,8 @@ static int print(const struct list *l, const struct styles *styles)
 		.nr_columns = ARRAY_SIZE(columns),
 		.arg = l,
 		.styles = styles,
-		.is_ascii = !style_is_utf8(),
-		.is_open = !isatty(STDOUT_FILENO), /* for grep and files */
+		.is_ascii = styles->is_ascii,
+		.is_open = !styles->is_terminal, /* for grep and files */
 		.what = "task",
 	};
 	struct err e = ERR_INIT;
@@ -220,7 +220,7 @@ static int print(const struct list *l, const struct styles *styles)
 	if (!t.rows.nr)
 		look_note_none(l->look, l->filter);
 	out_init(&out, fileno(stdout));
-	table_text(&t, style_width(), &out);
+	table_text(&t, styles->width, &out);
 	vec_release(&t.rows);
 	return out_release(&out, &e) < 0 ? cmd_fail(&e) : EXIT_OK;
 }
@@ -260,7 +260,7 @@ static int run(const void *opts, int nr, char **argv)
 	struct look l;
 	int rc;
 
-	if (styles_init(&styles, o->color, &e) < 0)
+	if (terminal_get_styles(&styles, o->color, &e) < 0)
 		return cmd_usage("%s", e.msg);
 	rc = look_open(&l, &o->look, nr, argv);
 	if (!rc)

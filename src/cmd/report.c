@@ -14,6 +14,7 @@
 #include "cmd/command.h"
 #include "cmd/pager.h"
 #include "cmd/report_story.h"
+#include "cmd/terminal.h"
 
 struct report_opts {
 	struct view_opts view;
@@ -49,7 +50,7 @@ static const struct opt options[] = {
 	OPT(0, "json", OPT_FLAG, struct report_opts, json, NULL,
 	    "findings, totals and every task as JSON (schema 1)"),
 	VIEW_OPTIONS(struct report_opts, view),
-	STYLE_OPTION(struct report_opts, color),
+	COLOR_OPTION(struct report_opts, color),
 	OPT(0, "no-pager", OPT_FLAG, struct report_opts, no_pager, NULL,
 	    "write to the terminal itself"),
 	{ 0 },
@@ -119,8 +120,6 @@ static int make_table(struct report *r, const struct report_opts *o, struct err 
 						    .limit = o->limit,
 						    .is_data = o->csv || o->json,
 						    .is_verbose = o->verbose,
-						    .is_ascii = !style_is_utf8(),
-						    .width = r->width,
 						    .futures = &o->futures,
 						    .config = r->view.config,
 						    .styles = &r->styles };
@@ -182,10 +181,12 @@ static int list_thresholds(const struct view_opts *o)
 	struct err e = ERR_INIT;
 	struct analyze_config *config = view_make_config(o, &e);
 	struct strbuf text = STRBUF_INIT;
+	struct styles styles;
 
 	if (!config)
 		return cmd_fail(&e);
-	report_thresholds(config, style_width(), &text);
+	terminal_get_styles(&styles, NULL, NULL);
+	report_thresholds(config, &styles, &text);
 	fwrite(text.s, 1, text.len, stdout);
 	strbuf_release(&text);
 	analyze_config_free(config);
@@ -217,10 +218,8 @@ static int check_options(const struct report_opts *o, struct err *e)
 static int open_report(struct report *r, const struct report_opts *o, const char *path,
 		       struct err *e)
 {
-	*r = (struct report){ .verbose = o->verbose,
-			      .all_findings = o->all_findings,
-			      .width = style_width() };
-	if (check_options(o, e) || styles_init(&r->styles, o->color, e))
+	*r = (struct report){ .verbose = o->verbose, .all_findings = o->all_findings };
+	if (check_options(o, e) || terminal_get_styles(&r->styles, o->color, e))
 		return -1;
 	if (o->fail_on && !(r->fail_on = fail_on_new(o->fail_on, e)))
 		return -1;

@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "base/out.h"
 #include "cmd/report_tables.h"
-#include "cmd/style.h"
 #include "cmd/view.h"
+#include "show/style.h"
 
 struct report {
 	struct recording rec;
@@ -21,7 +21,6 @@ struct report {
 	struct report_table *table; /* NULL: none is wanted */
 	struct report_table_opts table_opts;
 	struct model *model; /* once it is read */
-	size_t width;	     /* columns of a line */
 	bool verbose;
 	bool all_findings;
 };
@@ -50,7 +49,8 @@ void report_totals_json(const struct report *r, const struct report_totals *t, s
 void report_findings_text(const struct report *r, struct strbuf *out);
 void report_findings_json(const struct report *r, struct json *j);
 /* Every analysis with its thresholds as they are set. */
-void report_thresholds(const struct analyze_config *config, size_t width, struct strbuf *out);
+void report_thresholds(const struct analyze_config *config, const struct styles *styles,
+		       struct strbuf *out);
 
 /* One pass for the analyzer, the table and these sinks; one more if the table needs it. */
 void report_read(struct report *r, const struct recording_sink *sinks, size_t nr);
@@ -61,10 +61,5 @@ void report_put_task(const struct recording *rec, const struct model_task *t, st
 
 /* `futrace report PATH`, as `record --report` shows it. */
 void report_show(const char *path, bool is_quiet);
-
-/* Breaks text into lines of the width, each indented so far but for the first. */
-void report_wrap(struct strbuf *out, const char *text, size_t indent, size_t width);
-/* A sentence of ours, which is in ASCII where the terminal knows no more. */
-void report_say(struct strbuf *out, const char *text, size_t indent, size_t width);
 
 #endif

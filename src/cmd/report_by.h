@@ -8,7 +8,7 @@
 #define CMD_REPORT_BY_H
 
 #include "cmd/report_tables.h"
-#include "cmd/table.h"
+#include "show/table.h"
 
 /* clang-format off */
 #define TABLES \

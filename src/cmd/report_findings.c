@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "cmd/report.h"
 #include "model/shorten.h"
+#include "show/wrap.h"
 
 #define INDENT	  10 /* behind the severity */
 #define MIN_TYPE  20 /* columns that the name of a type gets at least */
@@ -18,71 +19,6 @@ static enum style style_of(enum severity s)
 	return s == SEVERITY_CRITICAL  ? STYLE_CRITICAL
 	       : s == SEVERITY_WARNING ? STYLE_WARNING
 				       : STYLE_NOTE;
-}
-
-/* Columns that n bytes of UTF-8 take; wide characters are not expected. */
-static size_t columns(const char *s, size_t n)
-{
-	size_t nr = 0;
-
-	for (size_t i = 0; i < n; i++)
-		nr += (s[i] & 0xc0) != 0x80;
-	return nr;
-}
-
-/* What the sentences of findings and thresholds hold beside ASCII. */
-static const struct {
-	const char *utf8, *ascii;
-} plain[] = { { "…", "..." }, { "→", "->" } };
-
-/* Where the terminal knows no more: what is ours to say is said in ASCII. */
-static char *to_ascii(const char *text)
-{
-	struct strbuf out = STRBUF_INIT;
-
-	while (*text) {
-		size_t i = 0;
-
-		while (i < ARRAY_SIZE(plain) && !str_has_prefix(text, plain[i].utf8))
-			i++;
-		if (i < ARRAY_SIZE(plain)) {
-			strbuf_addstr(&out, plain[i].ascii);
-			text += strlen(plain[i].utf8);
-		} else {
-			strbuf_addch(&out, *text++);
-		}
-	}
-	return strbuf_take(&out);
-}
-
-void report_say(struct strbuf *out, const char *text, size_t indent, size_t width)
-{
-	char *ascii = style_is_utf8() ? NULL : to_ascii(text);
-
-	report_wrap(out, ascii ? ascii : text, indent, width);
-	free(ascii);
-}
-
-void report_wrap(struct strbuf *out, const char *text, size_t indent, size_t width)
-{
-	size_t at = indent;
-
-	while (*text) {
-		size_t len = strcspn(text, " "), wide = columns(text, len);
-
-		if (at > indent && at + 1 + wide > width) {
-			strbuf_addf(out, "\n%*s", (int)indent, "");
-			at = indent;
-		}
-		if (at > indent) {
-			strbuf_addch(out, ' ');
-			at++;
-		}
-		strbuf_add_clean(out, text, len);
-		at += wide;
-		text += len + (text[len] == ' ');
-	}
-	strbuf_addch(out, '\n');
 }
 
 /* A pager forgets at the end of a line what style it was in. */
@@ -187,7 +123,7 @@ static void add_head(const struct report *r, const struct finding *f, struct str
 	const struct trace_type *type = f->type < r->rec.nr_types ? &r->rec.types[f->type] : NULL;
 	struct strbuf place = STRBUF_INIT, origin = STRBUF_INIT;
 	bool is_list = type && type->nr_candidates > 1 && !step_of(r, f);
-	size_t room = r->width - INDENT - (is_list ? 6 : 0);
+	size_t room = r->styles.width - INDENT - (is_list ? 6 : 0);
 
 	add_origin(r, f, &origin);
 	add_place(r, f, room / 3, &place);
@@ -239,18 +175,18 @@ static void add_finding(const struct report *r, const struct finding *f, struct 
 	add_severity(r, f->severity, out);
 	add_head(r, f, out);
 	strbuf_addf(out, "%*s", INDENT, "");
-	report_say(out, f->what ? f->what : f->analysis->summary, INDENT, r->width);
+	wrap_sentence(out, f->what ? f->what : f->analysis->summary, INDENT, &r->styles);
 	if (r->verbose && f->nr_figures) {
 		add_figures(f, &figures);
 		strbuf_addf(out, "%*s", INDENT, "");
-		report_say(out, figures.s, INDENT, r->width);
+		wrap_sentence(out, figures.s, INDENT, &r->styles);
 	}
 	if (f->advice) {
-		const char *arrow = style_is_utf8() ? "→" : "->";
+		const char *arrow = r->styles.is_ascii ? "->" : "→";
 
 		strbuf_addf(&advice, "%*s%s ", INDENT, "", arrow);
-		report_say(&advice, f->advice, INDENT + columns(arrow, strlen(arrow)) + 1,
-			   r->width);
+		wrap_sentence(&advice, f->advice, INDENT + (r->styles.is_ascii ? 2 : 1) + 1,
+			      &r->styles);
 		add_styled(r, STYLE_ADVICE, advice.s, out);
 	}
 	strbuf_release(&advice);
@@ -290,7 +226,7 @@ static void add_none(const struct report *r, struct strbuf *out)
 		nr, nr == 1 ? "is" : "es", nr == 1 ? "its" : "their");
 	if (nr_allowed)
 		strbuf_addf(&text, "; %zu left out by --allow", nr_allowed);
-	report_wrap(&lines, text.s, 0, r->width);
+	wrap_text(&lines, text.s, 0, r->styles.width);
 	strbuf_addch(out, '\n');
 	add_styled(r, STYLE_GOOD, lines.s, out);
 	strbuf_release(&lines);
@@ -387,8 +323,8 @@ static const char *limit_text(const struct threshold *t, uint64_t value, char bu
 	}
 }
 
-static void add_limits(const struct threshold *t, const uint64_t *limits, size_t width,
-		       struct strbuf *out)
+static void add_limits(const struct threshold *t, const uint64_t *limits,
+		       const struct styles *styles, struct strbuf *out)
 {
 	char now[FORMAT_SIZE], usual[FORMAT_SIZE];
 	struct strbuf help = STRBUF_INIT;
@@ -399,19 +335,20 @@ static void add_limits(const struct threshold *t, const uint64_t *limits, size_t
 		if (*limits != t->value)
 			strbuf_addf(&help, " (usually %s)", limit_text(t, t->value, usual));
 		strbuf_addf(out, "  %-24s %8s  ", t->name, limit_text(t, *limits, now));
-		report_say(out, help.s, 2 + 24 + 1 + 8 + 2, width);
+		wrap_sentence(out, help.s, 2 + 24 + 1 + 8 + 2, styles);
 	}
 	strbuf_release(&help);
 }
 
-void report_thresholds(const struct analyze_config *config, size_t width, struct strbuf *out)
+void report_thresholds(const struct analyze_config *config, const struct styles *styles,
+		       struct strbuf *out)
 {
 	for (const struct analysis *const *an = analyses; *an; an++) {
 		strbuf_addf(out, "%s: %s%s\n", (*an)->name, (*an)->summary,
 			    analyze_config_is_allowed(config, *an) ? " (left out)" : "");
-		add_limits((*an)->thresholds, analyze_config_limits(config, *an), width, out);
+		add_limits((*an)->thresholds, analyze_config_limits(config, *an), styles, out);
 		strbuf_addch(out, '\n');
 	}
 	strbuf_addstr(out, "no finding, only counted:\n");
-	add_limits(count_thresholds, analyze_config_counts(config), width, out);
+	add_limits(count_thresholds, analyze_config_counts(config), styles, out);
 }

@@ -84,7 +84,7 @@ static struct report_table *make(const struct table_kind *kind, const struct rec
 				   .is_judged = kind->is_judged,
 				   .what = kind->what,
 				   .styles = opts->styles,
-				   .is_ascii = opts->is_ascii };
+				   .is_ascii = opts->styles->is_ascii };
 	return t;
 }
 
@@ -168,7 +168,7 @@ static void put_text(struct report_table *t, struct out *out)
 			t->kind->tell(t, t->table.rows.v[i], out);
 		table_more(&t->table, out);
 	} else {
-		table_text(&t->table, t->opts->is_verbose ? SIZE_MAX : t->opts->width, out);
+		table_text(&t->table, t->opts->is_verbose ? SIZE_MAX : t->opts->styles->width, out);
 	}
 	if (t->table.rows.nr && t->note)
 		strbuf_addf(&out->buf, "\n%s\n", t->note);

@@ -17,8 +17,8 @@
 #include "analyze/analyze.h"
 #include "base/json.h"
 #include "base/out.h"
-#include "cmd/style.h"
 #include "model/future_filter.h"
+#include "show/style.h"
 
 #define REPORT_TABLE_USUAL UINT64_MAX /* limit: as many rows as the table thinks fit */
 
@@ -28,8 +28,6 @@ struct report_table_opts {
 	uint64_t limit;	  /* 0: all rows */
 	bool is_data;	  /* for CSV or JSON, where the usual limit is greater */
 	bool is_verbose;  /* all that is known of each row, where the table can tell so much */
-	bool is_ascii;	  /* no block characters */
-	size_t width;
 	const struct styles *styles;
 	const struct future_filter *futures; /* which of them are wanted */
 	const struct analyze_config *config;

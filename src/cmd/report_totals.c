@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "cmd/report.h"
 #include "export/parts.h"
+#include "show/wrap.h"
 
 /*
  * What an event costs the program, in tenths of a nanosecond: in a storm of polls, where the hooks
@@ -381,7 +382,7 @@ void report_totals_text(const struct report *r, const struct report_totals *t, s
 	for (char *save = NULL, *line = strtok_r(text.s, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
 		strbuf_add(out, line, LABEL);
-		report_wrap(out, line + LABEL, LABEL, r->width);
+		wrap_text(out, line + LABEL, LABEL, r->styles.width);
 	}
 	strbuf_release(&text);
 }

@@ -46,7 +46,7 @@ static void add_type(struct story_writer *w, uint16_t type)
 	char buf[32];
 
 	shorten_type(&w->out->buf, recording_type_name(&w->r->rec, type, buf),
-		     w->r->verbose ? SIZE_MAX : w->r->width / 2);
+		     w->r->verbose ? SIZE_MAX : w->r->styles.width / 2);
 }
 
 static void add_other(struct story_writer *w, const struct model_key *key)
@@ -86,7 +86,7 @@ static void add_name(struct strbuf *out, const char *name)
 static void add_wait(struct story_writer *w, uint32_t path, size_t used)
 {
 	struct strbuf text = STRBUF_INIT;
-	size_t room = w->r->width > used ? w->r->width - used : 0;
+	size_t room = w->r->styles.width > used ? w->r->styles.width - used : 0;
 
 	trunks_add_waits(&w->r->rec, path, &text);
 	shorten_type(&w->out->buf, text.s, w->r->verbose ? SIZE_MAX : room);

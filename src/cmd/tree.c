@@ -5,6 +5,7 @@
 
 #include "base/out.h"
 #include "cmd/look_json.h"
+#include "cmd/terminal.h"
 #include "cmd/tree_forest.h"
 
 static const struct opt options[] = {
@@ -23,7 +24,7 @@ static const struct opt options[] = {
 	OPT(0, "json", OPT_FLAG, struct tree_opts, json, NULL, "print a JSON object"),
 	OPT(0, "no-cache", OPT_FLAG, struct tree_opts, look.no_cache, NULL,
 	    "look at symbols and debug info again"),
-	STYLE_OPTION(struct tree_opts, color),
+	COLOR_OPTION(struct tree_opts, color),
 	{ 0 },
 };
 
@@ -101,11 +102,10 @@ static int run(const void *opts, int nr, char **argv)
 		.opts = o,
 		.styles = &styles,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.is_ascii = !style_is_utf8(),
 	};
 	int rc;
 
-	if (styles_init(&styles, o->color, &e) < 0)
+	if (terminal_get_styles(&styles, o->color, &e) < 0)
 		return cmd_usage("%s", e.msg);
 	rc = o->interval_ns ? look_before(o, nr, argv, &before) : EXIT_OK;
 	if (rc)

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "cmd/look.h"
-#include "cmd/style.h"
+#include "show/style.h"
 #include "walk/ties.h"
 #include "walk/walker.h"
 

@@ -9,8 +9,8 @@
 #include <pthread.h>
 
 #include "cmd/look.h"
-#include "cmd/style.h"
 #include "cmd/tree_findings.h"
+#include "show/style.h"
 
 #define FOREST_MAX_IDS 8 /* of tasks that share a tree */
 
@@ -40,7 +40,6 @@ struct forest {
 	struct map by_hash; /* the latest group of a hash */
 	struct findings findings;
 	uint64_t now_ns;
-	bool is_ascii;
 };
 
 /* A walk_fn: adds the task, if it is wanted, to its group. From several threads. */

@@ -195,7 +195,7 @@ static void add_branches(const struct forest *f, const struct tree *t, const str
 		has_next[d[at].depth] = d[at].has_next;
 	strbuf_addstr(out, "  ");
 	for (uint32_t i = root == TREE_NO_NODE ? 1 : 2; i <= depth; i++)
-		strbuf_addstr(out, marks[f->is_ascii][i == depth][has_next[i]]);
+		strbuf_addstr(out, marks[f->styles->is_ascii][i == depth][has_next[i]]);
 	free(has_next);
 }
 

@@ -8,14 +8,14 @@
  * left of the line. Columns that have a rank are left out where there is nothing in them, and,
  * those of the greatest rank first, where names would have too little room.
  */
-#ifndef CMD_TABLE_H
-#define CMD_TABLE_H
+#ifndef SHOW_TABLE_H
+#define SHOW_TABLE_H
 
 #include "base/histogram.h"
 #include "base/json.h"
 #include "base/out.h"
 #include "base/vec.h"
-#include "cmd/style.h"
+#include "show/style.h"
 
 struct table;
 

@@ -11,7 +11,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/utf8.h"
-#include "cmd/table.h"
+#include "show/table.h"
 
 #define MIN_FLEXIBLE 24 /* what a flexible column gets at least, if it wants so much */
 #define MAX_TEXT     32 /* for other columns of text */

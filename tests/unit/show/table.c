@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "cmd/table.h"
 #include "model/shorten.h"
+#include "show/table.h"
 
 struct fruit {
 	const char *name; /* NULL: none */

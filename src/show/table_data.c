@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/csv.h"
-#include "cmd/table.h"
+#include "show/table.h"
 
 /* A line of CSV has no room for buckets. */
 static bool is_in_csv(const struct column *c)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* What columns know of rows, finding one by its key, and sorting. Text is in table_text.c, data in
  * table_data.c. */
-#include "cmd/table.h"
+#include "show/table.h"
 
 #include <string.h>
 
