@@ -8,6 +8,7 @@
 #define CMD_COMMAND_H
 
 #include "base/opts.h"
+#include "show/note.h"
 
 /* What a command's operands are: decides what a shell offers for them. */
 enum operands {
@@ -44,6 +45,7 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_FINDINGS = 3 };
 int cmd_fail(const struct err *e);
 int cmd_usage(const char *fmt, ...) PRINTF(1, 2);
 void cmd_note(const char *fmt, ...) PRINTF(1, 2);
+extern const struct note_sink cmd_notes; /* cmd_note, for what writes notes to a sink */
 
 /* Where what was learnt of programs is kept: $XDG_CACHE_HOME/futrace, else ~/.cache/futrace; NULL
  * when there is no home. The caller frees it. */

@@ -48,6 +48,13 @@ void cmd_note(const char *fmt, ...)
 	va_end(ap);
 }
 
+static void pass_note(void *arg, const char *text)
+{
+	cmd_note("%s", text);
+}
+
+const struct note_sink cmd_notes = { .note = pass_note };
+
 int cmd_fail(const struct err *e)
 {
 	cmd_note("%s", e->msg);

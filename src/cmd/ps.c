@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* futrace ps: every live task of a process or core file, one a line. */
 #include <stdio.h>
-#include <string.h>
 
-#include "base/intern.h"
-#include "base/out.h"
-#include "cmd/look.h"
-#include "cmd/look_json.h"
+#include "cmd/look_options.h"
 #include "cmd/terminal.h"
-#include "cmd/tree_say.h"
-#include "model/model.h"
-#include "model/shorten.h"
-#include "show/table.h"
-
-#define MAX_LEAVES 3
+#include "show/look_json.h"
+#include "show/task_list.h"
 
 struct ps_opts {
-	struct look_opts look;
+	struct look_options look;
 	const char *color, *filter;
 	bool json;
 };
@@ -34,221 +26,33 @@ static const struct opt options[] = {
 	{ 0 },
 };
 
-/* There may be millions: it is kept small, and texts that are alike are kept once. */
-struct row {
-	const struct layout *boxed; /* the future of a Box<dyn Future>; NULL: it is no such task */
-	const struct layout *waits; /* whose await point it is */
-	const struct layout_variant *place; /* where it waits; NULL: not known */
-	uint32_t leaves;		    /* what for: number of the text */
-	uint8_t state;			    /* enum task_state */
-	uint8_t walker;			    /* whose text it is */
-	bool is_shown, has_leaves;
-};
-
-struct list {
-	const struct look *look;
-	struct say say; /* all but the tree */
-	struct intern *leaves[WALK_MAX_THREADS];
-	struct strbuf scratch[WALK_MAX_THREADS];
-	const char *filter;
-	struct row *rows; /* one for each task */
-};
-
-static void add_leaves(struct list *l, struct row *row, const struct walk_result *r)
+static int print_text(struct look *look, const struct ps_opts *o, const struct styles *styles)
 {
-	struct strbuf *text = &l->scratch[r->walker];
-	struct say say = l->say;
+	struct task_list *list = task_list_new(look, o->filter);
+	struct err e = ERR_INIT;
+	struct out out;
+	int rc = look_check(look, &e);
 
-	say.tree = r->tree;
-	strbuf_reset(text);
-	say_leaves(&say, MAX_LEAVES, text);
-	if (!text->len)
-		return;
-	row->leaves = intern_put(l->leaves[r->walker], text->s, text->len);
-	row->walker = r->walker;
-	row->has_leaves = true;
-}
-
-static void on_task(void *arg, size_t index, const struct walk_result *r)
-{
-	struct list *l = arg;
-	struct row *row = &l->rows[index];
-	const struct census_task *task = &l->look->census.tasks.v[index];
-	uint32_t place;
-
-	row->state = r->state;
-	row->is_shown = r->status != WALK_GONE && look_fits(l->look, l->filter, task, r->tree);
-	if (!row->is_shown || r->status != WALK_OK)
-		return;
-	if (r->tree->nodes.nr && look_is_boxed(l->look, task))
-		row->boxed = r->tree->nodes.v[0].type;
-	place = tree_main_place(r->tree);
-	if (place != TREE_NO_NODE) {
-		row->waits = r->tree->nodes.v[place].type;
-		row->place = r->tree->nodes.v[place].variant;
+	if (!rc) {
+		if (task_list_is_empty(list))
+			look_note_none(look, o->filter, &cmd_notes);
+		out_init(&out, fileno(stdout));
+		task_list_text(list, styles, &out);
+		rc = out_release(&out, &e);
 	}
-	add_leaves(l, row, r);
+	task_list_free(list);
+	return rc ? cmd_fail(&e) : EXIT_OK;
 }
 
-static const struct list *list_of(const struct table *t)
+static int print_json(struct look *look, const struct ps_opts *o)
 {
-	return t->arg;
-}
-
-static const struct look *look_of(const struct table *t)
-{
-	return list_of(t)->look;
-}
-
-static const struct census_task *task_of(const struct table *t, const void *row)
-{
-	return &look_of(t)->census.tasks.v[(const struct row *)row - list_of(t)->rows];
-}
-
-static const char *id(const struct table *t, const void *row, struct strbuf *scratch)
-{
-	look_add_id(task_of(t, row), scratch);
-	return scratch->s;
-}
-
-static uint64_t table_number(const struct table *t, const void *row)
-{
-	return task_of(t, row)->table;
-}
-
-static const char *runtime(const struct table *t, const void *row, struct strbuf *scratch)
-{
-	return look_runtime(look_of(t), task_of(t, row))->name;
-}
-
-static const char *kind(const struct table *t, const void *row, struct strbuf *scratch)
-{
-	return model_kind_name(look_table(look_of(t), task_of(t, row))->kind);
-}
-
-static uint64_t state_number(const struct table *t, const void *row)
-{
-	return ((const struct row *)row)->state;
-}
-
-static const char *state(const struct table *t, const void *row, struct strbuf *scratch)
-{
-	return look_state_name(((const struct row *)row)->state);
-}
-
-static uint64_t type_number(const struct table *t, const void *row)
-{
-	const struct layout *boxed = ((const struct row *)row)->boxed;
-
-	return boxed ? (uintptr_t)boxed : task_of(t, row)->table;
-}
-
-static void draw_type(const struct table *t, const void *row, size_t width, struct strbuf *out)
-{
-	const struct tree_node boxed = { .type = ((const struct row *)row)->boxed };
-	struct strbuf name = STRBUF_INIT;
-
-	if (boxed.type)
-		return say_name(&boxed, width, out);
-	look_add_type(look_of(t), task_of(t, row), &name);
-	shorten_type(out, name.s, width);
-	strbuf_release(&name);
-}
-
-static uint64_t place_number(const struct table *t, const void *row)
-{
-	return (uintptr_t)((const struct row *)row)->place;
-}
-
-static void draw_place(const struct table *t, const void *row, size_t width, struct strbuf *out)
-{
-	const struct row *r = row;
-	const struct tree_node n = { .type = r->waits, .variant = r->place };
-
-	if (r->place)
-		say_place(&n, width, out);
-	else
-		strbuf_addch(out, '-');
-}
-
-static uint64_t leaves_number(const struct table *t, const void *row)
-{
-	const struct row *r = row;
-
-	return r->has_leaves ? (uint64_t)r->walker << 32 | r->leaves : UINT64_MAX;
-}
-
-static void draw_leaves(const struct table *t, const void *row, size_t width, struct strbuf *out)
-{
-	const struct row *r = row;
-	const char *leaves =
-		r->has_leaves ? intern_get(list_of(t)->leaves[r->walker], r->leaves) : "-";
-
-	if (strlen(leaves) <= width || t->is_open)
-		strbuf_addstr(out, leaves);
-	else
-		strbuf_addf(out, "%.*s..", (int)MAX(width, (size_t)2) - 2, leaves);
-}
-
-static const struct column columns[] = {
-	{ .head = "ID", .text = id },
-	{ .head = "RUNTIME", .text = runtime, .share = table_number, .rank = 2 },
-	{ .head = "KIND", .text = kind, .share = table_number, .rank = 1 },
-	{ .head = "STATE", .text = state, .share = state_number },
-	{ .head = "TYPE", .draw = draw_type, .share = type_number },
-	{ .head = "WAITS AT", .draw = draw_place, .share = place_number },
-	{ .head = "FOR", .draw = draw_leaves, .share = leaves_number },
-};
-
-static int print(const struct list *l, const struct styles *styles)
-{
-	struct table t = {
-		.columns = columns,
-		.nr_columns = ARRAY_SIZE(columns),
-		.arg = l,
-		.styles = styles,
-		.is_ascii = styles->is_ascii,
-		.is_open = !styles->is_terminal, /* for grep and files */
-		.what = "task",
-	};
+	struct look_json_opts opts = { .filter = o->filter };
 	struct err e = ERR_INIT;
 	struct out out;
 
-	for (size_t i = 0; i < l->look->census.tasks.nr; i++)
-		if (l->rows[i].is_shown)
-			vec_push(&t.rows, &l->rows[i]);
-	if (!t.rows.nr)
-		look_note_none(l->look, l->filter);
 	out_init(&out, fileno(stdout));
-	table_text(&t, styles->width, &out);
-	vec_release(&t.rows);
-	return out_release(&out, &e) < 0 ? cmd_fail(&e) : EXIT_OK;
-}
-
-static int show(struct look *look, const struct ps_opts *o, const struct styles *styles)
-{
-	struct list l = {
-		.look = look,
-		.say = { .now_ns = look_now(look), .peers = &look->peers },
-		.filter = o->filter,
-		.rows = xcalloc(look->census.tasks.nr + 1, sizeof(*l.rows)),
-	};
-	int rc;
-
-	for (size_t i = 0; i < WALK_MAX_THREADS; i++) {
-		l.leaves[i] = intern_new();
-		strbuf_init(&l.scratch[i]);
-	}
-	walk_tasks(&look->census, &(struct walk_opts){ 0 }, on_task, &l);
-	rc = look_check(look);
-	if (!rc)
-		rc = print(&l, styles);
-	for (size_t i = 0; i < WALK_MAX_THREADS; i++) {
-		intern_free(l.leaves[i]);
-		strbuf_release(&l.scratch[i]);
-	}
-	free(l.rows);
-	return rc;
+	look_json(look, &opts, &out);
+	return out_release(&out, &e) || look_check(look, &e) ? cmd_fail(&e) : EXIT_OK;
 }
 
 static int run(const void *opts, int nr, char **argv)
@@ -256,17 +60,16 @@ static int run(const void *opts, int nr, char **argv)
 	const struct ps_opts *o = opts;
 	struct err e = ERR_INIT;
 	struct styles styles;
-	struct look_json_opts json = { .filter = o->filter };
 	struct look l;
 	int rc;
 
 	if (terminal_get_styles(&styles, o->color, &e) < 0)
 		return cmd_usage("%s", e.msg);
-	rc = look_open(&l, &o->look, nr, argv);
+	rc = look_options_open(&l, &o->look, nr, argv);
 	if (!rc)
-		rc = o->json ? look_json(&l, &json) : show(&l, o, &styles);
+		rc = o->json ? print_json(&l, o) : print_text(&l, o, &styles);
 	if (!rc)
-		look_notes(&l);
+		look_notes(&l, &cmd_notes);
 	look_close(&l);
 	return rc;
 }

@@ -3,21 +3,29 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/out.h"
-#include "cmd/look_json.h"
+#include "cmd/look_options.h"
 #include "cmd/terminal.h"
-#include "cmd/tree_forest.h"
+#include "show/look_json.h"
+#include "show/tree_forest.h"
+
+struct tree_opts {
+	struct look_options look;
+	struct forest_opts forest;
+	const char *color;
+	uint64_t interval_ns;
+	bool json;
+};
 
 static const struct opt options[] = {
 	OPT(0, "core", OPT_STR, struct tree_opts, look.core, "FILE", "look into a core file"),
 	OPT(0, "exe", OPT_STR, struct tree_opts, look.exe, "FILE",
 	    "with --core: the program, where it is now"),
-	OPT(0, "all", OPT_FLAG, struct tree_opts, all, NULL, "print equal trees one by one"),
-	OPT(0, "wrappers", OPT_FLAG, struct tree_opts, wrappers, NULL,
+	OPT(0, "all", OPT_FLAG, struct tree_opts, forest.all, NULL, "print equal trees one by one"),
+	OPT(0, "wrappers", OPT_FLAG, struct tree_opts, forest.wrappers, NULL,
 	    "print futures that only pass on what they hold, too"),
-	OPT(0, "locals", OPT_FLAG, struct tree_opts, locals, NULL,
+	OPT(0, "locals", OPT_FLAG, struct tree_opts, forest.locals, NULL,
 	    "print variables of plain types"),
-	OPT(0, "filter", OPT_STR, struct tree_opts, filter, "PATTERN",
+	OPT(0, "filter", OPT_STR, struct tree_opts, forest.filter, "PATTERN",
 	    "only tasks with a type, function or file that fits"),
 	OPT(0, "interval", OPT_TIME, struct tree_opts, interval_ns, "TIME",
 	    "look twice, so far apart, and tell of what tasks there are more"),
@@ -28,35 +36,23 @@ static const struct opt options[] = {
 	{ 0 },
 };
 
-static int print(const struct forest *f, const struct look *l)
+static int print_text(struct forest *f, struct look *l)
 {
 	struct err e = ERR_INIT;
 	struct out out;
 
-	out_init(&out, fileno(stdout));
-	findings_text(&f->findings, f->styles, &out.buf);
-	if (!f->groups.nr)
-		look_note_none(l, f->opts->filter);
-	vec_each (g, &f->groups) {
-		forest_print_group(f, g, &out.buf);
-		out_spill(&out);
-	}
-	return out_release(&out, &e) < 0 ? cmd_fail(&e) : EXIT_OK;
-}
-
-static int show(struct forest *f, struct look *l)
-{
-	int rc;
-
 	walk_tasks(&l->census, &(struct walk_opts){ .locals = f->opts->locals, .ties = true },
 		   forest_gather, f);
-	rc = look_check(l);
-	if (rc)
-		return rc;
+	if (look_check(l, &e))
+		return cmd_fail(&e);
 	f->now_ns = look_now(l);
 	findings_conclude(&f->findings);
 	forest_sort(f);
-	return print(f, l);
+	if (!f->groups.nr)
+		look_note_none(l, f->opts->filter, &cmd_notes);
+	out_init(&out, fileno(stdout));
+	forest_text(f, &out);
+	return out_release(&out, &e) ? cmd_fail(&e) : EXIT_OK;
 }
 
 /* What ties tasks together is known when all of them were seen, so they are walked twice. */
@@ -65,10 +61,14 @@ static int print_json(struct forest *f, struct look *l)
 	struct look_json_opts opts = { .filter = f->opts->filter,
 				       .locals = f->opts->locals,
 				       .findings = &f->findings };
+	struct err e = ERR_INIT;
+	struct out out;
 
 	walk_tasks(&l->census, &(struct walk_opts){ .ties = true }, findings_add, &f->findings);
 	findings_conclude(&f->findings);
-	return look_json(l, &opts);
+	out_init(&out, fileno(stdout));
+	look_json(l, &opts, &out);
+	return out_release(&out, &e) || look_check(l, &e) ? cmd_fail(&e) : EXIT_OK;
 }
 
 /* Counts the tasks, and waits. Memory is mapped anew while it grows, so this look is closed again.
@@ -81,7 +81,7 @@ static int look_before(const struct tree_opts *o, int nr, char **argv, struct ma
 
 	if (o->look.core)
 		return cmd_usage("--interval is of no use with a core file: it does not change");
-	rc = look_open(&l, &o->look, nr, argv);
+	rc = look_options_open(&l, &o->look, nr, argv);
 	if (!rc) {
 		findings_count(&l, counts);
 		nanosleep(&time, NULL);
@@ -99,7 +99,7 @@ static int run(const void *opts, int nr, char **argv)
 	struct look l;
 	struct forest f = {
 		.look = &l,
-		.opts = o,
+		.opts = &o->forest,
 		.styles = &styles,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
@@ -110,16 +110,16 @@ static int run(const void *opts, int nr, char **argv)
 	rc = o->interval_ns ? look_before(o, nr, argv, &before) : EXIT_OK;
 	if (rc)
 		return rc;
-	rc = look_open(&l, &o->look, nr, argv);
+	rc = look_options_open(&l, &o->look, nr, argv);
 	if (!rc) {
-		findings_init(&f.findings, &l, o->filter);
+		findings_init(&f.findings, &l, o->forest.filter);
 		if (o->interval_ns)
 			findings_compare(&f.findings, &before);
-		rc = o->json ? print_json(&f, &l) : show(&f, &l);
+		rc = o->json ? print_json(&f, &l) : print_text(&f, &l);
 	}
 	if (!rc) {
-		findings_notes(&f.findings);
-		look_notes(&l);
+		findings_notes(&f.findings, &cmd_notes);
+		look_notes(&l, &cmd_notes);
 	}
 	forest_release(&f);
 	look_close(&l);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "cmd/tree_forest.h"
+#include "show/tree_forest.h"
 
 static uint64_t hash_of(const struct forest *f, size_t index, const struct walk_result *r)
 {

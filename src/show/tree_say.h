@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* How `ps` and `tree` put into words what a task waits for. All text is safe for a terminal. */
-#ifndef CMD_TREE_SAY_H
-#define CMD_TREE_SAY_H
+#ifndef SHOW_TREE_SAY_H
+#define SHOW_TREE_SAY_H
 
 #include "base/json.h"
 #include "walk/peers.h"

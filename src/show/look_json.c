@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "cmd/look_json.h"
+#include "show/look_json.h"
 
 #include <pthread.h>
-#include <stdio.h>
 
-#include "base/out.h"
-#include "cmd/tree_findings.h"
-#include "cmd/tree_say.h"
 #include "model/model.h"
+#include "show/look_text.h"
+#include "show/tree_say.h"
 
 struct printer {
 	struct look *look;
 	const char *filter;
 	const struct findings *findings;
 	pthread_mutex_t lock;
-	struct out out;
+	struct out *out;
 	struct json j;
 };
 
@@ -98,20 +96,19 @@ static void on_task(void *arg, size_t index, const struct walk_result *r)
 		return;
 	pthread_mutex_lock(&p->lock);
 	print_task(p->look, p->findings, t, r, &p->j);
-	out_spill(&p->out);
+	out_spill(p->out);
 	pthread_mutex_unlock(&p->lock);
 }
 
-int look_json(struct look *l, const struct look_json_opts *opts)
+void look_json(struct look *l, const struct look_json_opts *opts, struct out *out)
 {
 	struct printer p = { .look = l,
 			     .filter = opts->filter,
 			     .findings = opts->findings,
-			     .lock = PTHREAD_MUTEX_INITIALIZER };
-	struct err e = ERR_INIT;
+			     .lock = PTHREAD_MUTEX_INITIALIZER,
+			     .out = out };
 
-	out_init(&p.out, fileno(stdout));
-	json_init(&p.j, &p.out.buf);
+	json_init(&p.j, &out->buf);
 	p.j.pretty = true;
 	json_open_object(&p.j, NULL);
 	print_head(l, &p.j);
@@ -120,6 +117,5 @@ int look_json(struct look *l, const struct look_json_opts *opts)
 	json_close_array(&p.j);
 	findings_json(opts->findings, &p.j);
 	json_close_object(&p.j);
-	strbuf_addch(&p.out.buf, '\n');
-	return out_release(&p.out, &e) < 0 ? cmd_fail(&e) : look_check(l);
+	strbuf_addch(&out->buf, '\n');
 }

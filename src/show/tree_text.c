@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "cmd/tree_forest.h"
-#include "cmd/tree_say.h"
 #include "model/model.h"
 #include "model/shorten.h"
+#include "show/look_text.h"
+#include "show/tree_forest.h"
+#include "show/tree_say.h"
 
 #define NAME_WIDTH  80
 #define PLACE_WIDTH 40
@@ -242,7 +243,7 @@ static void print_node(const struct forest *f, const struct say *s, const struct
 	strbuf_addch(out, '\n');
 }
 
-void forest_print_group(const struct forest *f, const struct forest_group *g, struct strbuf *out)
+static void add_group(const struct forest *f, const struct forest_group *g, struct strbuf *out)
 {
 	static const char *const why[] = {
 		[WALK_RUNNING] = "it runs: nothing can be said of its future",
@@ -275,4 +276,13 @@ void forest_print_group(const struct forest *f, const struct forest_group *g, st
 	if (g->tree->is_cut)
 		strbuf_addstr(out, "  .. and more: the tree is too large\n");
 	free(d);
+}
+
+void forest_text(const struct forest *f, struct out *out)
+{
+	findings_text(&f->findings, f->styles, &out->buf);
+	vec_each (g, &f->groups) {
+		add_group(f, g, &out->buf);
+		out_spill(out);
+	}
 }

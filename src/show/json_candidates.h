@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* The types that one table may be of, as JSON. */
-#ifndef CMD_CANDIDATES_H
-#define CMD_CANDIDATES_H
+#ifndef SHOW_JSON_CANDIDATES_H
+#define SHOW_JSON_CANDIDATES_H
 
 #include "base/json.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "base/candidates.h"
-#include "cmd/candidates.h"
+#include "show/json_candidates.h"
 
 static void put_one(void *j, const char *name, size_t len)
 {

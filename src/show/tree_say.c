@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "cmd/tree_say.h"
+#include "show/tree_say.h"
 
 #include <string.h>
 
 #include "base/format.h"
-#include "cmd/look.h"
 #include "model/shorten.h"
+#include "show/look_text.h"
 #include "symbol/demangle.h"
 
 #define OTHER_WIDTH 40

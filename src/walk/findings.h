@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Says which tasks can never go on, and why. */
-#ifndef CMD_TREE_FINDINGS_H
-#define CMD_TREE_FINDINGS_H
+/*
+ * Tasks that can never go on, and types of which there are more and more tasks. Cycles are looked
+ * for twice in a live process, as tasks are read one after the other; a finding that a task which
+ * could not be read may disprove is dropped, and counted.
+ */
+#ifndef WALK_FINDINGS_H
+#define WALK_FINDINGS_H
 
 #include <pthread.h>
 
-#include "base/json.h"
-#include "cmd/look.h"
-#include "show/style.h"
+#include "walk/look.h"
 #include "walk/ties.h"
-#include "walk/walker.h"
 
 /* Tasks of one table that become more. */
 struct growth {
@@ -36,18 +37,12 @@ void findings_init(struct findings *f, const struct look *l, const char *filter)
 void findings_release(struct findings *f);
 /* Of each task that is walked; a walk_fn. */
 void findings_add(void *findings, size_t index, const struct walk_result *r);
-/* When all are walked. Looks at a process once more, a little later, if that is to be confirmed. */
+/* When all are walked. Walks a process once more, a little later, if that is to be confirmed. */
 void findings_conclude(struct findings *f);
 
 /* The number of live tasks by the address of their table. */
 void findings_count(const struct look *l, struct map *counts);
 /* Tells which tasks have become many more since they were counted. */
 void findings_compare(struct findings *f, const struct map *before);
-
-void findings_text(const struct findings *f, const struct styles *styles, struct strbuf *out);
-/* Says what was left out. */
-void findings_notes(const struct findings *f);
-/* The array "findings"; f may be NULL: there are none. */
-void findings_json(const struct findings *f, struct json *j);
 
 #endif

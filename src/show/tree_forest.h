@@ -3,22 +3,22 @@
  * The trees of all tasks, as `tree` prints them: tree_forest.c folds tasks with equal trees into
  * groups, tree_text.c draws a group.
  */
-#ifndef CMD_TREE_FOREST_H
-#define CMD_TREE_FOREST_H
+#ifndef SHOW_TREE_FOREST_H
+#define SHOW_TREE_FOREST_H
 
 #include <pthread.h>
 
-#include "cmd/look.h"
-#include "cmd/tree_findings.h"
+#include "base/out.h"
 #include "show/style.h"
+#include "show/tree_findings.h"
 
 #define FOREST_MAX_IDS 8 /* of tasks that share a tree */
 
-struct tree_opts {
-	struct look_opts look;
-	const char *color, *filter;
-	uint64_t interval_ns;
-	bool json, all, wrappers, locals;
+struct forest_opts {
+	const char *filter;
+	bool all;      /* no groups: equal trees are shown one by one */
+	bool wrappers; /* futures that only pass on what they hold, too */
+	bool locals;   /* variables of plain types, too */
 };
 
 /* Tasks with equal trees. */
@@ -33,7 +33,7 @@ struct forest_group {
 
 struct forest {
 	struct look *look;
-	const struct tree_opts *opts;
+	const struct forest_opts *opts;
 	const struct styles *styles;
 	pthread_mutex_t lock;
 	VEC(struct forest_group) groups;
@@ -58,6 +58,7 @@ bool forest_says_same(const struct tree *a, const struct tree_node *x, const str
 void forest_fold_values(struct tree *t, uint32_t at, const struct tree *other, uint32_t from,
 			uint32_t nr);
 
-void forest_print_group(const struct forest *f, const struct forest_group *g, struct strbuf *out);
+/* The findings, then all groups. */
+void forest_text(const struct forest *f, struct out *out);
 
 #endif
