@@ -51,6 +51,9 @@ extern const struct note_sink cmd_notes; /* cmd_note, for what writes notes to a
  * when there is no home. The caller frees it. */
 char *cmd_cache_dir(void);
 
+/* `futrace report PATH`, as `record --report` shows it (report.c). */
+void cmd_report_show(const char *path, bool is_quiet);
+
 /* The trace file that an operand names; futrace.data when there is none. */
 #define CMD_DEFAULT_FILE "futrace.data"
 

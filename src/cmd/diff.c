@@ -7,11 +7,11 @@
 #include "analyze/compare.h"
 #include "base/format.h"
 #include "cmd/command.h"
-#include "cmd/diff_findings.h"
-#include "cmd/diff_table.h"
 #include "cmd/pager.h"
 #include "cmd/terminal.h"
 #include "cmd/view.h"
+#include "show/diff_findings.h"
+#include "show/diff_table.h"
 
 struct diff_opts {
 	struct view_opts view;
@@ -73,7 +73,6 @@ static int side_open(struct side *s, const char *path, const struct view_opts *o
 	s->model = recording_read(&s->rec, &s->view.recording, all.v, all.nr);
 	vec_release(&all);
 	analyzer_finish(s->analyzer, s->model);
-	progress_erase(&s->view.progress);
 	return 0;
 }
 

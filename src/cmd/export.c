@@ -165,7 +165,6 @@ static int export_recording(const struct exporter *x, const struct export_opts *
 	job->note = note;
 	job->note_arg = &view.progress;
 	rc = write_output(x, job, e);
-	progress_erase(&view.progress);
 	view_release(&view);
 	free(futures);
 	free(polled);

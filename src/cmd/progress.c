@@ -34,8 +34,10 @@ void progress_show(void *arg, uint64_t done, uint64_t all)
 	p->has_bar = true;
 }
 
-void progress_erase(struct progress *p)
+void progress_erase(void *arg)
 {
+	struct progress *p = arg;
+
 	if (p->has_bar)
 		fprintf(stderr, "\r\033[K");
 	p->has_bar = false;

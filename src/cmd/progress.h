@@ -15,8 +15,8 @@ struct progress {
 };
 
 void progress_init(struct progress *p, bool is_quiet);
-/* Fits recording_view.progress; arg is the struct progress. */
+/* Both fit a recording_view; arg is the struct progress. */
 void progress_show(void *arg, uint64_t done, uint64_t all);
-void progress_erase(struct progress *p);
+void progress_erase(void *arg);
 
 #endif

@@ -12,7 +12,6 @@
 #include "base/vec.h"
 #include "cmd/command.h"
 #include "cmd/launch.h"
-#include "cmd/report.h"
 
 struct record_opts {
 	const char *output, *attach;
@@ -254,7 +253,7 @@ static const struct session_ops ops = {
 static void show_reports(struct talk *t)
 {
 	vec_each (path, &t->reports) {
-		report_show(*path, t->quiet);
+		cmd_report_show(*path, t->quiet);
 		free(*path);
 	}
 	vec_release(&t->reports);

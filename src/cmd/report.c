@@ -3,8 +3,6 @@
  * `futrace report`: what a recording tells. The verdict comes first: one paragraph of totals, the
  * findings worst first, and then a table; or all of it and every task as JSON.
  */
-#include "cmd/report.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +11,10 @@
 #include "base/vec.h"
 #include "cmd/command.h"
 #include "cmd/pager.h"
-#include "cmd/report_story.h"
 #include "cmd/terminal.h"
+#include "cmd/view.h"
+#include "show/report.h"
+#include "show/report_story.h"
 
 struct report_opts {
 	struct view_opts view;
@@ -56,62 +56,11 @@ static const struct opt options[] = {
 	{ 0 },
 };
 
-struct sinks {
-	VEC(struct recording_sink) all;
+/* A report, and what of the options it borrows. */
+struct job {
+	struct report report;
+	struct view view;
 };
-
-static void add_sinks(struct sinks *to, const struct recording_sink *sinks, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++)
-		vec_push(&to->all, sinks[i]);
-}
-
-static void finish_table(struct report *r)
-{
-	const struct recording_sink *sinks;
-	size_t nr;
-
-	report_table_finish(r->table, r->analyzer, r->model);
-	sinks = report_table_get_second(r->table, &nr);
-	if (nr)
-		model_free(recording_read(&r->rec, &r->view.recording, sinks, nr));
-}
-
-void report_read(struct report *r, const struct recording_sink *sinks, size_t nr)
-{
-	const struct recording_sink *more;
-	struct sinks s = { 0 };
-	size_t nr_more;
-
-	more = analyzer_get_sinks(r->analyzer, &nr_more);
-	add_sinks(&s, more, nr_more);
-	add_sinks(&s, sinks, nr);
-	if (r->fail_on) {
-		more = fail_on_get_sinks(r->fail_on, &nr_more);
-		add_sinks(&s, more, nr_more);
-	}
-	if (r->table) {
-		more = report_table_get_sinks(r->table, &nr_more);
-		add_sinks(&s, more, nr_more);
-	}
-	r->model = recording_read(&r->rec, &r->view.recording, s.all.v, s.all.nr);
-	analyzer_finish(r->analyzer, r->model);
-	if (r->table)
-		finish_table(r);
-	progress_erase(&r->view.progress);
-	vec_release(&s.all);
-}
-
-static void write_text(struct report *r, struct out *out)
-{
-	struct report_totals totals;
-
-	report_totals_init(&totals, r);
-	report_totals_text(r, &totals, &out->buf);
-	report_totals_release(&totals);
-	report_findings_text(r, &out->buf);
-	report_table_text(r->table, out);
-}
 
 static int make_table(struct report *r, const struct report_opts *o, struct err *e)
 {
@@ -121,7 +70,7 @@ static int make_table(struct report *r, const struct report_opts *o, struct err 
 						    .is_data = o->csv || o->json,
 						    .is_verbose = o->verbose,
 						    .futures = &o->futures,
-						    .config = r->view.config,
+						    .config = r->config,
 						    .styles = &r->styles };
 	/* JSON has every task anyhow, and a story has its own events */
 	if (o->task || (o->json && !o->by))
@@ -131,8 +80,9 @@ static int make_table(struct report *r, const struct report_opts *o, struct err 
 }
 
 /* What it has to say goes out; a reader that went away has seen enough. */
-static int write_report(struct report *r, const struct report_opts *o, struct err *e)
+static int write_report(struct job *job, const struct report_opts *o, struct err *e)
 {
+	struct report *r = &job->report;
 	struct story_opts story = { .task = o->task, .limit = o->limit, .is_json = o->json };
 	struct pager pager;
 	struct out out;
@@ -142,7 +92,7 @@ static int write_report(struct report *r, const struct report_opts *o, struct er
 		report_read(r, NULL, 0);
 	pager_open(&pager, !o->json && !o->csv && !o->no_pager);
 	/* a story is told while it is read, and the screen is the pager's then */
-	r->view.progress.is_wanted &= !pager.pid;
+	job->view.progress.is_wanted &= !pager.pid;
 	out_init(&out, pager.fd);
 	if (o->task)
 		rc = report_story(r, &story, &out, e);
@@ -151,7 +101,7 @@ static int write_report(struct report *r, const struct report_opts *o, struct er
 	else if (o->csv)
 		report_table_csv(r->table, &out);
 	else
-		write_text(r, &out);
+		report_text(r, &out);
 	out_flush(&out);
 	if (out.error == EPIPE)
 		out.error = 0;
@@ -215,26 +165,34 @@ static int check_options(const struct report_opts *o, struct err *e)
 }
 
 /* All that can be wrong with the options is told before anything is read. */
-static int open_report(struct report *r, const struct report_opts *o, const char *path,
+static int open_report(struct job *job, const struct report_opts *o, const char *path,
 		       struct err *e)
 {
+	struct report *r = &job->report;
+
+	*job = (struct job){ 0 };
 	*r = (struct report){ .verbose = o->verbose, .all_findings = o->all_findings };
 	if (check_options(o, e) || terminal_get_styles(&r->styles, o->color, e))
 		return -1;
 	if (o->fail_on && !(r->fail_on = fail_on_new(o->fail_on, e)))
 		return -1;
-	if (recording_open(&r->rec, path, e) || view_init(&r->view, &o->view, &r->rec, e))
+	if (recording_open(&r->rec, path, e) || view_init(&job->view, &o->view, &r->rec, e))
 		return -1;
-	r->analyzer = analyzer_new(&r->rec, r->view.config);
+	r->view = job->view.recording;
+	r->filter_text = o->view.filter;
+	r->config = job->view.config;
+	r->analyzer = analyzer_new(&r->rec, r->config);
 	return make_table(r, o, e);
 }
 
-static void close_report(struct report *r)
+static void close_report(struct job *job)
 {
+	struct report *r = &job->report;
+
 	report_table_free(r->table);
 	analyzer_free(r->analyzer);
 	model_free(r->model);
-	view_release(&r->view);
+	view_release(&job->view);
 	recording_close(&r->rec);
 	fail_on_free(r->fail_on);
 }
@@ -242,18 +200,18 @@ static void close_report(struct report *r)
 static int report_file(const struct report_opts *o, const char *path)
 {
 	struct err e = ERR_INIT;
-	struct report r;
+	struct job job;
 	int rc;
 
-	if (open_report(&r, o, path, &e) || write_report(&r, o, &e))
+	if (open_report(&job, o, path, &e) || write_report(&job, o, &e))
 		rc = cmd_fail(&e);
 	else
-		rc = r.fail_on ? judge(&r) : EXIT_OK;
-	close_report(&r);
+		rc = job.report.fail_on ? judge(&job.report) : EXIT_OK;
+	close_report(&job);
 	return rc;
 }
 
-void report_show(const char *path, bool is_quiet)
+void cmd_report_show(const char *path, bool is_quiet)
 {
 	struct report_opts o = defaults;
 

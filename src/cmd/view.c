@@ -80,7 +80,7 @@ static int set_range(struct recording_view *v, const char *text, uint64_t durati
 
 int view_init(struct view *v, const struct view_opts *o, const struct recording *rec, struct err *e)
 {
-	*v = (struct view){ .filter_text = o->filter };
+	*v = (struct view){ 0 };
 	v->config = view_make_config(o, e);
 	if (!v->config)
 		return -1;
@@ -92,6 +92,7 @@ int view_init(struct view *v, const struct view_opts *o, const struct recording 
 	}
 	progress_init(&v->progress, o->quiet);
 	v->recording.progress = progress_show;
+	v->recording.progress_end = progress_erase;
 	v->recording.progress_arg = &v->progress;
 	return 0;
 }

@@ -14,7 +14,6 @@
  *		return cmd_fail(&e);
  *	analyzer = analyzer_new(&rec, view.config);
  *	model = recording_read(&rec, &view.recording, sinks, nr);
- *	progress_erase(&view.progress);
  */
 #ifndef CMD_VIEW_H
 #define CMD_VIEW_H
@@ -56,7 +55,6 @@ struct view {
 	struct recording_view recording;
 	struct analyze_config *config;
 	struct progress progress;
-	const char *filter_text; /* as it was given, NULL: none */
 };
 
 /* rec is borrowed and outlives it. -1 with ERR_USAGE: what is wrong with the options. */

@@ -271,6 +271,8 @@ struct model *recording_read(struct recording *rec, const struct recording_view 
 		model_set_filter(m, is_late ? was_marked : may_want, view->filter);
 	pass(rec, m, &c);
 	recording_learn_runtimes(rec, m);
+	if (view->progress_end)
+		view->progress_end(view->progress_arg);
 	return m;
 }
 

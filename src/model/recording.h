@@ -75,6 +75,7 @@ struct recording_view {
 	struct filter *filter;	 /* model/filter.h: which tasks; NULL: all */
 	/* Called every million events: how many were read, of how many. */
 	void (*progress)(void *arg, uint64_t done, uint64_t all);
+	void (*progress_end)(void *arg); /* called when all is read; or NULL */
 	void *progress_arg;
 };
 

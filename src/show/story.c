@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "cmd/story.h"
+#include "show/story.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* How the story of a task is written down, as text or as JSON. cmd/report_story.c tells it. */
-#ifndef CMD_STORY_H
-#define CMD_STORY_H
+/* How the story of a task is written down, as text or as JSON. show/report_story.c tells it. */
+#ifndef SHOW_STORY_H
+#define SHOW_STORY_H
 
 #include "base/out.h"
-#include "cmd/report.h"
-#include "cmd/story_waits.h"
+#include "show/report.h"
+#include "show/story_waits.h"
 
 /* Those of one moment stand in this order. */
 enum story_kind {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * How to add a table to `futrace report --by=NAME`: one file cmd/report_by_NAME.c with one `const
+ * How to add a table to `futrace report --by=NAME`: one file show/report_by_NAME.c with one `const
  * struct table_kind table_by_NAME`, and one line in TABLES. The kind says what it listens to, what
  * its rows are and what its columns know of them; sorting, limits and all forms are done for it.
  */
-#ifndef CMD_REPORT_BY_H
-#define CMD_REPORT_BY_H
+#ifndef SHOW_REPORT_BY_H
+#define SHOW_REPORT_BY_H
 
-#include "cmd/report_tables.h"
+#include "show/report_tables.h"
 #include "show/table.h"
 
 /* clang-format off */

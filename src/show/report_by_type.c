@@ -4,7 +4,7 @@
 
 #include "base/candidates.h"
 #include "base/format.h"
-#include "cmd/report_by.h"
+#include "show/report_by.h"
 
 static const char *type(const struct table *t, const void *r, struct strbuf *scratch)
 {

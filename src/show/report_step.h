@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* What tables say of await points and futures. */
-#ifndef CMD_REPORT_STEP_H
-#define CMD_REPORT_STEP_H
+#ifndef SHOW_REPORT_STEP_H
+#define SHOW_REPORT_STEP_H
 
 #include <string.h>
 
-#include "cmd/report_by.h"
 #include "model/shorten.h"
+#include "show/report_by.h"
 
 const char *say_step_place(const struct trace_step *s, struct strbuf *scratch); /* NULL: unknown */
 /*

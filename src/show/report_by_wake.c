@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyze/by_wake.h"
-#include "cmd/report_by.h"
+#include "show/report_by.h"
 
 static const struct by_wake_row *row_of(const void *r)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* The rows of `futrace diff` as text, CSV and JSON. */
-#ifndef CMD_DIFF_TABLE_H
-#define CMD_DIFF_TABLE_H
+#ifndef SHOW_DIFF_TABLE_H
+#define SHOW_DIFF_TABLE_H
 
 #include "analyze/compare.h"
-#include "cmd/diff_findings.h"
+#include "show/diff_findings.h"
 #include "show/table.h"
 
 struct diff_table {

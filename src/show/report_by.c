@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* What several tables of the report say: types and their places. */
-#include "cmd/report_by.h"
+#include "show/report_by.h"
 
 #include <stdio.h>
 #include <string.h>

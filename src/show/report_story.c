@@ -4,13 +4,13 @@
  * them tells its story as it goes, without the middle where that is long. So nothing is kept but
  * one *episode*: a run and all that led to it since the run before.
  */
-#include "cmd/report_story.h"
+#include "show/report_story.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/vec.h"
-#include "cmd/story.h"
+#include "show/story.h"
 
 #define MAX_MATCHES 64
 #define MAX_EPISODE 1000 /* events told of one; a run may wake thousands of tasks */
@@ -271,12 +271,11 @@ static int parse_wanted(const char *text, struct wanted *w, struct err *e)
 static void read_recording(struct report *r, const struct model_ops *ops, void *sink)
 {
 	/* one task alone was asked for, and others matter only where they meet it */
-	struct recording_view view = r->view.recording;
+	struct recording_view view = r->view;
 
 	view.filter = NULL;
 	model_free(r->model);
 	r->model = recording_read(&r->rec, &view, &(struct recording_sink){ ops, sink }, 1);
-	progress_erase(&r->view.progress);
 }
 
 static void tell_story(struct report *r, struct story *s, struct story_writer *w)

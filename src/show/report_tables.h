@@ -11,8 +11,8 @@
  *	report_table_text(t, out);			or _csv, or _json
  *	report_table_free(t);
  */
-#ifndef CMD_REPORT_TABLES_H
-#define CMD_REPORT_TABLES_H
+#ifndef SHOW_REPORT_TABLES_H
+#define SHOW_REPORT_TABLES_H
 
 #include "analyze/analyze.h"
 #include "base/json.h"

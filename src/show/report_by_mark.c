@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* `report --by=mark`: the program's own marks and spans, by name. */
 #include "analyze/by_mark.h"
-#include "cmd/report_by.h"
 #include "model/shorten.h"
+#include "show/report_by.h"
 
 #define AT(member) .at = offsetof(struct by_mark_row, member)
 

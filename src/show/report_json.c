@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "cmd/report.h"
 #include "export/parts.h"
 #include "runtime/known.h"
 #include "show/json_candidates.h"
+#include "show/report.h"
 
 struct json_sink {
 	const struct report *r;

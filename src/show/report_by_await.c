@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* `report --by=await`: where tasks wait, how long, and what ends it. */
 #include "analyze/by_await.h"
-#include "cmd/report_by.h"
-#include "cmd/report_step.h"
+#include "show/report_by.h"
+#include "show/report_step.h"
 
 #define FOR_WIDTH 20
 

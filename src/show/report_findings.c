@@ -6,8 +6,8 @@
 
 #include "analyze/config.h"
 #include "base/format.h"
-#include "cmd/report.h"
 #include "model/shorten.h"
+#include "show/report.h"
 #include "show/wrap.h"
 
 #define INDENT	  10 /* behind the severity */
@@ -217,7 +217,7 @@ static void add_none(const struct report *r, struct strbuf *out)
 	size_t nr = 0, nr_allowed = 0;
 
 	for (; analyses[nr]; nr++)
-		nr_allowed += analyze_config_is_allowed(r->view.config, analyses[nr]);
+		nr_allowed += analyze_config_is_allowed(r->config, analyses[nr]);
 	nr -= nr_allowed;
 	strbuf_addf(
 		&text,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "cmd/report_step.h"
+#include "show/report_step.h"
 
 #include "base/utf8.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "cmd/diff_findings.h"
+#include "show/diff_findings.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* Where a task waited, and how long at each place: sums of the runs of one task. */
-#ifndef CMD_STORY_WAITS_H
-#define CMD_STORY_WAITS_H
+#ifndef SHOW_STORY_WAITS_H
+#define SHOW_STORY_WAITS_H
 
 #include "base/vec.h"
 #include "model/recording.h"

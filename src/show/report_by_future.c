@@ -2,8 +2,8 @@
 /* `report --by=future`: the futures that tasks are made of, and what became of them. */
 #include "analyze/by_future.h"
 #include "base/format.h"
-#include "cmd/report_by.h"
-#include "cmd/report_step.h"
+#include "show/report_by.h"
+#include "show/report_step.h"
 
 static const struct by_future_row *row_of(const void *r)
 {

@@ -3,8 +3,8 @@
  * What `futrace diff` says before its table: which findings one recording has and the other has
  * not. Two findings are the same when their rule is, and the name of the type that they are about.
  */
-#ifndef CMD_DIFF_FINDINGS_H
-#define CMD_DIFF_FINDINGS_H
+#ifndef SHOW_DIFF_FINDINGS_H
+#define SHOW_DIFF_FINDINGS_H
 
 #include "analyze/analyze.h"
 #include "base/json.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* `report --by=spawn`: one line for each line of source that spawns tasks. */
 #include "base/format.h"
-#include "cmd/report_by.h"
 #include "model/shorten.h"
+#include "show/report_by.h"
 
 struct row {
 	const struct recording_place *place; /* NULL: those of unknown places */

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* What the forms of `futrace report` share: a recording, what was found in it, and where text goes.
  */
-#ifndef CMD_REPORT_H
-#define CMD_REPORT_H
+#ifndef SHOW_REPORT_H
+#define SHOW_REPORT_H
 
 #include "analyze/analyze.h"
 #include "analyze/fail_on.h"
 #include "base/json.h"
 #include "base/out.h"
-#include "cmd/report_tables.h"
-#include "cmd/view.h"
+#include "show/report_tables.h"
 #include "show/style.h"
 
 struct report {
 	struct recording rec;
-	struct view view;
+	struct recording_view view;
+	const char *filter_text; /* of the view's filter, as it was given; NULL: none */
+	const struct analyze_config *config;
 	struct styles styles;
 	struct analyzer *analyzer;
 	struct fail_on *fail_on;    /* NULL: nothing to fail on */
@@ -54,12 +55,11 @@ void report_thresholds(const struct analyze_config *config, const struct styles 
 
 /* One pass for the analyzer, the table and these sinks; one more if the table needs it. */
 void report_read(struct report *r, const struct recording_sink *sinks, size_t nr);
+/* After report_read: totals, findings and the table. */
+void report_text(struct report *r, struct out *out);
 /* Reads the recording, and writes as it goes. */
 void report_json(struct report *r, struct out *out);
 /* The members of a task's object, which is open. */
 void report_put_task(const struct recording *rec, const struct model_task *t, struct json *j);
-
-/* `futrace report PATH`, as `record --report` shows it. */
-void report_show(const char *path, bool is_quiet);
 
 #endif

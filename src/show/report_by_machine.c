@@ -6,7 +6,7 @@
 #include <assert.h>
 
 #include "analyze/by_machine.h"
-#include "cmd/report_by.h"
+#include "show/report_by.h"
 
 static_assert(offsetof(struct by_machine_row, thread) == 0, "as all rows of threads are");
 static_assert(offsetof(struct by_machine_task, task) == 0, "as all rows of tasks are");

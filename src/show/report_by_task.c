@@ -5,7 +5,7 @@
 
 #include "analyze/by_task.h"
 #include "base/utf8.h"
-#include "cmd/report_by.h"
+#include "show/report_by.h"
 
 /* Of more tasks than this percentiles are not told: their histograms would fill the memory. */
 #define MAX_DETAILED 1000

@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "analyze/by_thread.h"
-#include "cmd/report_by.h"
+#include "show/report_by.h"
 
 static_assert(offsetof(struct by_thread_row, thread) == 0, "as all rows of threads are");
 

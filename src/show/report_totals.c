@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "cmd/report.h"
 #include "export/parts.h"
+#include "show/report.h"
 #include "show/wrap.h"
 
 /*
@@ -78,9 +78,9 @@ static void add_program(const struct report *r, struct strbuf *out)
 	if (start || end < duration)
 		strbuf_addf(out, "looked at   %s from %s on\n", format_span(end - start, a),
 			    format_span(start, b));
-	if (r->view.recording.filter) {
+	if (r->view.filter) {
 		strbuf_addstr(out, "looked at   tasks with ");
-		strbuf_add_clean(out, r->view.filter_text, strlen(r->view.filter_text));
+		strbuf_add_clean(out, r->filter_text, strlen(r->filter_text));
 		strbuf_addstr(out, " only; threads are all there\n");
 	}
 }
@@ -421,7 +421,7 @@ void report_totals_json(const struct report *r, const struct report_totals *t, s
 	json_open_object(j, "totals");
 	json_uint(j, "start_ns", model_get_start(r->model));
 	json_uint(j, "end_ns", model_get_end(r->model));
-	json_str(j, "filter", r->view.filter_text);
+	json_str(j, "filter", r->filter_text);
 	json_uint(j, "tasks", t->all.nr_tasks);
 	json_open_object(j, "tasks_by_end");
 	for (unsigned i = 0; i < MODEL_NR_ENDS; i++)

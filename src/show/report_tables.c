@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* What all tables of the report have in common: finding one by name, its sort key and its limit,
  * and the order of things. */
-#include "cmd/report_tables.h"
+#include "show/report_tables.h"
 
 #include <string.h>
 
 #include "base/format.h"
-#include "cmd/report_by.h"
+#include "show/report_by.h"
 
 static const struct table_kind *const kinds[] = {
 #define TABLE(name) &table_by_##name,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "cmd/story_waits.h"
+#include "show/story_waits.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "cmd/diff_table.h"
+#include "show/diff_table.h"
 
 #include <math.h>
 #include <string.h>

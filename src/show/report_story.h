@@ -3,11 +3,11 @@
  * `futrace report --task=ID`: the story of one task, event by event. Ids repeat across the copies
  * of a runtime, so several tasks may answer; RUNTIME:ID names one, root:ID a root future.
  */
-#ifndef CMD_REPORT_STORY_H
-#define CMD_REPORT_STORY_H
+#ifndef SHOW_REPORT_STORY_H
+#define SHOW_REPORT_STORY_H
 
 #include "base/out.h"
-#include "cmd/report.h"
+#include "show/report.h"
 
 #define STORY_USUAL UINT64_MAX /* limit: runs as fit a screen, all of them for JSON */
 
