@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
-#include "cmd/doctor.h"
+#include "walk/checkup.h"
 
 struct cargo_opts {
 	const char *bin, *example, *test, *bench, *unit_test;
@@ -282,10 +282,11 @@ static void warn_of_debug_info(const struct cargo_opts *o, const struct artefact
 {
 	const char *profile = profile_of(o);
 	char *variable = variable_name(profile);
+	char *cache = cmd_cache_dir();
 	struct subject s = { 0 };
 	bool is_stripped;
 
-	if (subject_look(&s, a->path, NULL, true, NULL) && s.d->rung < RUNG_LINES) {
+	if (subject_look(&s, a->path, NULL, cache, NULL) && s.d->rung < RUNG_LINES) {
 		is_stripped = s.d->rung == RUNG_NOTHING;
 		cmd_note("%s %s, so futures may lack their names and places: set "
 			 "CARGO_PROFILE_%s_DEBUG=true%s%s%s, or put 'debug = true'%s under "
@@ -296,6 +297,7 @@ static void warn_of_debug_info(const struct cargo_opts *o, const struct artefact
 			 is_stripped ? " and 'strip = false'" : "", profile);
 	}
 	discovery_free(s.d);
+	free(cache);
 	free(variable);
 }
 

@@ -3,15 +3,17 @@
  * `futrace list`: the USDT probes of a file, of a process, of what a command would be, or of every
  * process.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/format.h"
+#include "capture/loads.h"
+#include "capture/target.h"
+#include "cmd/agent_file.h"
 #include "cmd/command.h"
-#include "cmd/list.h"
-#include "probe/pattern.h"
+#include "cmd/terminal.h"
+#include "show/list.h"
 
 struct list_opts {
 	bool verbose, json, files;
@@ -65,7 +67,59 @@ static int sort_operands(struct wanted *w, int nr, char **argv, struct err *e)
 	return 0;
 }
 
-static int add_pid(struct list *l, const char *text, bool values, struct err *e)
+static int add_agent(struct probes *p, struct err *e)
+{
+	char *agent = agent_find(e), *probes = agent ? agent_find_probes(agent) : NULL;
+	int rc = agent ? probes_add_file(p, agent, e) : -1;
+
+	if (rc == 0 && probes)
+		rc = probes_add_file(p, probes, e);
+	free(agent);
+	free(probes);
+	return rc;
+}
+
+/* A static program has none, and one that is broken gets none: then there is a note, no error. */
+static void add_libraries(struct probes *p, const char *image)
+{
+	struct err e = ERR_INIT;
+	struct loads loads;
+
+	if (loads_init(&loads, image, &e) < 0)
+		cmd_note("%s: its libraries are not listed", e.msg);
+	if (loads.nr_missing)
+		cmd_note("%u of its libraries would not be found", loads.nr_missing);
+	vec_each (path, &loads.paths)
+		if (probes_add_file(p, *path, &e) < 0)
+			cmd_note("%s", e.msg);
+	loads_release(&loads);
+}
+
+/* What the command would have: probes of the program, of the agent and of libraries. */
+static int add_command(struct probes *p, const char *cmd, struct err *e)
+{
+	struct reading_opts none = { 0 };
+	struct target_look look;
+	struct catalog catalog;
+	int status, rc;
+
+	catalog_init(&catalog, &none);
+	rc = target_look(&look, cmd, getenv("PATH"), &catalog, &status, e);
+	if (rc == 0) {
+		if (look.note.tag != ERR_NONE)
+			cmd_note("%s", look.note.msg);
+		rc = probes_add_file(p, look.image, e);
+		if (rc == 0 && look.agent_works)
+			rc = add_agent(p, e);
+		if (rc == 0 && look.agent_works)
+			add_libraries(p, look.image);
+	}
+	target_look_release(&look);
+	catalog_release(&catalog);
+	return rc;
+}
+
+static int add_pid(struct probe_list *l, const char *text, bool values, struct err *e)
 {
 	uint32_t pid;
 
@@ -74,10 +128,10 @@ static int add_pid(struct list *l, const char *text, bool values, struct err *e)
 	return probes_add_process(&l->probes, pid, values, e);
 }
 
-static int find_probes(struct list *l, const struct wanted *w, bool values, struct err *e)
+static int find_probes(struct probe_list *l, const struct wanted *w, bool values, struct err *e)
 {
 	if (w->command)
-		return list_add_command(&l->probes, w->command[0], e);
+		return add_command(&l->probes, w->command[0], e);
 	if (w->file)
 		return probes_add_file(&l->probes, w->file, e);
 	for (int i = 0; i < w->nr_pids; i++)
@@ -86,58 +140,23 @@ static int find_probes(struct list *l, const struct wanted *w, bool values, stru
 	return w->nr_pids ? 0 : probes_add_all(&l->probes, values, e);
 }
 
-static void choose_rows(struct list *l, const struct probe_patterns *patterns)
-{
-	uint32_t id = 0;
-
-	vec_each (h, &l->probes.homes)
-		vec_each (p, &h->file->probes) {
-			id++;
-			if (probe_patterns_fit(patterns, h, p))
-				vec_push(&l->rows, (struct list_row){ id, h, p });
-		}
-}
-
-static void note_flaws(const struct probes *p)
-{
-	if (p->nr_broken)
-		cmd_note("%u note%s of probes could not be read: cut, or of no code", p->nr_broken,
-			 plural(p->nr_broken));
-	if (p->nr_unreadable)
-		cmd_note("%u mapped file%s could not be looked at: %s", p->nr_unreadable,
-			 plural(p->nr_unreadable), p->unreadable.msg);
-	if (p->nr_denied)
-		cmd_note("%u process%s not looked at: %s", p->nr_denied,
-			 p->nr_denied == 1 ? " was" : "es were", p->denied.msg);
-}
-
-/* One a line, for other programs: as they are. */
-static void list_files(const struct list *l, struct out *out)
-{
-	const struct probe_file *last = NULL;
-
-	vec_each (r, &l->rows) {
-		if (r->home->file != last)
-			strbuf_addf(&out->buf, "%s\n", r->home->file->path);
-		last = r->home->file;
-	}
-}
-
-static int print(const struct list *l, const struct wanted *w, const struct list_opts *o)
+static int print(const struct probe_list *l, const struct wanted *w, const struct list_opts *o)
 {
 	struct err e = ERR_INIT;
+	struct styles styles;
 	struct out out;
 
+	terminal_get_styles(&styles, NULL, NULL);
 	out_init(&out, fileno(stdout));
 	if (o->json)
 		list_json(l, &out);
 	else if (o->files)
 		list_files(l, &out);
 	else if (l->rows.nr)
-		list_text(l, o->verbose, &out);
+		list_text(l, o->verbose, &styles, &out);
 	if (out_release(&out, &e) < 0)
 		return cmd_fail(&e);
-	note_flaws(&l->probes);
+	list_notes(&l->probes, &cmd_notes);
 	if (l->rows.nr)
 		return EXIT_OK;
 	if (w->patterns.list.nr) {
@@ -154,7 +173,7 @@ static int run(const void *opts, int nr, char **argv)
 	const struct list_opts *o = opts;
 	struct err e = ERR_INIT;
 	struct wanted w = { 0 };
-	struct list l = { 0 };
+	struct probe_list l = { 0 };
 	int rc;
 
 	probes_init(&l.probes);
@@ -164,12 +183,11 @@ static int run(const void *opts, int nr, char **argv)
 	if (rc < 0) {
 		rc = e.tag == ERR_USAGE ? cmd_usage("%s", e.msg) : cmd_fail(&e);
 	} else {
-		choose_rows(&l, &w.patterns);
+		probe_list_choose(&l, &w.patterns);
 		rc = print(&l, &w, o);
 	}
-	vec_release(&l.rows);
 	probe_patterns_release(&w.patterns);
-	probes_release(&l.probes);
+	probe_list_release(&l);
 	return rc;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* `futrace list` for people: as `dtrace -l` has it, with the types of arguments behind. */
 #include <string.h>
-#include <unistd.h>
 
+#include "base/format.h"
 #include "base/utf8.h"
-#include "cmd/list.h"
 #include "model/shorten.h"
+#include "show/list.h"
 #include "symbol/sdt_args.h"
 
 #define ID_WIDTH       5 /* all four as DTrace has them */
@@ -49,11 +49,11 @@ static void add_cell(struct strbuf *line, const char *text, size_t width)
 	strbuf_release(&clean);
 }
 
-static void add_function(struct strbuf *line, const char *function)
+static void add_function(struct strbuf *line, const char *function, const struct styles *styles)
 {
 	struct strbuf text = STRBUF_INIT;
 
-	if (isatty(STDOUT_FILENO)) /* others want to find it */
+	if (styles->is_terminal) /* others want to find it */
 		shorten_type(&text, function, FUNCTION_WIDTH);
 	else
 		strbuf_addstr(&text, function);
@@ -61,7 +61,7 @@ static void add_function(struct strbuf *line, const char *function)
 	strbuf_release(&text);
 }
 
-static void add_row(const struct list_row *r, struct strbuf *out)
+static void add_row(const struct list_row *r, const struct styles *styles, struct strbuf *out)
 {
 	struct strbuf text = STRBUF_INIT;
 
@@ -71,7 +71,7 @@ static void add_row(const struct list_row *r, struct strbuf *out)
 		strbuf_adduint(&text, r->home->pid);
 	add_cell(out, text.s, PROVIDER_WIDTH);
 	add_cell(out, r->home->file->module, MODULE_WIDTH);
-	add_function(out, r->probe->function);
+	add_function(out, r->probe->function, styles);
 	strbuf_add_clean(out, r->probe->name, strlen(r->probe->name));
 	for (size_t i = 0; list_arg_type(r, i, &text); i++)
 		strbuf_addf(out, "%s%s", i ? ", " : " ", text.s);
@@ -134,14 +134,39 @@ static void add_details(const struct list_row *r, struct strbuf *out)
 	strbuf_addch(out, '\n');
 }
 
-void list_text(const struct list *l, bool is_verbose, struct out *out)
+void list_text(const struct probe_list *l, bool is_verbose, const struct styles *styles,
+	       struct out *out)
 {
 	strbuf_addf(&out->buf, "%*s %*s %*s %*s NAME\n", ID_WIDTH, "ID", PROVIDER_WIDTH, "PROVIDER",
 		    MODULE_WIDTH, "MODULE", FUNCTION_WIDTH, "FUNCTION");
 	vec_each (r, &l->rows) {
-		add_row(r, &out->buf);
+		add_row(r, styles, &out->buf);
 		if (is_verbose)
 			add_details(r, &out->buf);
 		out_spill(out);
 	}
+}
+
+void list_files(const struct probe_list *l, struct out *out)
+{
+	const struct probe_file *last = NULL;
+
+	vec_each (r, &l->rows) {
+		if (r->home->file != last)
+			strbuf_addf(&out->buf, "%s\n", r->home->file->path);
+		last = r->home->file;
+	}
+}
+
+void list_notes(const struct probes *p, const struct note_sink *notes)
+{
+	if (p->nr_broken)
+		note_add(notes, "%u note%s of probes could not be read: cut, or of no code",
+			 p->nr_broken, plural(p->nr_broken));
+	if (p->nr_unreadable)
+		note_add(notes, "%u mapped file%s could not be looked at: %s", p->nr_unreadable,
+			 plural(p->nr_unreadable), p->unreadable.msg);
+	if (p->nr_denied)
+		note_add(notes, "%u process%s not looked at: %s", p->nr_denied,
+			 p->nr_denied == 1 ? " was" : "es were", p->denied.msg);
 }

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/format.h"
-#include "cmd/info.h"
+#include "show/info.h"
 
 static const char *or_unknown(const char *s)
 {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Shared by info.c (what is told of a trace file), info_text.c and info_json.c (how). */
-#ifndef CMD_INFO_H
-#define CMD_INFO_H
+/* What a trace file says of itself, and what of it can be read. */
+#ifndef ANALYZE_TRACE_INFO_H
+#define ANALYZE_TRACE_INFO_H
 
-#include "base/strbuf.h"
 #include "trace/reader.h"
 
 struct info {
@@ -26,11 +25,12 @@ struct info {
 	double ticks_per_ns;	/* 0: unknown */
 };
 
+/* Reads all events. The trace and the path are borrowed. */
+void info_init(struct info *in, struct trace *t, const char *path);
+void info_release(struct info *in);
+
 const char *info_stop_reason(const struct info *in); /* of a recording that was stopped */
 /* The file that the runtime is in. */
 const char *info_object_path(const struct info *in, const struct trace_runtime *r);
-
-void info_text(const struct info *in, struct strbuf *out);
-void info_json(const struct info *in, struct strbuf *out);
 
 #endif

@@ -2,8 +2,8 @@
 /* What `doctor` says of a file, for programs. */
 #include "base/candidates.h"
 #include "base/json.h"
-#include "cmd/doctor.h"
 #include "model/model.h"
+#include "show/doctor.h"
 #include "show/json_candidates.h"
 
 static const char *rung_name(enum rung rung)

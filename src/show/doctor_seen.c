@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "cmd/doctor.h"
 #include "runtime/known.h"
+#include "show/doctor.h"
 
 static const struct {
 	const char *label, *key;

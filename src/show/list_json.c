@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "cmd/list.h"
+#include "show/list.h"
 #include "symbol/sdt_args.h"
 
 static void add_text(struct json *j, const char *key, const char *text, size_t len)
@@ -120,7 +120,7 @@ static void add_row(struct json *j, const struct list_row *r)
 	strbuf_release(&text);
 }
 
-void list_json(const struct list *l, struct out *out)
+void list_json(const struct probe_list *l, struct out *out)
 {
 	struct json *j = xmalloc(sizeof(*j));
 

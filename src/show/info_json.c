@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* `futrace info --json` */
 #include "base/json.h"
-#include "cmd/info.h"
 #include "export/parts.h"
 #include "model/model.h"
 #include "model/steps.h"
+#include "show/info.h"
 
 static void json_kinds(struct json *j, const char *key, const uint64_t *counts)
 {

@@ -2,7 +2,7 @@
 /* How many of a program's inner futures `record --futures` can time, and why not the others. */
 #include "base/format.h"
 #include "base/json.h"
-#include "cmd/doctor.h"
+#include "show/doctor.h"
 
 static const struct {
 	const char *text, *key;
@@ -11,16 +11,6 @@ static const struct {
 	[FUTURES_STACK] = { "it may take arguments on the stack", "stack" },
 	[FUTURES_FIXED] = { "its first instructions cannot give way to a jump", "fixed" },
 };
-
-void futures_look(struct subject *s, const char *path)
-{
-	static const struct futures_wanted own;
-	const struct discover_opts opts = { .futures = &own };
-	struct err e = ERR_INIT;
-
-	/* apart from the rest: tables of futures are none of tasks */
-	s->with_futures = s->d->nr_tables ? discover_file(path, NULL, &opts, &e) : NULL;
-}
 
 static void add_refused(struct strbuf *out, const struct found_futures *f)
 {

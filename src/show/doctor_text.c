@@ -4,9 +4,9 @@
 
 #include "base/candidates.h"
 #include "base/format.h"
-#include "cmd/doctor.h"
 #include "model/model.h"
 #include "runtime/known.h"
+#include "show/doctor.h"
 
 #define WIDTH	 80
 #define INDENT	 14
