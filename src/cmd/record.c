@@ -14,7 +14,7 @@
 #include "cmd/launch.h"
 
 struct record_opts {
-	const char *output, *attach;
+	const char *output;
 	/* as they were given, for 0 is no limit but a mistake */
 	const char *ring_size, *max_memory, *max_size, *duration;
 	const char *futures;
@@ -48,8 +48,6 @@ static const struct opt options[] = {
 	    "of these names"),
 	OPT(0, "generated-future", OPT_FLAG, struct record_opts, generated_future, NULL,
 	    "of these only async fns and blocks"),
-	OPT('p', "pid", OPT_STR, struct record_opts, attach, "PID",
-	    "record a running process (not yet possible)"),
 	OPT(0, "report", OPT_FLAG, struct record_opts, report, NULL,
 	    "show the report when the recording is over"),
 	OPT('q', "quiet", OPT_FLAG, struct record_opts, quiet, NULL, "say nothing but errors"),
@@ -316,10 +314,6 @@ static int run(const void *opts, int nr, char **argv)
 	struct err e = ERR_INIT;
 	int status;
 
-	if (o->attach)
-		return cmd_usage(
-			"-p comes later: a running process cannot be recorded yet; start it "
-			"with 'futrace record -- CMD'");
 	if (!nr)
 		return cmd_usage("no command to record; give it after '--'");
 	if (strcmp(so.output, "-") == 0)

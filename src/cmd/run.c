@@ -5,7 +5,6 @@
 
 struct run_opts {
 	bool follow, no_cache, no_roots, quiet;
-	const char *attach;
 };
 
 static const struct opt options[] = {
@@ -15,8 +14,6 @@ static const struct opt options[] = {
 	    "do not use or fill the cache of looked-at programs"),
 	OPT(0, "no-roots", OPT_FLAG, struct run_opts, no_roots, NULL,
 	    "leave the program's code as it is in memory"),
-	OPT('p', "pid", OPT_STR, struct run_opts, attach, "PID",
-	    "put the probes into a running process (not yet possible)"),
 	OPT('q', "quiet", OPT_FLAG, struct run_opts, quiet, NULL, "say nothing but errors"),
 	{ 0 },
 };
@@ -47,10 +44,6 @@ static int run(const void *opts, int nr, char **argv)
 		.arg = (void *)o,
 	};
 
-	if (o->attach)
-		return cmd_usage(
-			"-p comes later: a running process cannot be given probes yet; start "
-			"it with 'futrace run -- CMD'");
 	if (!nr)
 		return cmd_usage("no command to run");
 	return launch(&so, o->no_cache);

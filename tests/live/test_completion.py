@@ -117,7 +117,7 @@ def words_and_processes(t, shell):
     """Shells are offered to completion, processes where a PID is wanted."""
     with Open(t, shell) as s:
         same("shells", s.offers("futrace completion "), ["bash", "fish", "zsh"])
-        for line in ("futrace record --pid=", "futrace record -p ", "futrace doctor "):
+        for line in ("futrace ps ", "futrace doctor "):
             pid = str(os.getpid() if shell == "fish" else s.process.pid)  # zsh knows those of its terminal
             check(pid in s.offers(line + pid[0]), f"process {pid} is not offered after {line!r}")
         check("notes.txt" in s.offers("futrace doctor no"), "doctor takes files as well")

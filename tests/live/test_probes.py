@@ -492,5 +492,5 @@ def as_if_not_there(t):
     r = t.run(t.futrace, "run", "true").ok()
     check("no probe could fire" in r.err, f"not said why: {r}")
     same("files", os.listdir(t.dir), [])
-    t.run(t.futrace, "run", "-p", "1").failed(2)
+    t.run(t.futrace, "run", "-p", "1").failed(2)  # no such option
     t.run(t.futrace, "run").failed(2)
