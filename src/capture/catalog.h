@@ -8,8 +8,8 @@
 
 #include "base/vec.h"
 #include "base/worker.h"
-#include "runtime/lines.h"
-#include "runtime/reading.h"
+#include "future/lines.h"
+#include "future/reading.h"
 
 struct catalog_entry;
 

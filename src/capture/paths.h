@@ -8,7 +8,7 @@
 #define CAPTURE_PATHS_H
 
 #include "base/map.h"
-#include "runtime/reading.h"
+#include "future/reading.h"
 #include "walk/stands.h"
 
 struct process;

@@ -7,7 +7,7 @@
 
 #include "capture/place_choice.h"
 #include "capture/process.h"
-#include "runtime/lines.h"
+#include "future/lines.h"
 #include "runtime/source.h"
 
 /* An object and the points that lie in it. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* What futures of async-std and smol wait for: they share async-task, async-io and async-lock. */
 #include "runtime/async_task.h"
-#include "runtime/leaf.h"
+#include "runtime/leaf_rules.h"
 
 static const char *const directions[] = { "read", "write" };
 

@@ -2,8 +2,8 @@
 /* A discovery as bytes. What comes back is checked: see discovery_unpack. */
 #include <string.h>
 
+#include "runtime/discover_pack.h"
 #include "runtime/discover_priv.h"
-#include "runtime/reading_priv.h"
 #include "runtime/runtime.h"
 
 #define LEAST_BYTES  8 /* of anything that is counted */

@@ -50,8 +50,9 @@ struct runtime {
 	/* Says what is seen of the runtime's tasks, when all else is known. */
 	void (*judge)(struct finding *f, const struct discovery *d, const struct found_runtime *r,
 		      struct found_fact facts[NR_FACTS]);
-	const struct task_shape *tasks;	 /* what they look like in memory: runtime/task.h */
-	const struct leaf_rules *leaves; /* what they wait for: runtime/leaf.h; NULL: no rules */
+	const struct task_shape *tasks; /* what they look like in memory: runtime/task.h */
+	const struct leaf_rules
+		*leaves; /* what they wait for: runtime/leaf_rules.h; NULL: no rules */
 };
 
 extern const struct runtime runtime_tokio, runtime_async_task;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* What futures of Tokio wait for. */
-#include "runtime/leaf.h"
+#include "runtime/leaf_rules.h"
 #include "runtime/tokio.h"
 
 static const struct leaf_above of_sleep[] = {

@@ -8,7 +8,7 @@
  *	a pointer	that owns what it leads to (Box, &mut); others belong to somebody else
  *	a fat pointer	what its table says it leads to
  *	PollFn		also what its closure borrows: so join!, select! and others are made
- *	a collection	by a rule of its own (runtime/leaf.h)
+ *	a collection	by a rule of its own (runtime/leaf_rules.h)
  *
  * Each object that is met is copied whole into the snapshot before it is looked at.
  */

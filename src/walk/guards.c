@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Reads which locks a coroutine holds, by the rules of runtime/leaf.h, and whether they may be
- * gone.
+ * Reads which locks a coroutine holds, by the rules of runtime/leaf_rules.h, and whether they may
+ * be gone.
  *
  * A variable that is moved away in some cases only has a flag, a nameless bool, that says whether
  * it is still there; when it is dropped in one of many ways, that is nearly always so. Which flag

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Reads what a task waits for in the end, by the rules of runtime/leaf.h. */
+/* Reads what a task waits for in the end, by the rules of runtime/leaf_rules.h. */
 #include <string.h>
 
 #include "memory/epoll.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Follows the paths of leaf rules (runtime/leaf.h) from value to value. */
+/* Follows the paths of leaf rules (runtime/leaf_rules.h) from value to value. */
 #ifndef WALK_PATH_H
 #define WALK_PATH_H
 

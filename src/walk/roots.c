@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "runtime/root_frames.h"
+#include "future/root_frames.h"
 #include "runtime/runtime.h"
 #include "symbol/symtab.h"
 #include "walk/descend.h"

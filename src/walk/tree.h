@@ -8,7 +8,7 @@
 #define WALK_TREE_H
 
 #include "base/vec.h"
-#include "runtime/leaf.h"
+#include "future/leaf.h"
 #include "runtime/source.h"
 #include "symbol/layout.h"
 

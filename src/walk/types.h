@@ -11,8 +11,8 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "runtime/leaf.h"
-#include "runtime/role.h"
+#include "future/leaf.h"
+#include "future/role.h"
 #include "runtime/source.h"
 #include "walk/objects.h"
 

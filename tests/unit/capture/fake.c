@@ -2,7 +2,7 @@
 #include "fake.h"
 
 #include "base/intern.h"
-#include "runtime/reading.h"
+#include "future/reading.h"
 #include "runtime/task.h"
 #include "symbol/reader.h"
 

@@ -10,7 +10,7 @@
 #include "base/io.h"
 #include "base/strbuf.h"
 #include "check.h"
-#include "runtime/root_frames.h"
+#include "future/root_frames.h"
 
 #define MAX_FRAMED 32
 #define MAX_WORDS  4096

@@ -5,7 +5,7 @@
  * however it is cut or changed, does harm to whoever unpacks it.
  */
 #include "check.h"
-#include "runtime/reading_priv.h"
+#include "future/reading_priv.h"
 
 #define NR_CHANGES 3000
 

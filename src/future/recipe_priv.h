@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* Shared by the files that make recipes; nobody else includes it. */
-#ifndef RUNTIME_RECIPE_PRIV_H
-#define RUNTIME_RECIPE_PRIV_H
+#ifndef FUTURE_RECIPE_PRIV_H
+#define FUTURE_RECIPE_PRIV_H
 
 #include "base/map.h"
-#include "runtime/recipe.h"
+#include "future/recipe.h"
 
 #define RECIPE_MAX_DEPTH 128 /* of values inside of values */
 

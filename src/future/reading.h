@@ -4,12 +4,12 @@
  * futures are followed. A worker process reads the file (base/worker.h) and answers with these
  * facts as bytes; the same bytes are what is remembered of the file.
  */
-#ifndef RUNTIME_READING_H
-#define RUNTIME_READING_H
+#ifndef FUTURE_READING_H
+#define FUTURE_READING_H
 
 #include "base/strbuf.h"
+#include "future/recipe.h"
 #include "runtime/discover.h"
-#include "runtime/recipe.h"
 #include "symbol/fingerprint.h"
 
 /* What root future begins in a function, and where it lies. */

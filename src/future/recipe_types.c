@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "runtime/recipe_priv.h"
-#include "runtime/role.h"
+#include "future/recipe_priv.h"
+#include "future/role.h"
 
 uint32_t recipe_type_number(struct recipe_book *b, uint32_t type)
 {

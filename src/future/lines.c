@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "runtime/lines.h"
+#include "future/lines.h"
 
 #include <string.h>
 
-#include "runtime/reading_priv.h"
+#include "future/reading_priv.h"
 #include "runtime/source.h"
 #include "symbol/symtab.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* What the choices of a walk mean, by what is known of the types that it passed. */
-#include "runtime/leaf.h"
-#include "runtime/recipe.h"
+#include "future/leaf.h"
+#include "future/recipe.h"
 #include "runtime/source.h"
 
 #define MAX_VISITS 4096 /* of values, to explain one path */

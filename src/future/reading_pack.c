@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "runtime/reading_priv.h"
+#include "future/reading_priv.h"
 #include "symbol/demangle.h"
 
 #define LEAST_BYTES 8 /* of anything that is counted */

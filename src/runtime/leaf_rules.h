@@ -2,8 +2,8 @@
 /*
  * What futures wait for in the end, and how libraries keep many futures together: told as data, by
  * names of types and members as debug info has them, so that it survives new versions that only
- * move things around. Each runtime has its own rules; library_leaves.c has those of crates that
- * belong to none.
+ * move things around. Each runtime has its own rules (struct runtime); future/library_leaves.c has
+ * those of crates that belong to none. future/leaf.h finds them.
  *
  * A path leads from a value to another one, "semaphore.*.permits":
  *
@@ -16,8 +16,8 @@
  * A number at the end of a path may be wrapped as well (AtomicUsize). What lies behind a pointer
  * belongs to others, too: it is read once, as it happens to be.
  */
-#ifndef RUNTIME_LEAF_H
-#define RUNTIME_LEAF_H
+#ifndef RUNTIME_LEAF_RULES_H
+#define RUNTIME_LEAF_RULES_H
 
 #include "base/util.h"
 
@@ -128,18 +128,5 @@ struct leaf_rules {
 	 * crate, and where in it: "::run::{async_block_env#0}"; or NULL. */
 	const char *loop_crate, *loop;
 };
-
-extern const struct leaf_rules library_leaves;
-
-/* By the name of a type; NULL: there is none. */
-const struct leaf_rule *leaf_find(const char *type);
-const struct list_rule *leaf_find_list(const char *type);
-const struct guard_rule *leaf_find_guard(const char *type);
-const struct shared_rule *leaf_find_shared(const char *type); /* an Arc that is to be followed */
-bool leaf_is_ready(const char *type);			      /* nothing to be told of */
-bool leaf_is_fed(const char *type); /* from what is ready: so is it, if it holds no future */
-bool leaf_is_passing(const char *type);
-bool leaf_is_never(const char *type); /* nobody will ever wake it, and on purpose */
-bool leaf_is_loop(const char *type);  /* no part of what waits */
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* Runs in a worker: whatever is wrong with the file must not be the recording's end. */
-#include "runtime/reading.h"
+#include "future/reading.h"
 
 #include <stdio.h>
 
-#include "runtime/reading_priv.h"
-#include "runtime/root_frames.h"
+#include "future/reading_priv.h"
+#include "future/root_frames.h"
 #include "symbol/debug_file.h"
 
 #define VERSION 2 /* of how readings are made and packed */

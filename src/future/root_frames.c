@@ -4,7 +4,7 @@
  * says where, and is not believed alone: either the function's code must use what is there as this
  * future, or a pointer in the same frame must lead there, which the agent looks at each time.
  */
-#include "runtime/root_frames.h"
+#include "future/root_frames.h"
 
 #include <string.h>
 

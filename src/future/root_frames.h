@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* Where the futures of block_on lie: docs/INTERNALS.md, "Root futures". */
-#ifndef RUNTIME_ROOT_FRAMES_H
-#define RUNTIME_ROOT_FRAMES_H
+#ifndef FUTURE_ROOT_FRAMES_H
+#define FUTURE_ROOT_FRAMES_H
 
+#include "future/recipe.h"
 #include "runtime/discover.h"
-#include "runtime/recipe.h"
 
 struct root_frame {
 	struct wire_framed plan; /* all but the type */

@@ -2,7 +2,7 @@
 /* Whose future a function that waits for a root holds, as its type arguments have it. */
 #include "types.h"
 
-#include "runtime/root_frames.h"
+#include "future/root_frames.h"
 
 static const struct root_shape entry = { "enter_runtime", "F", "::block_on", .is_entry = true };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Which lines of source addresses of a file stand for, as plain facts: like a reading
- * (runtime/reading.h), made by a worker, packed, and remembered.
+ * (future/reading.h), made by a worker, packed, and remembered.
  */
-#ifndef RUNTIME_LINES_H
-#define RUNTIME_LINES_H
+#ifndef FUTURE_LINES_H
+#define FUTURE_LINES_H
 
 #include "base/vec.h"
-#include "runtime/reading.h"
+#include "future/reading.h"
 #include "symbol/dwarf.h"
 
 struct lines_request {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "runtime/role.h"
+#include "future/role.h"
 
 #include <string.h>
 
-#include "runtime/leaf.h"
+#include "future/leaf.h"
 
 static bool has_prefix_of(const char *name, const char *const *prefixes)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "runtime/parts.h"
+#include "future/parts.h"
 
-#include "runtime/leaf.h"
-#include "runtime/role.h"
+#include "future/leaf.h"
+#include "future/role.h"
 
 #define MAX_DEPTH 64 /* of types inside of types */
 

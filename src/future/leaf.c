@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* Finds rules by type. */
-#include "runtime/leaf.h"
+#include "future/leaf.h"
 
 #include <string.h>
 

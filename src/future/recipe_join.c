@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "runtime/recipe.h"
+#include "future/recipe.h"
 
 /* Numbers of nodes and edges count on from those that are there; 0 has the same meaning for all. */
 static uint32_t moved(uint32_t number, uint32_t by)

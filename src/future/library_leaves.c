@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* What futures of libraries wait for that belong to no runtime: Rust's own, futures-rs, flume. */
-#include "runtime/leaf.h"
+#include "future/leaf.h"
 
 /* The highest bit of the state is that it is open; the others count messages. */
 static const char *const open_words[] = { "closed", NULL };

@@ -4,7 +4,7 @@
  * lies. Types lead to each other in circles; a node is known before its edges are made, so each
  * circle ends there.
  */
-#include "runtime/recipe_priv.h"
+#include "future/recipe_priv.h"
 
 #define WORD 8 /* bytes of a pointer */
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * What a type is to whoever follows futures through memory, by its layout alone: recipes, which the
- * agent follows (runtime/parts.h), and walks from outside (walk/types.h). Which of these ways each
+ * agent follows (future/parts.h), and walks from outside (walk/types.h). Which of these ways each
  * of them takes is its own affair.
  */
-#ifndef RUNTIME_ROLE_H
-#define RUNTIME_ROLE_H
+#ifndef FUTURE_ROLE_H
+#define FUTURE_ROLE_H
 
 #include "symbol/layout.h"
 

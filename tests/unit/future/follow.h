@@ -11,7 +11,7 @@
 
 #include "agent/path.h"
 #include "base/strbuf.h"
-#include "runtime/recipe.h"
+#include "future/recipe.h"
 #include "types.h"
 
 #define BASE 0x7000000

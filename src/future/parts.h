@@ -4,8 +4,8 @@
  * is one, or has or owns one: what only borrows it, shares it or points to it otherwise is no way
  * down, as nobody says that it is still there.
  */
-#ifndef RUNTIME_PARTS_H
-#define RUNTIME_PARTS_H
+#ifndef FUTURE_PARTS_H
+#define FUTURE_PARTS_H
 
 #include "base/vec.h"
 #include "symbol/layout.h"

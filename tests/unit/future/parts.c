@@ -3,7 +3,7 @@
  * Proves which parts of a value are ways down to what it waits for, and which are not: those that
  * are only borrowed, shared, called or in doubt; and those that do not lie in it at all.
  */
-#include "runtime/parts.h"
+#include "future/parts.h"
 
 #include <string.h>
 

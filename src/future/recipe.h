@@ -6,10 +6,10 @@
  * A node is made for each type at which the way parts: coroutines, enums, pointers, trait objects,
  * values with several futures. Whatever lies between is an offset in an edge.
  */
-#ifndef RUNTIME_RECIPE_H
-#define RUNTIME_RECIPE_H
+#ifndef FUTURE_RECIPE_H
+#define FUTURE_RECIPE_H
 
-#include "runtime/parts.h"
+#include "future/parts.h"
 #include "runtime/task.h"
 #include "trace/trace.h"
 #include "wire/region.h"
