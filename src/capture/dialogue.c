@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/maps.h"
 #include "base/rust_name.h"
 
 static char *hex(const uint8_t *bytes, size_t nr)
@@ -22,23 +22,15 @@ static char *hex(const uint8_t *bytes, size_t nr)
  * whole one. */
 static char *mapped_path(const struct process *p, const struct process_object *o)
 {
-	char *maps = xasprintf("/proc/%u/maps", p->pid), *path = NULL;
-	struct strbuf text = STRBUF_INIT;
+	struct maps_line line;
+	struct maps maps;
+	char *path = NULL;
 
-	if (io_read_file(maps, &text, 64 << 20, NULL) == 0)
-		for (char *line = text.s; line && *line && !path; line = strchr(line, '\n')) {
-			unsigned long long from, to;
-			char *file;
-
-			line += *line == '\n';
-			file = line + strcspn(line, "/\n");
-			if (sscanf(line, "%llx-%llx", &from, &to) == 2 && o->base >= from &&
-			    o->base < to && *file == '/')
-				path = xasprintf("/proc/%u/root%.*s", p->pid,
-						 (int)strcspn(file, "\n"), file);
-		}
-	strbuf_release(&text);
-	free(maps);
+	maps_open(&maps, p->pid, NULL);
+	while (!path && maps_next(&maps, &line))
+		if (o->base >= line.addr && o->base < line.end_addr && *line.path == '/')
+			path = xasprintf("/proc/%u/root%s", p->pid, line.path);
+	maps_close(&maps);
 	return path ? path : xasprintf("/proc/%u/cwd/%s", p->pid, o->path);
 }
 

@@ -2,15 +2,12 @@
 #include "capture/unhook.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/maps.h"
 #include "wire/mark.h"
-
-#define MAX_MAPS_BYTES (64 << 20)
 
 struct range {
 	uint64_t from, to;
@@ -19,23 +16,16 @@ struct range {
 /* The agent's executable segment. False when it is not there. */
 static bool find_agent(uint32_t pid, const char *agent_path, struct range *code)
 {
-	struct strbuf maps = STRBUF_INIT;
-	char path[64], *save = NULL;
+	struct maps_line line;
+	struct maps maps;
 	bool found = false;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	if (io_read_file(path, &maps, MAX_MAPS_BYTES, NULL) == 0)
-		for (char *line = strtok_r(maps.s, "\n", &save); line && !found;
-		     line = strtok_r(NULL, "\n", &save)) {
-			int at = 0;
-			char prot[5];
-
-			if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &code->from,
-				   &code->to, prot, &at) == 3 &&
-			    at && prot[2] == 'x' && strcmp(line + at, agent_path) == 0)
-				found = true;
-		}
-	strbuf_release(&maps);
+	maps_open(&maps, pid, NULL);
+	while (!found && maps_next(&maps, &line))
+		found = line.perms[2] == 'x' && strcmp(line.path, agent_path) == 0;
+	if (found)
+		*code = (struct range){ line.addr, line.end_addr };
+	maps_close(&maps);
 	return found;
 }
 

@@ -2,21 +2,21 @@
 #include "capture/whois.h"
 
 #include <dirent.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/io.h"
+#include "base/maps.h"
 
-#define MAX_BYTES (64 << 20)
+#define MAX_BYTES (1 << 20)
 
-static bool read_proc(uint32_t pid, const char *name, struct strbuf *text)
+static bool read_status(uint32_t pid, struct strbuf *text)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
 	strbuf_reset(text);
 	return io_read_file(path, text, MAX_BYTES, NULL) == 0;
 }
@@ -27,7 +27,7 @@ static bool calls_itself(uint32_t pid, uint32_t own, struct strbuf *text)
 	unsigned last = 0;
 	char *line, *end;
 
-	if (!read_proc(pid, "status", text))
+	if (!read_status(pid, text))
 		return false;
 	line = strstr(text->s, "\nNSpid:");
 	if (!line) /* a kernel without such namespaces */
@@ -39,17 +39,17 @@ static bool calls_itself(uint32_t pid, uint32_t own, struct strbuf *text)
 	return last == own;
 }
 
-/* address perms offset dev inode path */
-static bool has_mapped(const struct strbuf *maps, uint64_t inode)
+static bool has_mapped(uint32_t pid, uint64_t inode)
 {
-	for (const char *line = maps->s; line && *line; line = strchr(line, '\n')) {
-		uint64_t number;
+	struct maps_line line;
+	struct maps maps;
+	bool found = false;
 
-		line += *line == '\n';
-		if (sscanf(line, "%*s %*s %*s %*s %" SCNu64, &number) == 1 && number == inode)
-			return true;
-	}
-	return false;
+	maps_open(&maps, pid, NULL);
+	while (!found && maps_next(&maps, &line))
+		found = line.inode == inode;
+	maps_close(&maps);
+	return found;
 }
 
 static uint32_t search(uint32_t own, uint64_t inode, struct strbuf *text)
@@ -61,8 +61,7 @@ static uint32_t search(uint32_t own, uint64_t inode, struct strbuf *text)
 	while (proc && !found && (d = readdir(proc))) {
 		uint32_t pid = strtoul(d->d_name, NULL, 10);
 
-		if (pid && pid != own && calls_itself(pid, own, text) &&
-		    read_proc(pid, "maps", text) && has_mapped(text, inode))
+		if (pid && pid != own && calls_itself(pid, own, text) && has_mapped(pid, inode))
 			found = pid;
 	}
 	if (proc)
@@ -75,8 +74,7 @@ uint32_t whois_find(uint32_t pid, uint64_t inode)
 	struct strbuf text = STRBUF_INIT;
 	uint32_t found = 0;
 
-	if (!read_proc(pid, "maps", &text) || !has_mapped(&text, inode) ||
-	    !calls_itself(pid, pid, &text))
+	if (!has_mapped(pid, inode) || !calls_itself(pid, pid, &text))
 		found = search(pid, inode, &text);
 	strbuf_release(&text);
 	return found ? found : pid;

@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/maps.h"
 #include "memory/epoll.h"
 #include "memory/memory.h"
 
-#define MAX_MAPS	  (64 << 20)
 #define PAGE_BITS	  12
 #define PAGES_AT_ONCE	  8192
 #define PAGEMAP_SOMETHING (UINT64_C(3) << 62) /* present or swapped out */
@@ -146,38 +146,29 @@ static void process_close(struct memory *m)
 	free(m);
 }
 
-/* "start-end perms offset major:minor inode path" */
-static void add_line(struct memory *m, const char *line)
+static void add_line(struct memory *m, const struct maps_line *l)
 {
-	unsigned long long start, end, off, inode;
-	unsigned major_nr, minor_nr;
 	struct memory_area a = { 0 };
-	char perms[8];
-	int at = 0;
 
-	if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &start, &end, perms, &off, &major_nr,
-		   &minor_nr, &inode, &at) != 7 ||
-	    !at || end <= start || strlen(perms) != 4)
-		return;
-	a.addr = start;
-	a.end_addr = a.held_end = end;
-	a.may_write = perms[1] == 'w';
-	a.is_private = perms[3] == 'p';
-	a.is_stack = a.is_main_stack = str_has_prefix(line + at, "[stack");
+	a.addr = l->addr;
+	a.end_addr = a.held_end = l->end_addr;
+	a.may_write = l->perms[1] == 'w';
+	a.is_private = l->perms[3] == 'p';
+	a.is_stack = a.is_main_stack = str_has_prefix(l->path, "[stack");
 	/* what belongs to the kernel, and devices, is not for reading */
-	a.may_read = perms[0] == 'r' && !str_has_prefix(line + at, "[v") &&
-		     !str_has_prefix(line + at, "/dev/");
+	a.may_read = l->perms[0] == 'r' && !str_has_prefix(l->path, "[v") &&
+		     !str_has_prefix(l->path, "/dev/");
 	vec_push(&m->areas, a);
-	if (line[at] == '/')
+	if (*l->path == '/')
 		vec_push(&m->files, (struct memory_file){
-					    .addr = start,
-					    .end_addr = end,
-					    .off = off,
-					    .inode = inode,
-					    .major = major_nr,
-					    .minor = minor_nr,
-					    .is_exec = perms[2] == 'x',
-					    .path = xstrndup(line + at, strcspn(line + at, "\n")),
+					    .addr = l->addr,
+					    .end_addr = l->end_addr,
+					    .off = l->off,
+					    .inode = l->inode,
+					    .major = l->major,
+					    .minor = l->minor,
+					    .is_exec = l->perms[2] == 'x',
+					    .path = xstrdup(l->path),
 				    });
 }
 
@@ -247,19 +238,13 @@ static char *read_exe(uint32_t pid)
 
 static int add_lines(struct memory *m, struct err *e)
 {
-	struct strbuf maps = STRBUF_INIT;
-	char path[64];
-	int failure;
+	struct maps_line line;
+	struct maps maps;
+	int failure = maps_open(&maps, m->pid, e) < 0 ? errno : 0;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", m->pid);
-	failure = io_read_file(path, &maps, MAX_MAPS, e) < 0 ? errno : 0;
-	for (const char *line = maps.s; !failure && *line;) {
-		const char *end = strchr(line, '\n');
-
-		add_line(m, line);
-		line = end ? end + 1 : "";
-	}
-	strbuf_release(&maps);
+	while (maps_next(&maps, &line))
+		add_line(m, &line);
+	maps_close(&maps);
 	return failure ? fail(m->pid, failure, e) : 0;
 }
 
