@@ -2,11 +2,10 @@
 #include "agent/path.h"
 
 #include "agent/fast.h"
+#include "wire/follow.h"
 
-#define NR_TRIES   16
-#define MAX_VISITS 512 /* nodes of one walk: a list that leads in a circle ends here */
-#define MAX_FORKS  8
-#define MAX_BASES  16
+#define NR_TRIES  16
+#define MAX_BASES 16
 
 struct path_start path_starts[WIRE_MAX_TABLES + 1];
 uint16_t path_last[WIRE_MAX_THREADS][PATH_NR_LAST];
@@ -78,23 +77,14 @@ void path_forget(struct wire_region *r, uint64_t from, uint64_t to)
 
 /* ---- following them ---- */
 
-struct fork {
-	uint32_t next, end; /* edges yet to be taken */
-	uint64_t addr;
-	uint32_t base;
-};
-
 /* What a walk finds. */
-struct trail {
+struct follow_memory {
 	uint64_t hash;
-	uint32_t choices[WIRE_MAX_CHOICES];
-	unsigned nr_choices;
-	struct fork forks[MAX_FORKS];
-	unsigned nr_forks;
 	/* to be filled in with what the choices depend on; NULL: not wanted */
 	struct wire_path *path;
 	uint64_t bases[MAX_BASES];
-	uint32_t nr_bases, base;
+	uint32_t nr_bases;
+	struct follow f;
 };
 
 static inline uint64_t mix(uint64_t hash, uint64_t word)
@@ -103,87 +93,78 @@ static inline uint64_t mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 32;
 }
 
-static inline uint64_t mask_of(unsigned bytes)
-{
-	return ~UINT64_C(0) >> (64 - 8 * bytes);
-}
-
-/* What lies in one word, which is in memory as a whole if any of it is. */
-static inline uint64_t number_at(uint64_t addr, unsigned bytes)
-{
-	return load(addr & ~UINT64_C(7)) >> addr % 8 * 8 & mask_of(bytes);
-}
-
 /* A path that depends on more than can be checked has no checks, and is walked each time. */
-static void give_up_checks(struct trail *t)
+static void give_up_checks(struct follow_memory *t)
 {
 	t->path->nr_checks = 0;
 	t->path = 0;
 }
 
-static void add_check(struct trail *t, uint64_t addr, uint64_t value, uint64_t mask)
+static void add_check(struct follow_memory *t, uint32_t base, uint64_t addr, uint64_t value,
+		      uint64_t mask)
 {
-	uint64_t off = (addr & ~UINT64_C(7)) - t->bases[t->base];
+	uint64_t off = (addr & ~UINT64_C(7)) - t->bases[base];
 	unsigned shift = addr % 8 * 8;
 
-	if (!t->path)
-		return;
-	if (t->path->nr_checks == WIRE_MAX_CHOICES || t->bases[t->base] % 8 || off > UINT32_MAX) {
+	if (t->path->nr_checks == WIRE_MAX_CHOICES || t->bases[base] % 8 || off > UINT32_MAX) {
 		give_up_checks(t);
 		return;
 	}
 	t->path->checks[t->path->nr_checks++] =
-		(struct wire_check){ value << shift, mask << shift, off, t->base };
+		(struct wire_check){ value << shift, mask << shift, off, base };
 }
 
-/* Goes on where the word at addr points to. */
-static uint64_t follow_pointer(struct trail *t, uint64_t addr)
+static uint32_t add_base(struct follow_memory *t, uint32_t base, uint64_t addr, uint64_t to)
 {
-	uint64_t to = load(addr);
-
-	if (!t->path)
-		return to;
-	add_check(t, addr, 0, 0);
+	add_check(t, base, addr, 0, 0);
 	if (t->path && t->nr_bases < MAX_BASES) {
-		t->base = t->nr_bases++;
-		t->bases[t->base] = to;
+		base = t->nr_bases++;
+		t->bases[base] = to;
 	} else if (t->path) {
 		give_up_checks(t);
 	}
-	return to;
+	return base;
 }
 
-static inline void choose(struct trail *t, uint32_t edge)
+static inline bool follow_word(struct follow_memory *t, uint64_t addr, uint64_t *word)
+{
+	*word = load(addr);
+	return true;
+}
+
+static inline void follow_chose(struct follow_memory *t, uint32_t edge)
 {
 	t->hash = mix(t->hash, edge);
-	t->choices[t->nr_choices++] = edge;
 }
 
-/* The edge of a case; UINT32_MAX: there is none. */
-static uint32_t find_case(struct trail *t, const struct wire_region *r, const struct wire_node *n,
-			  uint64_t addr)
+static inline void follow_saw(struct follow_memory *t, uint32_t base, uint64_t addr, uint64_t value,
+			      uint64_t mask)
 {
-	uint64_t value = number_at(addr + n->off, n->bytes);
+	if (t->path)
+		add_check(t, base, addr, value, mask);
+}
 
-	for (uint32_t i = n->first; i < n->first + n->nr - (n->other ? 1 : 0); i++)
-		if (r->edges[i].value == value) {
-			add_check(t, addr + n->off, value, mask_of(n->bytes));
-			return i;
-		}
-	if (!n->other)
-		return UINT32_MAX;
-	if (t->path) /* whatever is none of the others */
+static inline void follow_saw_other(struct follow_memory *t)
+{
+	if (t->path)
 		give_up_checks(t);
-	return n->first + n->nr - 1;
 }
 
-static uint32_t find_dyn(const struct wire_region *r, uint64_t addr)
+static inline uint32_t follow_moved(struct follow_memory *t, uint32_t base, uint64_t addr,
+				    uint64_t to)
 {
+	return t->path ? add_base(t, base, addr, to) : base;
+}
+
+static inline uint32_t follow_dyn(struct follow_memory *t, uint64_t table)
+{
+	const struct wire_region *r = core_page.region;
+
 	for (unsigned i = 0; i < WIRE_DYN_TRIES; i++) {
-		const struct wire_dyn *d = &r->dyns[(wire_dyn_home(addr) + i) % WIRE_MAX_DYNS];
+		const struct wire_dyn *d = &r->dyns[(wire_dyn_home(table) + i) % WIRE_MAX_DYNS];
 		uint64_t have = __atomic_load_n(&d->addr, __ATOMIC_ACQUIRE);
 
-		if (have == addr)
+		if (have == table)
 			return d->edge < r->nr_edges ? d->edge : 0;
 		if (!have)
 			break;
@@ -191,88 +172,12 @@ static uint32_t find_dyn(const struct wire_region *r, uint64_t addr)
 	return 0;
 }
 
-/* The end of a branch: where the next one begins; 0: that was the last. */
-static uint32_t next_branch(struct trail *t, uint64_t *addr)
-{
-	struct fork *f;
-	uint32_t edge;
-
-	if (!t->nr_forks)
-		return 0;
-	f = &t->forks[t->nr_forks - 1];
-	edge = f->next++;
-	*addr = f->addr;
-	t->base = f->base;
-	if (f->next == f->end)
-		t->nr_forks--;
-	return edge;
-}
-
-/* All but states and ends. Returns the edge to take, UINT32_MAX: memory is not as it should be. */
-static uint32_t step(struct trail *t, const struct wire_region *r, const struct wire_node *n,
-		     uint64_t *addr)
-{
-	uint32_t edge = n->first;
-	uint64_t vtable;
-
-	switch (n->kind) {
-	case WIRE_NODE_CASE:
-		edge = find_case(t, r, n, *addr);
-		if (edge != UINT32_MAX)
-			choose(t, edge);
-		return edge;
-	case WIRE_NODE_DEREF:
-		*addr = follow_pointer(t, *addr + n->off);
-		return *addr ? edge : UINT32_MAX;
-	case WIRE_NODE_DYN:
-		vtable = load(*addr + n->other);
-		edge = find_dyn(r, vtable);
-		choose(t, edge);
-		add_check(t, *addr + n->other, vtable, ~UINT64_C(0));
-		*addr = follow_pointer(t, *addr + n->off);
-		return *addr ? edge : UINT32_MAX;
-	default:
-		if (n->nr == 1)
-			return edge;
-		if (t->nr_forks == MAX_FORKS)
-			return UINT32_MAX;
-		t->forks[t->nr_forks++] = (struct fork){ edge + 1, edge + n->nr, *addr, t->base };
-		return edge;
-	}
-}
-
-static bool walk(struct trail *t, const struct wire_region *r, uint32_t edge, uint64_t addr)
+static bool walk(struct follow_memory *t, const struct wire_region *r, uint32_t edge, uint64_t addr)
 {
 	t->hash = mix(0, edge);
-	t->nr_choices = t->nr_forks = t->base = 0;
 	t->nr_bases = 1;
 	t->bases[0] = addr;
-	for (unsigned i = 0; i < MAX_VISITS; i++) {
-		const struct wire_edge *e = &r->edges[edge];
-		const struct wire_node *n = &r->nodes[e->node];
-
-		addr += e->off;
-		if (likely(n->kind == WIRE_NODE_STATE)) {
-			uint64_t state = number_at(addr + n->off, n->bytes);
-
-			if (unlikely(state >= n->nr))
-				return false;
-			add_check(t, addr + n->off, state, mask_of(n->bytes));
-			edge = n->first + state;
-			choose(t, edge);
-		} else if (n->kind == WIRE_NODE_END) {
-			edge = next_branch(t, &addr);
-			if (!edge)
-				return true;
-		} else {
-			edge = step(t, r, n, &addr);
-			if (unlikely(edge == UINT32_MAX))
-				return false;
-		}
-		if (unlikely(t->nr_choices == WIRE_MAX_CHOICES))
-			return true;
-	}
-	return false;
+	return follow_recipe(&t->f, t, r->nodes, r->edges, edge, addr);
 }
 
 /* ---- numbers ---- */
@@ -295,18 +200,18 @@ static void order_checks(struct wire_path *p)
 	p->nr_near = nr;
 }
 
-static void fill_in(struct wire_region *r, uint32_t number, struct trail *t, uint64_t task,
+static void fill_in(struct wire_region *r, uint32_t number, struct follow_memory *t, uint64_t task,
 		    uint32_t edge)
 {
 	struct wire_path *p = &r->paths[number];
 
-	p->nr_choices = t->nr_choices;
-	for (unsigned i = 0; i < t->nr_choices; i++)
-		p->choices[i] = t->choices[i];
+	p->nr_choices = t->f.nr_choices;
+	for (unsigned i = 0; i < t->f.nr_choices; i++)
+		p->choices[i] = t->f.choices[i];
 	p->nr_checks = 0;
 	t->path = p;
 	/* nobody but us touches the task: it is the same way again */
-	if (!walk(t, r, edge, task) || t->nr_choices != p->nr_choices || !t->path)
+	if (!walk(t, r, edge, task) || t->f.nr_choices != p->nr_choices || !t->path)
 		p->nr_checks = 0;
 	order_checks(p);
 	__atomic_store_n(&p->recipe, edge, __ATOMIC_RELEASE);
@@ -395,7 +300,7 @@ static uint64_t find_number(uint64_t task, struct path_start *s)
 {
 	struct wire_region *r = core_page.region;
 	uint64_t number;
-	struct trail t;
+	struct follow_memory t;
 	bool is_new;
 
 	t.path = 0;

@@ -5,19 +5,12 @@
 
 #include "walk/census.h"
 #include "walk/snapshot.h"
+#include "wire/follow.h"
 
 #define BATCH	    128
 #define PAGE_BYTES  4096
 #define FIRST_BYTES 1024 /* of a task: most of what a walk needs */
 #define BLOCK_BYTES 256	 /* of all else: lies in one page */
-#define MAX_VISITS  512	 /* as in the agent */
-#define MAX_FORKS   8
-
-/* Branches that are yet to be taken. */
-struct fork {
-	uint32_t next, end;
-	uint64_t addr;
-};
 
 /* What was believed of a task's memory, to be compared. What was copied with it is others' as well.
  */
@@ -33,13 +26,10 @@ struct subject {
 	struct stands_trail trail;
 };
 
-struct walk {
+/* A task's, of which is kept what was read. */
+struct follow_memory {
 	const struct stands *s;
 	struct subject *subject;
-	struct stands_trail trail;
-	struct fork forks[MAX_FORKS];
-	unsigned nr_forks;
-	bool is_broken; /* memory is not as the recipe says */
 };
 
 struct look {
@@ -69,124 +59,52 @@ static bool read_word(struct subject *x, uint64_t addr, uint64_t *word)
 		snapshot_number(&x->snapshot, addr, sizeof(*word), word));
 }
 
-static uint64_t word_at(struct walk *w, uint64_t addr)
+static inline bool follow_word(struct follow_memory *m, uint64_t addr, uint64_t *word)
 {
-	uint64_t word;
-
-	w->is_broken |= !read_word(w->subject, addr, &word);
-	vec_push(&w->subject->used, (struct used){ addr, word });
-	return word;
+	if (!read_word(m->subject, addr, word))
+		return false;
+	vec_push(&m->subject->used, (struct used){ addr, *word });
+	return true;
 }
 
-static uint64_t number_at(struct walk *w, uint64_t addr, unsigned bytes)
+static inline uint32_t follow_dyn(struct follow_memory *m, uint64_t table)
 {
-	uint64_t mask = ~UINT64_C(0) >> (64 - 8 * bytes);
+	const uint64_t *edge = map_get(&m->s->dyns, table);
 
-	return word_at(w, addr & ~UINT64_C(7)) >> addr % 8 * 8 & mask;
+	return edge ? *edge : 0;
 }
 
-static uint64_t follow(struct walk *w, uint64_t addr)
+/* All that was read is compared afterwards: no need to know what depends on it. */
+static inline void follow_chose(struct follow_memory *m, uint32_t edge)
 {
-	uint64_t to = word_at(w, addr);
-
-	w->is_broken |= !to;
-	return to;
 }
 
-static uint32_t choose(struct walk *w, uint32_t edge)
+static inline void follow_saw(struct follow_memory *m, uint32_t base, uint64_t addr, uint64_t value,
+			      uint64_t mask)
 {
-	w->trail.choices[w->trail.nr_choices++] = edge;
-	return edge;
 }
 
-static uint32_t find_case(struct walk *w, const struct wire_node *n, uint64_t addr)
+static inline void follow_saw_other(struct follow_memory *m)
 {
-	uint64_t value = number_at(w, addr + n->off, n->bytes);
-	uint32_t edge = n->first, last = n->first + n->nr - 1;
-
-	while (edge < last && w->s->edges.v[edge].value != value)
-		edge++;
-	w->is_broken |= !n->other && w->s->edges.v[edge].value != value;
-	return choose(w, edge);
 }
 
-static uint32_t find_state(struct walk *w, const struct wire_node *n, uint64_t addr)
+static inline uint32_t follow_moved(struct follow_memory *m, uint32_t base, uint64_t addr,
+				    uint64_t to)
 {
-	uint64_t state = number_at(w, addr + n->off, n->bytes);
-
-	if (state >= n->nr) {
-		w->is_broken = true;
-		state = 0;
-	}
-	return choose(w, n->first + state);
+	return base;
 }
 
-static uint32_t find_dyn(struct walk *w, const struct wire_node *n, uint64_t *addr)
+static bool walk(const struct stands *s, struct subject *x)
 {
-	const uint64_t *edge = map_get(&w->s->dyns, word_at(w, *addr + n->other));
+	struct follow_memory m = { s, x };
+	struct follow f;
 
-	*addr = follow(w, *addr + n->off);
-	return choose(w, edge ? *edge : 0);
-}
-
-static uint32_t take_fork(struct walk *w, const struct wire_node *n, uint64_t addr)
-{
-	if (n->nr > 1 && w->nr_forks < MAX_FORKS)
-		w->forks[w->nr_forks++] = (struct fork){ n->first + 1, n->first + n->nr, addr };
-	else
-		w->is_broken |= n->nr > 1;
-	return n->first;
-}
-
-/* The end of a branch: where the next one begins; 0: that was the last. */
-static uint32_t next_branch(struct walk *w, uint64_t *addr)
-{
-	struct fork *f = w->nr_forks ? &w->forks[w->nr_forks - 1] : NULL;
-
-	if (!f)
-		return 0;
-	*addr = f->addr;
-	w->nr_forks -= f->next + 1 == f->end;
-	return f->next++;
-}
-
-/* The edge to take at a node, 0: there is none any more. */
-static uint32_t step(struct walk *w, const struct wire_node *n, uint64_t *addr)
-{
-	switch (n->kind) {
-	case WIRE_NODE_STATE:
-		return find_state(w, n, *addr);
-	case WIRE_NODE_CASE:
-		return find_case(w, n, *addr);
-	case WIRE_NODE_DEREF:
-		*addr = follow(w, *addr + n->off);
-		return n->first;
-	case WIRE_NODE_DYN:
-		return find_dyn(w, n, addr);
-	case WIRE_NODE_FORK:
-		return take_fork(w, n, *addr);
-	default:
-		return next_branch(w, addr);
-	}
-}
-
-/* As the agent goes; it has its own, which reads its own memory, on a path that is hot. */
-static bool walk(struct walk *w, uint64_t addr)
-{
-	uint32_t edge = w->trail.recipe;
-
-	for (unsigned i = 0; i < MAX_VISITS; i++) {
-		const struct wire_edge *e = &w->s->edges.v[edge];
-		const struct wire_node *n = &w->s->nodes.v[e->node];
-
-		addr += e->off;
-		edge = step(w, n, &addr);
-		if (w->is_broken)
-			return false;
-		if ((n->kind == WIRE_NODE_END && !edge) || w->trail.nr_choices == WIRE_MAX_CHOICES)
-			return true;
-	}
-	return false;
+	if (!follow_recipe(&f, &m, s->nodes.v, s->edges.v, x->table->recipe, x->task->addr))
+		return false;
+	x->trail.recipe = x->table->recipe;
+	x->trail.nr_choices = f.nr_choices;
+	memcpy(x->trail.choices, f.choices, f.nr_choices * sizeof(*f.choices));
+	return true;
 }
 
 /* Is the copy of that very task, and does it wait? */
@@ -280,14 +198,9 @@ static void look_at(struct look *l, size_t nr)
 	copy_first(l, nr);
 	for (size_t i = 0; i < nr; i++) {
 		struct subject *x = &l->subjects[i];
-		struct walk w = { .s = l->s,
-				  .subject = x,
-				  .trail = { .recipe = x->table->recipe } };
 
-		if (!is_idle(l, x) || !walk(&w, x->task->addr))
-			continue;
-		x->trail = w.trail;
-		found[nr_found++] = x;
+		if (is_idle(l, x) && walk(l->s, x))
+			found[nr_found++] = x;
 	}
 	compare(l, found, nr_found, are_same);
 	for (size_t i = 0; i < nr_found; i++) {
