@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "analyze/by_future.h"
 
-#include <string.h>
-
 #include "analyze/by_future_exact.h"
+#include "base/future_name.h"
+#include "base/leaf_kind.h"
 
 enum fate { FINISHED, DROPPED, UNSURE, UNKNOWN };
 
@@ -22,6 +22,7 @@ struct fold {
 	struct by_future *out;
 	const struct by_path_change *change;
 	struct left *left;     /* by step */
+	enum leaf_kind *kind;  /* by step, of leaves */
 	bool *is_join;	       /* by step: what is awaited inside of it all finishes */
 	bool *keeps_done;      /* by step: those inside of it are kept when they have finished */
 	uint32_t *next_step;   /* by step: mark of the change after which it is there */
@@ -34,59 +35,29 @@ struct fold {
 	uint32_t chain[STEPS_MAX_DEPTH];
 };
 
-/* Types that wait for all that they hold. What else has several branches takes the first. */
-static bool is_join_name(const char *future)
-{
-	static const char *const names[] = { "JoinAll", "FuturesUnordered", "FuturesOrdered",
-					     "::Join<", "::TryJoin<",	    "MaybeDone" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strstr(future, names[i]))
-			return true;
-	return false;
-}
-
-static void find_joins(struct fold *f)
+static void judge_steps(struct fold *f)
 {
 	for (uint32_t i = 0; i < f->steps->nr; i++) {
 		const struct trace_step *s = &f->steps->v[i];
 		uint32_t outer = f->steps->outer[i];
 
-		f->is_join[i] |= !s->is_generated && is_join_name(s->future);
+		f->kind[i] = leaf_kind_named(s->leaf);
+		f->is_join[i] |= !s->is_generated && future_name_has(s->future, FUTURE_JOINS);
 		/* what keeps a future that is done waits for the others */
 		if (s->state == TRACE_STEP_DONE && outer != TRACE_NO_STEP)
 			f->is_join[outer] = true;
-		if (outer != TRACE_NO_STEP && strstr(s->future, "MaybeDone<"))
+		if (outer != TRACE_NO_STEP && future_name_has(s->future, FUTURE_KEEPS_DONE))
 			f->keeps_done[outer] = true;
 	}
 }
 
 /* Can who woke the task have ended a wait for this? Timers and sockets are the workers' own. */
-static bool may_be_ended(const char *leaf, enum model_cause cause)
+static bool may_be_ended(enum leaf_kind kind, enum model_cause cause)
 {
-	static const char *const driven[] = { "sleep", "timeout", "interval", "socket",
-					      "pipe",  "file",	  "process",  "signal" };
-	static const char *const by_others[] = { "mutex",   "rwlock", "semaphore", "mpsc",
-						 "oneshot", "watch",  "broadcast", "notify",
-						 "barrier", "join",   "blocking",  "duplex",
-						 "condvar" };
+	enum leaf_ender by = leaf_traits(kind)->ended_by;
 
-	if (cause == MODEL_BY_TASK) {
-		for (size_t i = 0; i < ARRAY_SIZE(driven); i++)
-			if (strcmp(leaf, driven[i]) == 0)
-				return false;
-	} else if (cause == MODEL_BY_WORKER) {
-		for (size_t i = 0; i < ARRAY_SIZE(by_others); i++)
-			if (strcmp(leaf, by_others[i]) == 0)
-				return false;
-	}
-	return true;
-}
-
-/* What waits for ever is never first. */
-static bool is_pending(const char *future)
-{
-	return strstr(future, "::pending::Pending<");
+	return !(cause == MODEL_BY_TASK && by == LEAF_ENDED_BY_DRIVER) &&
+	       !(cause == MODEL_BY_WORKER && by == LEAF_ENDED_BY_OTHERS);
 }
 
 static struct left *visit(struct fold *f, uint32_t step)
@@ -106,8 +77,8 @@ static void visit_branch(struct fold *f, uint32_t leaf)
 {
 	const struct trace_step *s = &f->steps->v[leaf];
 	bool is_ready = s->state == TRACE_STEP_READY, is_alone = true;
-	bool may_finish =
-		step_waits(s) && may_be_ended(s->leaf, f->change->cause) && !is_pending(s->future);
+	bool may_finish = step_waits(s) && may_be_ended(f->kind[leaf], f->change->cause) &&
+			  !future_name_has(s->future, FUTURE_IS_PENDING);
 
 	for (uint32_t at = leaf; at != TRACE_NO_STEP; at = f->steps->outer[at]) {
 		bool was_there = f->left[at].mark == f->mark;
@@ -226,24 +197,6 @@ static void tell_again(struct fold *f, uint32_t step)
 	row->nr += f->change->nr;
 }
 
-static bool has_prefix_of(const char *name, const char *const *prefixes)
-{
-	for (; *prefixes; prefixes++)
-		if (str_has_prefix(name, *prefixes))
-			return true;
-	return false;
-}
-
-/* Are these futures over as soon as what they wait for is? Others may go on with something else. */
-static bool is_of_one_wait(const struct trace_step *s)
-{
-	static const char *const names[] = { "tokio::sync::",	      "tokio::time::sleep",
-					     "tokio::time::interval", "tokio::time::timeout",
-					     "tokio::task::coop::",   NULL };
-
-	return has_prefix_of(s->future, names);
-}
-
 static bool is_over_with_part(const struct fold *f, uint32_t step)
 {
 	const struct trace_step *s = &f->steps->v[step];
@@ -251,21 +204,12 @@ static bool is_over_with_part(const struct fold *f, uint32_t step)
 
 	if (f->is_join[step] || f->keeps_done[step])
 		return false;
-	if (!strstr(s->future, "::poll_fn::PollFn<"))
-		return is_of_one_wait(s);
+	if (!future_name_has(s->future, FUTURE_IS_POLL_FN))
+		return future_name_has(s->future, FUTURE_IS_ONE_WAIT);
 	/* select!; or a function of the runtime's. Who calls poll_fn himself may do anything */
 	return f->left[step].is_fork ||
-	       (outer != TRACE_NO_STEP && is_of_one_wait(&f->steps->v[outer]));
-}
-
-/* A thing that becomes ready once; a socket, for instance, becomes so again and again. */
-static bool is_ready_once(const struct trace_step *s)
-{
-	static const char *const leaves[] = { "sleep",	 "timeout", "interval", "mutex",
-					      "rwlock",	 "mpsc",    "oneshot",	"semaphore",
-					      "barrier", "notify",  "join",	NULL };
-
-	return s->leaf[0] && has_prefix_of(s->leaf, leaves);
+	       (outer != TRACE_NO_STEP &&
+		future_name_has(f->steps->v[outer].future, FUTURE_IS_ONE_WAIT));
 }
 
 /*
@@ -286,7 +230,8 @@ static uint32_t find_ended(const struct fold *f, const struct trace_path *p)
 			return TRACE_NO_STEP;
 		found = p->steps[i];
 	}
-	return found != TRACE_NO_STEP && is_ready_once(&f->steps->v[found]) ? found : TRACE_NO_STEP;
+	return found != TRACE_NO_STEP && leaf_traits(f->kind[found])->is_once ? found
+									      : TRACE_NO_STEP;
 }
 
 /* Is it inside of the other, which would take it along if it were dropped? */
@@ -466,6 +411,7 @@ static void fold_init(struct fold *f, const struct recording *rec)
 
 	f->rec = rec;
 	f->left = xcalloc((size_t)s->nr + 1, sizeof(*f->left));
+	f->kind = xcalloc((size_t)s->nr + 1, sizeof(*f->kind));
 	f->is_join = xcalloc((size_t)s->nr + 1, sizeof(*f->is_join));
 	f->keeps_done = xcalloc((size_t)s->nr + 1, sizeof(*f->keeps_done));
 	f->next_step = xcalloc((size_t)s->nr + 1, sizeof(*f->next_step));
@@ -473,12 +419,13 @@ static void fold_init(struct fold *f, const struct recording *rec)
 	f->left_node = xcalloc((size_t)s->nr_nodes + 1, sizeof(*f->left_node));
 	f->told_node = xcalloc((size_t)s->nr_nodes + 1, sizeof(*f->told_node));
 	f->future_seen = xcalloc((size_t)s->nr_futures + 1, sizeof(*f->future_seen));
-	find_joins(f);
+	judge_steps(f);
 }
 
 static void fold_release(struct fold *f)
 {
 	free(f->left);
+	free(f->kind);
 	free(f->is_join);
 	free(f->keeps_done);
 	free(f->next_step);

@@ -5,11 +5,10 @@
  * several locks they count together. A lock that is contended now and then has a short queue most
  * of the time, and is none of these. A semaphore may be meant to make tasks wait.
  */
-#include <string.h>
-
 #include "analyze/analyses.h"
 #include "analyze/by_await.h"
 #include "base/format.h"
+#include "base/leaf_kind.h"
 
 enum { LIMIT_WAITERS, LIMIT_NR, LIMIT_SPAN };
 
@@ -22,24 +21,26 @@ static const struct threshold thresholds[] = {
 };
 
 static const struct lock {
-	const char *leaf; /* as steps have it */
+	enum leaf_kind kind;
 	const char *what;
 	enum severity severity;
 	const char *advice;
 } locks[] = {
-	{ "mutex", "an async mutex", SEVERITY_WARNING,
+	{ LEAF_KIND_MUTEX, "an async mutex", SEVERITY_WARNING,
 	  "hold it for less: not across an .await that need not be inside; or split what it "
 	  "protects, or give it to one task that others send to" },
-	{ "rwlock", "an async RwLock", SEVERITY_WARNING,
+	{ LEAF_KIND_RWLOCK, "an async RwLock", SEVERITY_WARNING,
 	  "hold it for less, above all for writing; or give readers a snapshot (watch, Arc swap)" },
-	{ "semaphore", "permits of a semaphore", SEVERITY_NOTE,
+	{ LEAF_KIND_SEMAPHORE, "permits of a semaphore", SEVERITY_NOTE,
 	  "if they are not meant to wait here, raise the number of permits or release them earlier" },
 };
 
 static const struct lock *lock_of(const struct by_await_row *row)
 {
-	for (size_t i = 0; row->leaf && i < ARRAY_SIZE(locks); i++)
-		if (strcmp(row->leaf->leaf, locks[i].leaf) == 0)
+	enum leaf_kind kind = row->leaf ? leaf_kind_named(row->leaf->leaf) : LEAF_KIND_NONE;
+
+	for (size_t i = 0; i < ARRAY_SIZE(locks); i++)
+		if (locks[i].kind == kind)
 			return &locks[i];
 	return NULL;
 }

@@ -11,7 +11,7 @@ static const char *const open_words[] = { "closed", NULL };
  */
 #define OF_CHANNEL(name, end, way)                                                          \
 	{                                                                                   \
-		.type = name, .kind = "mpsc",                                               \
+		.type = name, .kind = LEAF_KIND_MPSC,                                       \
 		.fields = { { "addr", end ".*", LEAF_ADDRESS },                             \
 			    { "senders", end ".*.num_senders", LEAF_NUMBER },               \
 			    { "capacity", end ".*.buffer", LEAF_NUMBER },                   \
@@ -42,7 +42,7 @@ static const char *const flags_closed[] = { NULL, "closed" };
 /* A future of it has its end, or borrows it. */
 #define OF_FLUME(name, end, way)                                           \
 	{                                                                  \
-		.type = name, .kind = "mpsc",                              \
+		.type = name, .kind = LEAF_KIND_MPSC,                      \
 		.fields = { FLUME(end ".shared"),                          \
 			    FLUME(end ".*.shared"),                        \
 			    { "direction", "", LEAF_TEXT, .text = way } }, \
@@ -50,7 +50,7 @@ static const char *const flags_closed[] = { NULL, "closed" };
 
 #define OF_MUTEX(name)                                                           \
 	{                                                                        \
-		.type = name, .kind = "mutex",                                   \
+		.type = name, .kind = LEAF_KIND_MUTEX,                           \
 		.fields = { { "addr", "mutex.*", LEAF_ADDRESS },                 \
 			    { "waiters", "mutex.*.waiters.len", LEAF_NUMBER } }, \
 	}
@@ -62,7 +62,7 @@ static const struct leaf_rule leaves[] = {
 	OF_CHANNEL(SEND("feed::Feed<"), "sink.*.inner", "send"),
 	{
 		.type = "futures_channel::oneshot::Receiver<",
-		.kind = "oneshot",
+		.kind = LEAF_KIND_ONESHOT,
 		.fields = { { "addr", "inner.*", LEAF_ADDRESS },
 			    { "state", "inner.*.complete", LEAF_WORD, .words = flags_complete,
 			      .nr_words = ARRAY_SIZE(flags_complete) } },

@@ -157,8 +157,8 @@ static bool is_below(const struct recipes *r, const struct recipe_steps *all,
 }
 
 /* What kind of thing a leaf is, perhaps by who waits for it. */
-static const char *leaf_kind(const struct recipes *r, const struct recipe_steps *all,
-			     const struct recipe_step *step, const struct leaf_rule *rule)
+static enum leaf_kind kind_of(const struct recipes *r, const struct recipe_steps *all,
+			      const struct recipe_step *step, const struct leaf_rule *rule)
 {
 	for (const struct leaf_above *a = rule->above; a && a->prefix; a++)
 		if (is_below(r, all, step, a))
@@ -178,7 +178,8 @@ struct trace_step recipe_step_text(const struct recipes *r, const struct recipe_
 				.future = t->readable ? t->readable : t->name,
 				.function = "",
 				.file = "",
-				.leaf = rule ? leaf_kind(r, all, step, rule) : "",
+				.leaf = leaf_kind_name(rule ? kind_of(r, all, step, rule)
+							    : LEAF_KIND_NONE),
 				.is_borrowed = step->is_borrowed };
 
 	if (v)

@@ -26,7 +26,7 @@ static const char *const directions[] = { "read", "write" };
 /* A stream of async-net keeps what it waits for. */
 #define STREAM(name)                                                                          \
 	{                                                                                     \
-		.type = name, .kind = "socket",                                               \
+		.type = name, .kind = LEAF_KIND_SOCKET,                                       \
 		.fields = { { "fd", "inner.*.source.*.registration.raw", LEAF_FD },           \
 			    { "direction", "readable.handle", LEAF_TEXT, .text = "read" },    \
 			    { "direction", "writable.handle", LEAF_TEXT, .text = "write" } }, \
@@ -35,7 +35,7 @@ static const char *const directions[] = { "read", "write" };
 /* Half of a stream of async-net, by futures-lite's split(): its Mutex has an `inner`, too. */
 #define HALF(name, way)                                                                    \
 	{                                                                                  \
-		.type = name, .kind = "socket",                                            \
+		.type = name, .kind = LEAF_KIND_SOCKET,                                    \
 		.fields = { { "fd", "*.data.inner.*.source.*.registration.raw", LEAF_FD }, \
 			    { "direction", "", LEAF_TEXT, .text = way } },                 \
 	}
@@ -43,17 +43,17 @@ static const char *const directions[] = { "read", "write" };
 static const struct leaf_rule leaves[] = {
 	{
 		.type = "async_io::Timer",
-		.kind = "sleep",
+		.kind = LEAF_KIND_SLEEP,
 		.fields = { { "remaining_ns", "when", LEAF_INSTANT } },
 	},
 	{
 		.type = "async_task::task::Task<",
-		.kind = "join",
+		.kind = LEAF_KIND_JOIN,
 		.fields = { { "task", "ptr", LEAF_TASK } },
 	},
 	{
 		.type = "async_channel::Recv<",
-		.kind = "mpsc",
+		.kind = LEAF_KIND_MPSC,
 		.fields = { { "addr", "receiver.*.channel.*", LEAF_ADDRESS },
 			    { "senders", "receiver.*.channel.*.sender_count", LEAF_NUMBER },
 			    CAPACITY("receiver"),
@@ -61,7 +61,7 @@ static const struct leaf_rule leaves[] = {
 	},
 	{
 		.type = "async_channel::Send<",
-		.kind = "mpsc",
+		.kind = LEAF_KIND_MPSC,
 		.fields = { { "addr", "sender.*.channel.*", LEAF_ADDRESS },
 			    { "senders", "sender.*.channel.*.sender_count", LEAF_NUMBER },
 			    CAPACITY("sender"),
@@ -69,71 +69,71 @@ static const struct leaf_rule leaves[] = {
 	},
 	{
 		.type = "async_lock::mutex::Lock<",
-		.kind = "mutex",
+		.kind = LEAF_KIND_MUTEX,
 		.fields = { { "addr", "mutex.*", LEAF_ADDRESS } },
 	},
 	{
 		.type = "async_lock::mutex::LockArc<",
-		.kind = "mutex",
+		.kind = LEAF_KIND_MUTEX,
 		.fields = { { "addr", "mutex.*", LEAF_ADDRESS } },
 	},
 	{
 		.type = "async_lock::rwlock::futures::Read<",
-		.kind = "rwlock",
+		.kind = LEAF_KIND_RWLOCK,
 		.fields = { { "addr", "lock.*", LEAF_ADDRESS },
 			    { "direction", "", LEAF_TEXT, .text = "read" } },
 	},
 	{
 		.type = "async_lock::rwlock::futures::UpgradableRead<",
-		.kind = "rwlock",
+		.kind = LEAF_KIND_RWLOCK,
 		.fields = { { "addr", "lock.*", LEAF_ADDRESS },
 			    { "direction", "", LEAF_TEXT, .text = "read" } },
 	},
 	{
 		.type = "async_lock::rwlock::futures::Write<",
-		.kind = "rwlock",
+		.kind = LEAF_KIND_RWLOCK,
 		.fields = { { "addr", "lock.*", LEAF_ADDRESS },
 			    { "direction", "", LEAF_TEXT, .text = "write" } },
 	},
 	{
 		.type = "async_lock::semaphore::Acquire",
-		.kind = "semaphore",
+		.kind = LEAF_KIND_SEMAPHORE,
 		.fields = { { "addr", "semaphore.*", LEAF_ADDRESS },
 			    { "permits_free", "semaphore.*.count", LEAF_NUMBER } },
 	},
 	{
 		.type = "async_lock::barrier::BarrierWait",
-		.kind = "barrier",
+		.kind = LEAF_KIND_BARRIER,
 		.fields = { { "addr", "barrier.*", LEAF_ADDRESS } },
 	},
 	{
 		.type = "async_std::sync::condvar::AwaitNotify<",
-		.kind = "condvar",
+		.kind = LEAF_KIND_CONDVAR,
 		.fields = { { "addr", "cond.*", LEAF_ADDRESS },
 			    { "waiters", "cond.*.wakers.entries.len", LEAF_NUMBER } },
 	},
 	/* event-listener 2 and 5 */
 	{
 		.type = "event_listener::EventListener",
-		.kind = "notify",
+		.kind = LEAF_KIND_NOTIFY,
 		.fields = { { "addr", "inner.*", LEAF_ADDRESS } },
 	},
 	{
 		.type = "event_listener::EventListener<",
-		.kind = "notify",
+		.kind = LEAF_KIND_NOTIFY,
 		.fields = { { "addr", "listener.*.event.*", LEAF_ADDRESS } },
 	},
 	{
 		.type = "async_io::reactor::Ready<",
-		.kind = "socket",
+		.kind = LEAF_KIND_SOCKET,
 		.fields = { { "fd", "handle.*.source.*.registration.raw", LEAF_FD },
 			    { "direction", "dir", LEAF_WORD, .words = directions,
 			      .nr_words = ARRAY_SIZE(directions) } },
 	},
-	ASYNC("std::process::ChildStdin>", "pipe"),
-	ASYNC("std::process::ChildStdout>", "pipe"),
-	ASYNC("std::process::ChildStderr>", "pipe"),
-	ASYNC("", "socket"),
+	ASYNC("std::process::ChildStdin>", LEAF_KIND_PIPE),
+	ASYNC("std::process::ChildStdout>", LEAF_KIND_PIPE),
+	ASYNC("std::process::ChildStderr>", LEAF_KIND_PIPE),
+	ASYNC("", LEAF_KIND_SOCKET),
 	STREAM("async_net::tcp::TcpStream"),
 	STREAM("async_net::unix::UnixStream"),
 	HALF("futures_lite::io::ReadHalf<async_net::tcp::TcpStream>", "read"),
@@ -142,7 +142,7 @@ static const struct leaf_rule leaves[] = {
 	HALF("futures_lite::io::WriteHalf<async_net::unix::UnixStream>", "write"),
 	{
 		.type = "async_process::reaper::wait::{impl#0}::status::{async_fn_env#0}",
-		.kind = "process",
+		.kind = LEAF_KIND_PROCESS,
 		.fields = { { "pid", "child.*.child.handle.pid", LEAF_NUMBER },
 			    { "pid", "child.*.inner.handle.pid", LEAF_NUMBER } },
 	},

@@ -19,6 +19,7 @@
 #ifndef RUNTIME_LEAF_RULES_H
 #define RUNTIME_LEAF_RULES_H
 
+#include "base/leaf_kind.h"
 #include "base/util.h"
 
 enum leaf_unit {
@@ -66,15 +67,15 @@ struct leaf_field {
 
 /* A leaf is known better by who waits for it: a semaphore may be that of a lock. */
 struct leaf_above {
-	const char *prefix; /* of a type above it; NULL ends the list */
-	const char *kind;   /* NULL: as before */
-	bool is_parent;	    /* it must be right above */
+	const char *prefix;  /* of a type above it; NULL ends the list */
+	enum leaf_kind kind; /* LEAF_KIND_NONE: as before */
+	bool is_parent;	     /* it must be right above */
 	struct leaf_field fields[5];
 };
 
 struct leaf_rule {
 	const char *type; /* its full name; "…<": whatever its arguments */
-	const char *kind; /* "sleep", "mutex", as in JSON */
+	enum leaf_kind kind;
 	const struct leaf_above
 		*above; /* the first of the list that fits gives the kind; or NULL */
 	/* Of several with the same key the first that can be read. */

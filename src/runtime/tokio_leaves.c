@@ -4,7 +4,9 @@
 #include "runtime/tokio.h"
 
 static const struct leaf_above of_sleep[] = {
-	{ .prefix = "tokio::time::timeout::Timeout<", .kind = "timeout", .is_parent = true },
+	{ .prefix = "tokio::time::timeout::Timeout<",
+	  .kind = LEAF_KIND_TIMEOUT,
+	  .is_parent = true },
 	{ 0 },
 };
 
@@ -13,16 +15,16 @@ static const char *const rwlock_words[] = { "read", "write" };
 
 /* Mutex, RwLock, channels: all of them are a semaphore that somebody waits for. */
 static const struct leaf_above of_semaphore[] = {
-	{ .prefix = "tokio::sync::mutex::", .kind = "mutex" },
+	{ .prefix = "tokio::sync::mutex::", .kind = LEAF_KIND_MUTEX },
 	{
 		.prefix = "tokio::sync::rwlock::",
-		.kind = "rwlock",
+		.kind = LEAF_KIND_RWLOCK,
 		.fields = { { "direction", "num_permits", LEAF_WORD, .shift = 1, .mask = 1,
 			      .words = rwlock_words, .nr_words = ARRAY_SIZE(rwlock_words) } },
 	},
 	{
 		.prefix = "tokio::sync::mpsc::bounded::",
-		.kind = "mpsc",
+		.kind = LEAF_KIND_MPSC,
 		.fields = { { "addr", "^self.*.chan.inner.*", LEAF_ADDRESS },
 			    { "senders", "^self.*.chan.inner.*.tx_count", LEAF_NUMBER },
 			    { "capacity", "^self.*.chan.inner.*.semaphore.bound", LEAF_NUMBER },
@@ -52,7 +54,7 @@ static const char *const signal_names[] = {
 static const struct leaf_above of_notify[] = {
 	{
 		.prefix = "tokio::signal::",
-		.kind = "signal",
+		.kind = LEAF_KIND_SIGNAL,
 		.fields = { { "signal", "^rx.shared", LEAF_ROW, .row = &signals },
 			    { "signal_name", "^rx.shared", LEAF_ROW, .row = &signals,
 			      .words = signal_names, .nr_words = ARRAY_SIZE(signal_names) },
@@ -60,12 +62,12 @@ static const struct leaf_above of_notify[] = {
 	},
 	{
 		.prefix = "tokio::sync::barrier::",
-		.kind = "barrier",
+		.kind = LEAF_KIND_BARRIER,
 		.fields = { { "addr", "^self.*", LEAF_ADDRESS } },
 	},
 	{
 		.prefix = "tokio::sync::watch::",
-		.kind = "watch",
+		.kind = LEAF_KIND_WATCH,
 		.fields = { { "addr", "^shared.*", LEAF_ADDRESS },
 			    { "addr", "^self.*.shared.*", LEAF_ADDRESS },
 			    { "senders", "^shared.*.ref_count_tx", LEAF_NUMBER } },
@@ -77,7 +79,7 @@ static const struct leaf_above of_notify[] = {
 static const struct leaf_above of_readiness[] = {
 	{
 		.prefix = "tokio::net::unix::pipe::",
-		.kind = "pipe",
+		.kind = LEAF_KIND_PIPE,
 		.fields = { { "fd", "^self.*.io.io.fd", LEAF_FD } },
 	},
 	{
@@ -86,7 +88,7 @@ static const struct leaf_above of_readiness[] = {
 	},
 	{
 		.prefix = "tokio::io::async_fd::",
-		.kind = "file", /* whatever the program has chosen */
+		.kind = LEAF_KIND_FILE, /* whatever the program has chosen */
 		.fields = { { "fd", "^self.*.inner.fd", LEAF_FD } },
 	},
 	{ 0 },
@@ -118,7 +120,7 @@ static const char *const closed_words[] = { NULL, "closed" };
 /* Half of a socket, which is behind the first pointer of it. */
 #define HALF(name, way)                                                      \
 	{                                                                    \
-		.type = name, .kind = "socket",                              \
+		.type = name, .kind = LEAF_KIND_SOCKET,                      \
 		.fields = { { "fd", "*.io.io.fd", LEAF_FD },                 \
 			    { "fd", "*.registration.shared.*", LEAF_EPOLL }, \
 			    { "direction", "", LEAF_TEXT, .text = way } },   \
@@ -139,7 +141,7 @@ static const char *const closed_words[] = { NULL, "closed" };
 static const struct leaf_rule leaves[] = {
 	{
 		.type = "tokio::time::sleep::Sleep",
-		.kind = "sleep",
+		.kind = LEAF_KIND_SLEEP,
 		.above = of_sleep,
 		.fields = { { "clock_ns", OF_DRIVER("start_time"), LEAF_CLOCK,
 			      .next = OF_DRIVER("inner.state.wheel.elapsed") },
@@ -147,12 +149,12 @@ static const struct leaf_rule leaves[] = {
 	},
 	{
 		.type = "tokio::runtime::task::join::JoinHandle<",
-		.kind = "join",
+		.kind = LEAF_KIND_JOIN,
 		.fields = { { "task", "raw.ptr", LEAF_TASK } },
 	},
 	{
 		.type = "tokio::sync::batch_semaphore::Acquire",
-		.kind = "semaphore",
+		.kind = LEAF_KIND_SEMAPHORE,
 		.above = of_semaphore,
 		.fields = { { "addr", "semaphore.*", LEAF_ADDRESS },
 			    { "permits_wanted", "num_permits", LEAF_NUMBER },
@@ -163,7 +165,7 @@ static const struct leaf_rule leaves[] = {
 	},
 	{
 		.type = "tokio::sync::mpsc::chan::Rx<",
-		.kind = "mpsc",
+		.kind = LEAF_KIND_MPSC,
 		.fields = { { "addr", "inner.*", LEAF_ADDRESS },
 			    { "senders", "inner.*.tx_count", LEAF_NUMBER },
 			    { "capacity", "inner.*.semaphore.bound", LEAF_NUMBER },
@@ -171,42 +173,42 @@ static const struct leaf_rule leaves[] = {
 	},
 	{
 		.type = "tokio::sync::oneshot::Receiver<",
-		.kind = "oneshot",
+		.kind = LEAF_KIND_ONESHOT,
 		.fields = { { "addr", "inner.*", LEAF_ADDRESS } },
 	},
 	{
 		.type = "tokio::sync::broadcast::Recv<",
-		.kind = "broadcast",
+		.kind = LEAF_KIND_BROADCAST,
 		.fields = { { "addr", "receiver.*.shared.*", LEAF_ADDRESS },
 			    { "senders", "receiver.*.shared.*.num_tx", LEAF_NUMBER },
 			    { "capacity", "receiver.*.shared.*.buffer.length", LEAF_NUMBER } },
 	},
 	{
 		.type = "tokio::sync::notify::Notified",
-		.kind = "notify",
+		.kind = LEAF_KIND_NOTIFY,
 		.above = of_notify,
 		.fields = { { "addr", "notify.*", LEAF_ADDRESS } },
 	},
 	{
 		.type = "tokio::sync::notify::OwnedNotified",
-		.kind = "notify",
+		.kind = LEAF_KIND_NOTIFY,
 		.fields = { { "addr", "notify.*", LEAF_ADDRESS } },
 	},
 	{
 		.type = "tokio::runtime::io::scheduled_io::Readiness",
-		.kind = "socket",
+		.kind = LEAF_KIND_SOCKET,
 		.above = of_readiness,
 		.fields = { { "fd", "scheduled_io.*", LEAF_EPOLL },
 			    { "direction", "waiter.interest", LEAF_WORD, .mask = 3,
 			      .words = interests, .nr_words = ARRAY_SIZE(interests) } },
 	},
-	POLL_EVENTED("mio::sys::unix::pipe::Receiver>", "pipe"),
-	POLL_EVENTED("mio::sys::unix::pipe::Sender>", "pipe"),
-	POLL_EVENTED("tokio::process::imp::Pipe>", "pipe"),
-	POLL_EVENTED("", "socket"),
+	POLL_EVENTED("mio::sys::unix::pipe::Receiver>", LEAF_KIND_PIPE),
+	POLL_EVENTED("mio::sys::unix::pipe::Sender>", LEAF_KIND_PIPE),
+	POLL_EVENTED("tokio::process::imp::Pipe>", LEAF_KIND_PIPE),
+	POLL_EVENTED("", LEAF_KIND_SOCKET),
 	{
 		.type = "tokio::runtime::io::registration::Registration",
-		.kind = "socket",
+		.kind = LEAF_KIND_SOCKET,
 		.fields = { { "fd", "shared.*", LEAF_EPOLL } },
 	},
 	HALF("tokio::net::tcp::split::ReadHalf", "read"),
@@ -219,7 +221,7 @@ static const struct leaf_rule leaves[] = {
 	HALF("tokio::io::split::WriteHalf<tokio::net::unix::stream::UnixStream>", "write"),
 	{
 		.type = "tokio::io::util::mem::DuplexStream",
-		.kind = "duplex",
+		.kind = LEAF_KIND_DUPLEX,
 		.above = of_duplex,
 		.fields = { { "capacity", "read.*.max_buf_size", LEAF_NUMBER },
 			    { "state", "read.*.is_closed", LEAF_WORD, .words = closed_words,
@@ -230,12 +232,12 @@ static const struct leaf_rule leaves[] = {
 	},
 	{
 		.type = "tokio::process::imp::pidfd_reaper::PidfdReaper<",
-		.kind = "process",
+		.kind = LEAF_KIND_PROCESS,
 		.fields = { { "pid", "inner.inner.handle.pid", LEAF_NUMBER } },
 	},
 	{
 		.type = "tokio::process::imp::reap::Reaper<",
-		.kind = "process",
+		.kind = LEAF_KIND_PROCESS,
 		.fields = { { "pid", "inner.handle.pid", LEAF_NUMBER } },
 	},
 };

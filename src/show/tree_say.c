@@ -171,15 +171,14 @@ static void add_value(const struct say *s, const struct tree_value *v, struct st
 
 static bool is_semaphore(const struct tree_node *n)
 {
-	return n->leaf && strcmp(n->leaf, "semaphore") == 0;
+	return n->leaf == LEAF_KIND_SEMAPHORE;
 }
 
 /* What somebody else may hold that a leaf waits for; NULL: nothing of the kind. */
 static const struct tree_value *lock_of(const struct say *s, const struct tree_node *n)
 {
-	bool is_lock = n->leaf && (strcmp(n->leaf, "mutex") == 0 || strcmp(n->leaf, "rwlock") == 0);
-
-	return is_lock || is_semaphore(n) ? value_of(s->tree, n, LEAF_ADDRESS) : NULL;
+	return leaf_traits(n->leaf)->is_lock || is_semaphore(n) ? value_of(s->tree, n, LEAF_ADDRESS)
+								: NULL;
 }
 
 static const struct census_task *holder(const struct say *s, const struct holders *h, size_t i)
@@ -225,7 +224,7 @@ static void add_job(const struct say *s, const struct tree_node *n, struct strbu
 {
 	const struct tree_value *v = value_of(s->tree, n, LEAF_TASK);
 
-	if (strcmp(n->leaf, "blocking") != 0 || !v || v->highest > v->number || !*v->task_type)
+	if (n->leaf != LEAF_KIND_BLOCKING || !v || v->highest > v->number || !*v->task_type)
 		return;
 	strbuf_addstr(out, ", ");
 	shorten_type(out, v->task_type, OTHER_WIDTH);
@@ -236,7 +235,7 @@ static uint64_t all_permits(const struct say *s, const struct tree_node *n)
 {
 	const struct tree_value *values = s->tree->values.v + n->first_value;
 
-	if (!n->leaf || strcmp(n->leaf, "rwlock") != 0)
+	if (n->leaf != LEAF_KIND_RWLOCK)
 		return 0;
 	for (uint32_t i = 0; i < n->nr_values; i++)
 		if (strcmp(values[i].field->key, "permits_wanted") == 0 && values[i].number > 1)
@@ -260,11 +259,11 @@ void say_leaf(const struct say *s, const struct tree_node *n, struct strbuf *out
 	const struct say of_leaf = say_of(s, n);
 	const char *separator = " ";
 
-	if (strcmp(n->leaf, "other") == 0) {
+	if (n->leaf == LEAF_KIND_OTHER) {
 		say_name(n, OTHER_WIDTH, out);
 		return strbuf_addstr(out, n->is_never ? " for ever" : "");
 	}
-	strbuf_addstr(out, n->leaf);
+	strbuf_addstr(out, leaf_kind_name(n->leaf));
 	for (uint32_t i = 0; i < n->nr_values; i++) {
 		const struct tree_value *v = &s->tree->values.v[n->first_value + i];
 
@@ -418,7 +417,7 @@ static void json_leaf(const struct say *s, const struct tree_node *n, struct jso
 	if (!n->leaf)
 		return json_null(j, "leaf");
 	json_open_object(j, "leaf");
-	json_str(j, "kind", n->leaf);
+	json_str(j, "kind", leaf_kind_name(n->leaf));
 	for (uint32_t i = 0; i < n->nr_values; i++)
 		json_value(&of_leaf, &s->tree->values.v[n->first_value + i], j);
 	json_holders(s, n, j);

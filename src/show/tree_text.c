@@ -222,7 +222,7 @@ static void print_node(const struct forest *f, const struct say *s, const struct
 {
 	const char *off = style_off(f->styles), *state = say_state(n);
 
-	if (n->leaf && strcmp(n->leaf, "other") != 0) {
+	if (n->leaf && n->leaf != LEAF_KIND_OTHER) {
 		strbuf_addstr(out, on(f, STYLE_ADVICE));
 		say_leaf(s, n, out);
 	} else {

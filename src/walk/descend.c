@@ -554,6 +554,6 @@ void descend(struct descent *d, uint32_t object, uint32_t type, uint64_t addr)
 		if (leaf_is_passing(n->type->name))
 			n->state = TREE_DONE;
 		else if (!leaf_is_ready(n->type->name))
-			n->leaf = "other";
+			n->leaf = LEAF_KIND_OTHER;
 	}
 }

@@ -198,8 +198,8 @@ static uint32_t find_above(const struct tree *t, const struct leaf_above *a, uin
 }
 
 /* What is joined may be a job for a thread. */
-static const char *kind_of_join(const struct descent *d, const struct tree_node *n,
-				const char *kind)
+static enum leaf_kind kind_of_join(const struct descent *d, const struct tree_node *n,
+				   enum leaf_kind kind)
 {
 	for (uint32_t i = 0; i < n->nr_values; i++) {
 		const struct tree_value *v = &d->tree->values.v[n->first_value + i];
@@ -207,18 +207,19 @@ static const char *kind_of_join(const struct descent *d, const struct tree_node 
 
 		if (v->field->unit == LEAF_TASK && census_find(d->census, v->task_addr, &task) &&
 		    d->census->tables.v[task.table].found->kind == TRACE_BLOCKING)
-			return "blocking";
+			return LEAF_KIND_BLOCKING;
 	}
 	return kind;
 }
 
 /* The kernel knows better than its type whether it is a socket. */
-static const char *kind_of_fd(const struct descent *d, const struct tree_node *n, const char *kind)
+static enum leaf_kind kind_of_fd(const struct descent *d, const struct tree_node *n,
+				 enum leaf_kind kind)
 {
-	static const char *const kinds[] = {
-		[FD_SOCKET] = "socket",
-		[FD_PIPE] = "pipe",
-		[FD_FILE] = "file",
+	static const enum leaf_kind kinds[] = {
+		[FD_SOCKET] = LEAF_KIND_SOCKET,
+		[FD_PIPE] = LEAF_KIND_PIPE,
+		[FD_FILE] = LEAF_KIND_FILE,
 	};
 
 	for (uint32_t i = 0; i < n->nr_values; i++) {

@@ -36,7 +36,7 @@ static const struct tree_value *value_of(const struct tree *t, const struct tree
 
 static bool is_lock(const struct tree_node *n)
 {
-	return n->leaf && (strcmp(n->leaf, "mutex") == 0 || strcmp(n->leaf, "rwlock") == 0);
+	return leaf_traits(n->leaf)->is_lock;
 }
 
 static struct tie tie_of(size_t task, enum tie_kind kind, uint64_t addr, const struct tree *tree,
@@ -68,7 +68,7 @@ static uint32_t own_place(const struct tree *tree, uint32_t node)
 
 static bool is_semaphore(const struct tree_node *n)
 {
-	return n->leaf && strcmp(n->leaf, "semaphore") == 0;
+	return n->leaf == LEAF_KIND_SEMAPHORE;
 }
 
 /* Who stands in the queue of a lock may have been given it already, and does not know. */
@@ -86,7 +86,7 @@ static void note_out(struct ties *t, uint64_t lock, const struct tree *tree,
 	const struct tree_value *place = value_of(tree, n, "queue_place");
 	const struct tree_value *missing = value_of(tree, n, "permits_missing");
 
-	if (strcmp(n->leaf, "rwlock") == 0 && place && place->number == 1 && missing)
+	if (n->leaf == LEAF_KIND_RWLOCK && place && place->number == 1 && missing)
 		*map_put(&t->out, lock, NULL) = missing->number;
 }
 
@@ -127,7 +127,7 @@ static void add_holds(struct ties *t, size_t task, enum tie_kind kind, const str
 		if (!lock)
 			continue;
 		tie = tie_of(task, kind, lock->number, tree, own_place(tree, i));
-		tie.is_sure = strcmp(n->leaf, "mutex") == 0;
+		tie.is_sure = n->leaf == LEAF_KIND_MUTEX;
 		vec_push(&t->holds, tie);
 	}
 }

@@ -32,7 +32,7 @@ struct tree_node {
 	enum tree_state state;
 	uint64_t addr;
 	uint32_t object, type_id; /* whose type it is, and its number there */
-	const char *leaf;	  /* its kind; NULL: it is none */
+	enum leaf_kind leaf;	  /* LEAF_KIND_NONE: it is none */
 	bool is_never;		  /* a leaf that is made to wait for ever */
 	uint32_t first_value, nr_values;
 	uint32_t first_local, nr_locals;

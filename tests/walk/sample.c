@@ -30,7 +30,7 @@ static void describe(const struct walk_result *r, struct strbuf *out)
 		if (n->type->kind == LAYOUT_COROUTINE)
 			strbuf_addf(out, " > %s %u", states[n->state], n->variant->line);
 		else if (n->leaf)
-			strbuf_addf(out, " > %s", n->leaf);
+			strbuf_addf(out, " > %s", leaf_kind_name(n->leaf));
 	}
 }
 

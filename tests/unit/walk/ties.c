@@ -69,7 +69,8 @@ static struct tree *tree_of(struct world *w, unsigned task)
 	return t;
 }
 
-static void add_leaf(struct tree *t, const char *kind, const struct tree_value *values, uint32_t nr)
+static void add_leaf(struct tree *t, enum leaf_kind kind, const struct tree_value *values,
+		     uint32_t nr)
 {
 	struct tree_node n = { .type = &leaf_type,
 			       .depth = 1,
@@ -84,7 +85,7 @@ static void add_leaf(struct tree *t, const char *kind, const struct tree_value *
 
 static void wants(struct world *w, unsigned task, uint64_t lock)
 {
-	add_leaf(tree_of(w, task), "mutex",
+	add_leaf(tree_of(w, task), LEAF_KIND_MUTEX,
 		 &(struct tree_value){ .field = &addr_field, .number = lock }, 1);
 }
 
@@ -94,7 +95,7 @@ static void wants_permit(struct world *w, unsigned task, uint64_t semaphore, uin
 	struct tree_value values[] = { { .field = &addr_field, .number = semaphore },
 				       { .field = &missing_field, .number = missing } };
 
-	add_leaf(tree_of(w, task), "semaphore", values, 2);
+	add_leaf(tree_of(w, task), LEAF_KIND_SEMAPHORE, values, 2);
 }
 
 static void joins(struct world *w, unsigned task, unsigned other)
@@ -103,7 +104,7 @@ static void joins(struct world *w, unsigned task, unsigned other)
 				.number = other,
 				.task_addr = w->census.tasks.v[other].addr };
 
-	add_leaf(tree_of(w, task), "join", &v, 1);
+	add_leaf(tree_of(w, task), LEAF_KIND_JOIN, &v, 1);
 }
 
 static void holds(struct world *w, unsigned task, uint64_t lock)
@@ -261,7 +262,7 @@ static void was_given_meanwhile(void **state)
 	holds(w, 1, 0xa0);
 	wants(w, 1, 0xb0);
 	holds(w, 2, 0xb0);
-	add_leaf(tree_of(w, 2), "mutex", values, 2);
+	add_leaf(tree_of(w, 2), LEAF_KIND_MUTEX, values, 2);
 	find(w);
 	assert_int_equal(w->found.all.nr, 0);
 	has_holders(w, 0xa0, 1, 2);
@@ -307,11 +308,11 @@ static void queue_that_nobody_polls(void **state)
 	struct tree_value values[] = { { .field = &addr_field, .number = 0xa0 },
 				       { .field = &missing_field, .number = 0 } };
 
-	add_leaf(keeps(w, 0), "mutex", values, 2);
+	add_leaf(keeps(w, 0), LEAF_KIND_MUTEX, values, 2);
 	wants(w, 0, 0xa0);
 	values[1].number = 1; /* this one was not given the lock */
 	values[0].number = 0xb0;
-	add_leaf(keeps(w, 1), "mutex", values, 2);
+	add_leaf(keeps(w, 1), LEAF_KIND_MUTEX, values, 2);
 	wants(w, 1, 0xb0);
 	find(w);
 	is_cycle(w, "futurelock", 1);
@@ -330,7 +331,7 @@ static void who_can_go_on(void **state)
 	/* each other's locks, but one of them also waits for something else */
 	holds(w, 3, 0xb0);
 	wants(w, 3, 0xc0);
-	add_leaf(tree_of(w, 3), "sleep", NULL, 0);
+	add_leaf(tree_of(w, 3), LEAF_KIND_SLEEP, NULL, 0);
 	holds(w, 4, 0xc0);
 	wants(w, 4, 0xb0);
 	find(w);
@@ -344,7 +345,7 @@ static void wants_to_write(struct world *w, unsigned task, uint64_t missing, uin
 				       { .field = &missing_field, .number = missing },
 				       { .field = &place_field, .number = place } };
 
-	add_leaf(tree_of(w, task), "rwlock", values, 3);
+	add_leaf(tree_of(w, task), LEAF_KIND_RWLOCK, values, 3);
 }
 
 /* 1 and 2 read what both of them want to write. */
@@ -477,7 +478,7 @@ static void another_has_a_permit(void **state)
 	holds(w, 5, 0xa0);
 	joins(w, 5, 4);
 	joins(w, 4, 3);
-	add_leaf(tree_of(w, 3), "sleep", NULL, 0);
+	add_leaf(tree_of(w, 3), LEAF_KIND_SLEEP, NULL, 0);
 	find(w);
 	assert_int_equal(w->found.all.nr, 0);
 }
@@ -522,7 +523,7 @@ static void leaves_the_queue(void **state)
 
 	permits_of_each_other(w);
 	wants_permit(w, 3, 0xa0, 1);
-	add_leaf(tree_of(w, 3), "sleep", NULL, 0);
+	add_leaf(tree_of(w, 3), LEAF_KIND_SLEEP, NULL, 0);
 	find(w);
 	assert_int_equal(w->found.all.nr, 0);
 }
@@ -534,7 +535,7 @@ static void is_kept_in_the_queue(void **state)
 	struct tree_value value = { .field = &addr_field, .number = 0xa0 };
 
 	permits_of_each_other(w);
-	add_leaf(keeps(w, 3), "semaphore", &value, 1);
+	add_leaf(keeps(w, 3), LEAF_KIND_SEMAPHORE, &value, 1);
 	find(w);
 	assert_int_equal(w->found.all.nr, 0);
 }

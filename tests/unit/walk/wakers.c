@@ -153,7 +153,7 @@ static void look(struct world *w, bool is_never)
 	ties_init(&w->ties, &w->census);
 	vec_push(&tree.nodes, (struct tree_node){ .type = &types[BARE],
 						  .parent = TREE_NO_NODE,
-						  .leaf = "other",
+						  .leaf = LEAF_KIND_OTHER,
 						  .is_never = is_never });
 	for (size_t i = 0; i < w->census.tasks.nr; i++)
 		ties_add(&w->ties, i, &tree);

@@ -338,12 +338,13 @@ static void on_task(void *arg, size_t index, const struct walk_result *r)
 	w->is_cut = r->tree->is_cut;
 	w->local = r->tree->locals.nr ? r->tree->locals.v[0].number : 0;
 	vec_each (n, &r->tree->nodes) {
-		w->nr_leaves += n->leaf != NULL;
+		w->nr_leaves += n->leaf != LEAF_KIND_NONE;
 		strbuf_addf(&text, "%s%u", text.len ? ", " : "", n->depth);
 		if (tree_is_generated(n))
 			strbuf_addf(&text, " %s:%u", n->type->function, n->variant->line);
 		else
-			strbuf_addf(&text, " %s", n->leaf ? n->leaf : n->type->name);
+			strbuf_addf(&text, " %s",
+				    n->leaf ? leaf_kind_name(n->leaf) : n->type->name);
 		for (uint32_t i = 0; i < n->nr_values; i++)
 			strbuf_addf(
 				&text, " %llu",
