@@ -154,7 +154,7 @@ static int set_up(void)
 	}
 	future_set(0,
 		   &(struct wire_future){
-			   .result = { .value = 1, .place = WIRE_RESULT_RAX, .nr_bytes = 1 } },
+			   .result = { .value = 1, .place = WIRE_RESULT_RETURNED, .nr_bytes = 1 } },
 		   (uint64_t)poll, (uint64_t)poll);
 	core_awake(core_sleep(0)); /* the first event takes the slot */
 	return 0;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "agent/probes.h"
+#include "arch/thread.h"
 #include "wire/preload.h"
 
 /* preload.c */
@@ -96,9 +97,7 @@ static inline __attribute__((always_inline)) struct wire_thread *hook_slot_now(v
 {
 	struct wire_thread *t;
 
-	__asm__ volatile("mov hook_slot@gottpoff(%%rip), %0\n"
-			 "mov %%fs:(%0), %0"
-			 : "=r"(t));
+	ARCH_LOAD_THREAD_WORD(t, hook_slot);
 	return t;
 }
 /* The calling thread's slot, as its hooks shall find it. */

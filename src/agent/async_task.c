@@ -315,7 +315,7 @@ enum async_last async_leave(struct async_run *r)
 	/* The stamp after the look: an end that is a later run's must not seem to come before that
 	 * run began. */
 	if (r->end_flags & EF_END_COMPLETE)
-		__asm__ volatile("lfence" ::: "memory");
+		arch_finish_loads();
 	if (run) {
 		end_run(p, t, run, r->end_flags);
 	} else if (is_mine_now && !r->run) {

@@ -9,15 +9,13 @@
  * *FDE* describes one function, a *CIE* what several have in common.
  */
 #include "agent/agent.h"
+#include "arch/frame.h"
 
 #include <string.h>
 
 #define ENC_UDATA4	   0x03
 #define ENC_PCREL_SDATA4   0x1b
 #define ENC_DATAREL_SDATA4 0x3b
-#define REG_RBP		   6
-#define REG_RSP		   7
-#define REG_RA		   16
 #define MAX_REMEMBERED	   4
 #define MAX_CFA_OFF	   (512 << 10)
 
@@ -151,20 +149,20 @@ struct program {
 
 static void set_rule(struct program *p, uint64_t reg, int64_t off)
 {
-	if (reg == REG_RBP)
+	if (reg == ARCH_DWARF_FRAME_POINTER)
 		p->now.rbp_off = off;
-	else if (reg == REG_RA && off != -8)
+	else if (reg == ARCH_DWARF_RETURN && off != ARCH_RETURN_OFF)
 		p->now.is_odd = true;
 }
 
 static void set_odd(struct program *p, uint64_t reg)
 {
-	p->now.is_odd |= reg == REG_RBP || reg == REG_RA;
+	p->now.is_odd |= reg == ARCH_DWARF_FRAME_POINTER || reg == ARCH_DWARF_RETURN;
 }
 
 static void restore(struct program *p, uint64_t reg)
 {
-	if (reg == REG_RBP)
+	if (reg == ARCH_DWARF_FRAME_POINTER)
 		p->now.rbp_off = p->initial.rbp_off;
 }
 
@@ -285,7 +283,7 @@ static bool read_cie(struct program *p, struct bytes b)
 		;
 	p->code_align = take_uleb(&b);
 	p->data_align = take_sleb(&b);
-	if (take(&b, 1) != REG_RA || b.is_bad || *augmentation++ != 'z')
+	if (take(&b, 1) != ARCH_DWARF_RETURN || b.is_bad || *augmentation++ != 'z')
 		return false;
 	augmentation_len = take_uleb(&b);
 	if (b.is_bad || augmentation_len > (uint64_t)(b.end - b.at))
@@ -309,12 +307,13 @@ static struct cfi_rule as_rule(const struct program *p)
 {
 	const struct state *s = &p->now;
 
-	if (p->b.is_bad || s->is_odd || (s->cfa_reg != REG_RSP && s->cfa_reg != REG_RBP) ||
+	if (p->b.is_bad || s->is_odd ||
+	    (s->cfa_reg != ARCH_DWARF_STACK_POINTER && s->cfa_reg != ARCH_DWARF_FRAME_POINTER) ||
 	    s->cfa_off < 8 || s->cfa_off >= MAX_CFA_OFF || s->cfa_off % 8 || s->rbp_off > 0 ||
 	    s->rbp_off % 8)
 		return (struct cfi_rule){ 0 };
 	return (struct cfi_rule){ .is_known = true,
-				  .by_rbp = s->cfa_reg == REG_RBP,
+				  .by_rbp = s->cfa_reg == ARCH_DWARF_FRAME_POINTER,
 				  .cfa_off = s->cfa_off,
 				  .rbp_below = -s->rbp_off };
 }

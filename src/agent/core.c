@@ -214,7 +214,7 @@ static bool has_panicked(uint64_t header, const struct core_table *table,
 
 		if (stage != TOKIO_STAGE_FINISHED || holds_payload(header, table, t))
 			return true;
-		__builtin_ia32_pause();
+		arch_pause();
 	}
 	return false;
 }

@@ -11,6 +11,8 @@
 #define AGENT_FAST_H
 
 #include "agent/path.h"
+#include "arch/thread.h"
+#include "arch/ticks.h"
 
 #define likely(x)     __builtin_expect(!!(x), 1)
 #define unlikely(x)   __builtin_expect(!!(x), 0)
@@ -32,7 +34,7 @@ ALWAYS_INLINE uint64_t load(uint64_t addr)
 
 ALWAYS_INLINE uint64_t fast_ticks(void)
 {
-	return __builtin_ia32_rdtsc() - core_page.base_ticks;
+	return arch_ticks() - core_page.base_ticks;
 }
 
 ALWAYS_INLINE uint64_t *word_at(const struct wire_thread *t, uint64_t count)
@@ -174,10 +176,7 @@ ALWAYS_INLINE void end_reading(struct wire_thread *t, uint64_t header)
 
 ALWAYS_INLINE uint64_t stack_pointer(void)
 {
-	uint64_t sp;
-
-	__asm__("mov %%rsp, %0" : "=r"(sp));
-	return sp;
+	return arch_stack_pointer();
 }
 
 ALWAYS_INLINE struct wire_run *innermost(const struct wire_thread *t)

@@ -151,11 +151,11 @@ static uint64_t close_path(uint64_t header)
 		return 0;
 	for (unsigned i = 0; path_is_read(header, hook_slot); i++)
 		if (i < SPINS)
-			__builtin_ia32_pause();
+			arch_pause();
 		else
 			nap();
 	for (unsigned i = 0; i < FEWER_SPINS && path_was_read(header, hook_slot); i++)
-		__builtin_ia32_pause();
+		arch_pause();
 	return header;
 }
 

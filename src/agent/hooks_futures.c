@@ -17,6 +17,7 @@
 #include <unwind.h>
 
 #include "agent/fast.h"
+#include "arch/frame.h"
 
 #define STR(x)	 #x
 #define VALUE(x) STR(x)
@@ -192,7 +193,7 @@ ALWAYS_INLINE unsigned result_flags(const struct call *c, uint64_t rax)
 	/* a large one elsewhere: the function has another form than was thought */
 	if (r->place == WIRE_RESULT_NONE || (r->place == WIRE_RESULT_LARGE && rax != c->args[0]))
 		return 0;
-	if (r->place != WIRE_RESULT_RAX)
+	if (r->place != WIRE_RESULT_RETURNED)
 		value = load_bytes(c->args[r->place == WIRE_RESULT_ARG1] + r->off, r->nr_bytes);
 	return (value << unused == r->value << unused) == r->is_ready ? EF_FUTURE_READY
 								      : EF_FUTURE_PENDING;
@@ -221,10 +222,9 @@ _Unwind_Reason_Code future_personality(int version, _Unwind_Action actions,
 				       struct _Unwind_Exception *exception,
 				       struct _Unwind_Context *context)
 {
-	enum { RBP = 6 }; /* its number in DWARF */
-
 	if (actions & _UA_CLEANUP_PHASE) {
-		struct call *c = (void *)(_Unwind_GetGR(context, RBP) - sizeof(struct call));
+		struct call *c = (void *)(_Unwind_GetGR(context, ARCH_DWARF_FRAME_POINTER) -
+					  sizeof(struct call));
 
 		core_future_leave_slowly(&c->poll, c->future->number, EF_FUTURE_UNWOUND);
 	}

@@ -14,6 +14,7 @@
 #include "agent/hooks_futures.h"
 #include "agent/redirect.h"
 #include "agent/root_future.h"
+#include "arch/syscall.h"
 
 #include <dlfcn.h>
 #include <linux/futex.h>
@@ -46,14 +47,7 @@ static bool must_show;		     /* show_loaded has something to do */
 /* The program's own syscall() is interposed; ours must not be seen. */
 long agent_syscall(long nr, long a, long b, long c, long d)
 {
-	register long r10 __asm__("r10") = d;
-	long ret;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
-			 : "rcx", "r11", "memory");
-	return ret;
+	return arch_syscall(nr, a, b, c, d);
 }
 
 uint64_t agent_monotonic_ns(void)

@@ -39,7 +39,7 @@ bool path_is_closed(uint64_t task, struct wire_thread *mine)
 
 		if ((have & ~CLOSED_AS) != task || (have == task + LET_GO && !is_idle(task)))
 			break;
-		__builtin_ia32_pause();
+		arch_pause();
 	}
 	return is_listed || __atomic_load_n(&core_page.nr_unlisted, __ATOMIC_RELAXED);
 }

@@ -67,10 +67,7 @@ void agent_slot_claimed(struct wire_thread *t)
 /* A word of the thread's control block. */
 static uint32_t control_block_word(uint64_t off)
 {
-	uint64_t tp;
-
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
-	return *(uint32_t *)(tp + off);
+	return *(uint32_t *)(arch_thread_pointer() + off);
 }
 
 /* Where the thread's control block holds its id: it must be found, or slots could be mixed up. */

@@ -12,7 +12,7 @@
 #define AGENT_PROBES_H
 
 #include "agent/core.h"
-#include "wire/usdt.h"
+#include "arch/usdt.h"
 
 enum probe {
 #define PROBE(NAME, provider, c_name, name, args) PROBE_##NAME,

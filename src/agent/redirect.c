@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "agent/redirect.h"
 #include "agent/hooks_futures.h"
+#include "arch/jump.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -9,26 +10,24 @@
 #include <unistd.h>
 
 #define PAGE_MASK (~(uint64_t)(WIRE_PAGE - 1))
-#define REACH	  (UINT64_C(1) << 30) /* a near jump reaches twice as far */
+#define REACH	  (ARCH_JUMP_REACH / 2)
 #define STEP	  (UINT64_C(1) << 20)
-#define JUMP	  5
 
 /*
  * What lies in our pages for each: a way to the hook, and the instructions that were moved. A
  * guard, if there is one, ends where they begin, and decides.
  */
 struct thunk {
-	uint8_t jump[6]; /* jmp *hook(%rip) */
-	uint8_t pad[2];
+	uint8_t jump[ARCH_FAR_JUMP_OFF]; /* to the hook */
 	uint64_t hook;
 	uint8_t guard[16];
-	uint8_t moved[WIRE_MOVED_BYTES + JUMP + 11];
+	uint8_t moved[WIRE_MOVED_BYTES + ARCH_JUMP_BYTES + 11];
 };
 _Static_assert(sizeof(struct thunk) == 64, "thunk");
 
 /*
  * All of a program's memory may come from an allocator's function, so what is not aligned like a
- * task stays here. When a function begins, nobody needs the flags, or rax.
+ * task stays here.
  */
 #define TO_HOOK ((uint8_t)-offsetof(struct thunk, moved)) /* from the end of the guard */
 static const struct guard {
@@ -36,16 +35,10 @@ static const struct guard {
 	uint8_t bytes[sizeof(((struct thunk *)0)->guard)];
 } guards[NR_ALLOC_KINDS] = {
 	[ALLOC_INDEX(WIRE_ALLOC_MALLOCX)] = {
-		10,
-		{ 0x89, 0xf0,	    /* mov %esi, %eax */
-		  0x83, 0xe0, 0x3f, /* and $63, %eax: the alignment's logarithm */
-		  0x83, 0xf8, 0x06, /* cmp $6, %eax */
-		  0x77, TO_HOOK }, /* ja */
+		ARCH_GUARD_LOG_BYTES, ARCH_GUARD_LOG(6, TO_HOOK), /* the alignment's logarithm */
 	},
 	[ALLOC_INDEX(WIRE_ALLOC_ALIGNED)] = {
-		6,
-		{ 0x48, 0x83, 0xfe, 0x7f, /* cmp $127, %rsi */
-		  0x77, TO_HOOK }, /* ja */
+		ARCH_GUARD_BYTES, ARCH_GUARD(127, TO_HOOK),
 	},
 };
 _Static_assert(TASK_ALIGN == 128, "as in the guards");
@@ -63,7 +56,7 @@ static bool is_single_thread(void)
 /* Does it lie in code that the object has, and is that as planned? */
 static bool agrees(const struct patch_object *o, const struct wire_redirect *r)
 {
-	if (r->nr_bytes < JUMP || r->nr_bytes > WIRE_MOVED_BYTES ||
+	if (r->nr_bytes < ARCH_JUMP_BYTES || r->nr_bytes > WIRE_MOVED_BYTES ||
 	    r->distance_at + sizeof(int32_t) > r->nr_bytes)
 		return false;
 	for (unsigned i = 0; i < o->nr_phdrs; i++) {
@@ -107,14 +100,6 @@ static bool make_code(struct thunk *pages, uint32_t nr)
 	return false;
 }
 
-static void put_jump(uint8_t *at, uint64_t from, uint64_t to)
-{
-	int32_t distance = to - from - JUMP;
-
-	at[0] = 0xe9;
-	memcpy(at + 1, &distance, sizeof(distance));
-}
-
 static const struct guard *guard_of(const struct wire_redirect *r)
 {
 	static const struct guard none;
@@ -147,14 +132,13 @@ static void mend_distance(struct thunk *t, const struct wire_redirect *r, uint64
 static void fill_thunk(struct thunk *t, const struct wire_redirect *r, uint64_t addr,
 		       const void *hook)
 {
-	static const uint8_t jump[6] = { 0xff, 0x25, 0x02, 0x00, 0x00, 0x00 };
 	const struct guard *g = guard_of(r);
 
-	memcpy(t->jump, jump, sizeof(jump));
+	arch_put_far_jump(t->jump);
 	t->hook = (uint64_t)hook;
 	memcpy(t->guard + sizeof(t->guard) - g->nr_bytes, g->bytes, g->nr_bytes);
 	memcpy(t->moved, r->bytes, r->nr_bytes);
-	put_jump(t->moved + r->nr_bytes, (uint64_t)t->moved + r->nr_bytes, addr + r->nr_bytes);
+	arch_put_jump(t->moved + r->nr_bytes, (uint64_t)t->moved + r->nr_bytes, addr + r->nr_bytes);
 	if (r->distance_at)
 		mend_distance(t, r, addr);
 }
@@ -164,10 +148,10 @@ static void fill_thunk(struct thunk *t, const struct wire_redirect *r, uint64_t 
  * for a moment, and a policy may forbid to make it code again once it was written to (SELinux's
  * execmod): the program would be lost. Here it is written or it is not.
  */
-static bool write_code(uint64_t addr, const uint8_t bytes[JUMP])
+static bool write_code(uint64_t addr, const uint8_t bytes[ARCH_JUMP_BYTES])
 {
 	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-	bool done = fd >= 0 && pwrite(fd, bytes, JUMP, addr) == JUMP;
+	bool done = fd >= 0 && pwrite(fd, bytes, ARCH_JUMP_BYTES, addr) == ARCH_JUMP_BYTES;
 
 	if (fd >= 0)
 		close(fd);
@@ -176,9 +160,9 @@ static bool write_code(uint64_t addr, const uint8_t bytes[JUMP])
 
 static bool write_jump(uint64_t addr, const uint8_t *entry)
 {
-	uint8_t jump[JUMP];
+	uint8_t jump[ARCH_JUMP_BYTES];
 
-	put_jump(jump, addr, (uint64_t)entry);
+	arch_put_jump(jump, addr, (uint64_t)entry);
 	return write_code(addr, jump);
 }
 

@@ -10,21 +10,19 @@
 #define AGENT_RING_H
 
 #include "agent/runs.h"
+#include "arch/thread.h"
+#include "arch/ticks.h"
 
 #define NOINLINE __attribute__((noinline, cold, unused))
 
 static inline uint64_t thread_pointer(void)
 {
-	uint64_t tp;
-
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
-	return tp;
+	return arch_thread_pointer();
 }
 
 static inline uint64_t ticks_now(const struct core_page *p)
 {
-	uint64_t now =
-		likely(p->clock == WIRE_CLOCK_TSC) ? __builtin_ia32_rdtsc() : p->read_clock();
+	uint64_t now = likely(p->clock == WIRE_CLOCK_TSC) ? arch_ticks() : p->read_clock();
 
 	return now - p->base_ticks;
 }

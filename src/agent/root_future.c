@@ -82,7 +82,7 @@ static bool is_it(const struct stack_frame *f, void *arg)
 
 	if (!p || f->sp > s->outermost)
 		return f->sp > s->outermost;
-	base = p->by_rbp ? f->rbp : f->sp;
+	base = p->by_frame_pointer ? f->rbp : f->sp;
 	if (is_sound(f, p, base)) {
 		s->found->frame = f->sp;
 		s->found->start = starts[p - r->framed];

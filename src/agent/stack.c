@@ -179,9 +179,8 @@ static inline uint64_t rule_of(uint64_t pc)
 static uint64_t end_of_stack(uint64_t sp)
 {
 	struct core_current run;
-	uint64_t tp;
+	uint64_t tp = arch_thread_pointer();
 
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
 	/* the frame of a root is the one that is looked for */
 	if (core_get_current(&run) && !run.is_root && run.frame > sp && run.frame - sp < MAX_STACK)
 		return run.frame;

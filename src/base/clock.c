@@ -3,8 +3,8 @@
 
 #include <string.h>
 #include <time.h>
-#include <x86intrin.h>
 
+#include "arch/ticks.h"
 #include "base/io.h"
 
 static uint64_t read_ns(clockid_t id)
@@ -40,7 +40,7 @@ enum clock_kind clock_choose(void)
 
 uint64_t clock_ticks(enum clock_kind kind)
 {
-	return kind == CLOCK_KIND_TSC ? __rdtsc() : clock_mono_ns();
+	return kind == CLOCK_KIND_TSC ? arch_ticks() : clock_mono_ns();
 }
 
 void clock_anchor(enum clock_kind kind, struct clock_anchor *a)

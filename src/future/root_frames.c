@@ -175,7 +175,7 @@ static void add(struct search *s, const struct symbol *function, struct layout_p
 	struct wire_framed f = { .bytes = bytes,
 				 .off = p->off,
 				 .pointer_off = p->pointer_off,
-				 .by_rbp = p->by_rbp,
+				 .by_frame_pointer = p->by_rbp,
 				 .has_pointer = !has_code };
 
 	if (!bytes || bytes > UINT32_MAX || !p->is_placed ||

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/elf.h"
 #include "base/io.h"
 #include "memory/memory.h"
 
@@ -245,7 +246,7 @@ static int read_header(struct core_memory *c, const char *path, Elf64_Ehdr *eh, 
 	if (io_pread_all(c->fd, eh, sizeof(*eh), 0) < 0 ||
 	    memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0)
 		return err_set(e, ERR_NOT_ELF, "%s is no core file", path);
-	if (eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_machine != EM_X86_64)
+	if (eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_machine != ARCH_ELF_MACHINE)
 		return err_set(e, ERR_FOREIGN, "%s is of another kind of machine", path);
 	if (eh->e_type != ET_CORE)
 		return err_set(e, ERR_NOT_ELF,

@@ -115,7 +115,7 @@ static void result_by_type(const struct futures_search *s, const struct candidat
 		return;
 	*r = (struct wire_result){ .value = type.pending,
 				   .off = type.off,
-				   .place = is_large ? WIRE_RESULT_LARGE : WIRE_RESULT_RAX,
+				   .place = is_large ? WIRE_RESULT_LARGE : WIRE_RESULT_RETURNED,
 				   .nr_bytes = type.nr_bytes };
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/elf.h"
 #include "base/io.h"
 
 #define MAX_SECTIONS 65536
@@ -264,15 +265,16 @@ static int parse(struct image *img, const char *shown, struct err *e)
 			       "%s is no ELF file: give a compiled program or library", shown);
 	if (img->data[EI_CLASS] != ELFCLASS64 || img->data[EI_DATA] != ELFDATA2LSB)
 		return err_set(e, ERR_FOREIGN,
-			       "%s is for another architecture: only x86-64 is known", shown);
+			       "%s is for another architecture: only " ARCH_NAME " is known",
+			       shown);
 	if (img->size_bytes < sizeof(eh))
 		return err_set(e, ERR_BAD_ELF, "%s is cut: it ends within its first header", shown);
 	memcpy(&eh, img->data, sizeof(eh));
-	if (eh.e_machine != EM_X86_64)
-		return err_set(
-			e, ERR_FOREIGN,
-			"%s is for another architecture (ELF machine %u): only x86-64 is known",
-			shown, eh.e_machine);
+	if (eh.e_machine != ARCH_ELF_MACHINE)
+		return err_set(e, ERR_FOREIGN,
+			       "%s is for another architecture (ELF machine %u): only " ARCH_NAME
+			       " is known",
+			       shown, eh.e_machine);
 	if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)
 		return err_set(e, ERR_BAD_ELF,
 			       "%s is neither a program nor a shared library (ELF type %u)", shown,

@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "arch/elf.h"
 #include "symbol/image.h"
 
 struct dynamic {
@@ -61,9 +62,9 @@ static void apply_rela(struct image *img, const struct dynamic *d)
 			return;
 		}
 		memcpy(&r, p, sizeof(r));
-		if (ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE)
+		if (ELF64_R_TYPE(r.r_info) == ARCH_RELOC_RELATIVE)
 			mark(img, r.r_offset, true, r.r_addend);
-		else if (ELF64_R_TYPE(r.r_info) == R_X86_64_64 &&
+		else if (ELF64_R_TYPE(r.r_info) == ARCH_RELOC_SYMBOL &&
 			 symbol_va(img, d->symtab, ELF64_R_SYM(r.r_info), &va))
 			mark(img, r.r_offset, true, va + r.r_addend);
 	}

@@ -11,12 +11,11 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "arch/frame.h"
 #include "symbol/layout_types.h"
 
 #define MAX_NESTED 200
 #define MAX_HOPS   16 /* from a DIE to the one that has its name */
-#define REG_RBP	   6
-#define REG_RSP	   7
 
 struct place {
 	enum { NOWHERE, ADDRESS, MEMORY } kind;
@@ -106,11 +105,11 @@ static struct place place_of(const struct hunt *h, struct raw_bytes e)
 	const unsigned op = raw_fixed(&e, 1);
 	struct place p = { .kind = MEMORY, .by_rbp = h->by_rbp };
 
-	if (op == DW_OP_reg0 + REG_RSP) /* a pointer that is the stack pointer */
+	if (op == DW_OP_reg0 + ARCH_DWARF_STACK_POINTER) /* a pointer that is the stack pointer */
 		p = (struct place){ .kind = ADDRESS };
-	else if (op == DW_OP_breg0 + REG_RSP)
+	else if (op == DW_OP_breg0 + ARCH_DWARF_STACK_POINTER)
 		p.by_rbp = false;
-	else if (op != DW_OP_fbreg && !(op == DW_OP_breg0 + REG_RBP && h->by_rbp))
+	else if (op != DW_OP_fbreg && !(op == DW_OP_breg0 + ARCH_DWARF_FRAME_POINTER && h->by_rbp))
 		return (struct place){ 0 };
 	if (p.kind == MEMORY)
 		p.off = raw_sleb(&e);
@@ -167,8 +166,9 @@ static bool read_frame_base(struct hunt *h, const struct raw_die *function)
 		return false;
 	op = raw_fixed(&e, 1);
 	if (op != DW_OP_call_frame_cfa) {
-		h->by_rbp = op == DW_OP_reg0 + REG_RBP;
-		return e.off == e.end && !e.broken && (h->by_rbp || op == DW_OP_reg0 + REG_RSP);
+		h->by_rbp = op == DW_OP_reg0 + ARCH_DWARF_FRAME_POINTER;
+		return e.off == e.end && !e.broken &&
+		       (h->by_rbp || op == DW_OP_reg0 + ARCH_DWARF_STACK_POINTER);
 	}
 	if (raw_fixed(&e, 1) != DW_OP_consts)
 		return false;

@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/elf.h"
+
 #define WIRE_PRELOAD	   "LD_PRELOAD="
 #define WIRE_PRELOAD_LEN   11
 #define WIRE_SANITIZER_MAX 64 /* bytes of a sanitizer's file name, with its NUL */
@@ -220,7 +222,7 @@ static inline bool wire_is_elf(const void *head, size_t len)
 	const Elf64_Ehdr *eh = head;
 
 	return len >= sizeof(*eh) && __builtin_memcmp(head, ELFMAG, SELFMAG) == 0 &&
-	       eh->e_ident[EI_CLASS] == ELFCLASS64 && eh->e_machine == EM_X86_64 &&
+	       eh->e_ident[EI_CLASS] == ELFCLASS64 && eh->e_machine == ARCH_ELF_MACHINE &&
 	       eh->e_phentsize == sizeof(Elf64_Phdr);
 }
 

@@ -321,9 +321,9 @@ struct wire_framed {
 	uint64_t addr, end_addr;
 	uint32_t recipe; /* edge, from the future itself; 0: only its type is known */
 	uint32_t bytes;	 /* of the future */
-	int32_t off;	 /* from the stack pointer, or from rbp */
+	int32_t off;	 /* from the stack pointer, or the frame pointer */
 	int32_t pointer_off;
-	uint8_t by_rbp;
+	uint8_t by_frame_pointer;
 	uint8_t has_pointer; /* what lies at pointer_off must be the address of the future */
 	uint16_t type;	     /* EVENT_TYPE_NONE: that of all others */
 	uint8_t pad[4];
@@ -345,10 +345,10 @@ static inline uint32_t wire_dyn_home(uint64_t addr)
 
 /* Where it can be seen, when a poll is over, whether the future is ready. */
 enum wire_result_place {
-	WIRE_RESULT_NONE, /* not known */
-	WIRE_RESULT_RAX,  /* in the Poll that was returned */
+	WIRE_RESULT_NONE,     /* not known */
+	WIRE_RESULT_RETURNED, /* in the Poll that was returned, in a register */
 	/* in the Poll, which is so large that the caller has said where it shall be: by its first
-	 * argument, which then is what rax is, too */
+	 * argument, which then is returned, too */
 	WIRE_RESULT_LARGE,
 	WIRE_RESULT_ARG0, /* in what an argument points to: the state of a coroutine */
 	WIRE_RESULT_ARG1,

@@ -156,9 +156,9 @@ static __attribute__((noinline)) struct large large_result(uint64_t tag)
 /* In rax or in memory, by some of its bytes; in memory only if it is where it must be. */
 static void test_results(void **state)
 {
-	struct wire_result in_byte = { .value = 3, .place = WIRE_RESULT_RAX, .nr_bytes = 1 };
+	struct wire_result in_byte = { .value = 3, .place = WIRE_RESULT_RETURNED, .nr_bytes = 1 };
 	struct wire_result in_word = { .value = UINT64_C(1) << 63,
-				       .place = WIRE_RESULT_RAX,
+				       .place = WIRE_RESULT_RETURNED,
 				       .nr_bytes = 8 };
 	struct wire_result large = {
 		.value = 9, .off = 16, .place = WIRE_RESULT_LARGE, .nr_bytes = 4

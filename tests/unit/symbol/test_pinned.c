@@ -100,7 +100,7 @@ static void check_root(const struct root *r, bool is_seen)
 	check_num(f && is_one, is_seen);
 	if (!f)
 		return;
-	base = f->by_rbp ? r->rbp : r->sp;
+	base = f->by_frame_pointer ? r->rbp : r->sp;
 	at = base + (int64_t)f->off;
 	check_num(is_argument ? word_at(r, at) : at, addr_of(r));
 	check_num(f->bytes, is_argument ? 8 : layouts_get(layouts, type_of(r))->size_bytes);

@@ -34,8 +34,8 @@
  * LLD, which leaves out what would align segments in the file, makes that a mistake of a page: perf
  * attaches to some other instruction. So here it lies with the code.
  */
-#ifndef WIRE_USDT_H
-#define WIRE_USDT_H
+#ifndef ARCH_USDT_H
+#define ARCH_USDT_H
 
 #if defined(__x86_64__)
 #define USDT_NOP	   "nop\n.byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00"
