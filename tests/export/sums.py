@@ -4,7 +4,7 @@ import collections
 import os
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../model'))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../oracle'))
 import awaits  # noqa: E402
 
 STATES = {'busy': 'busy_ns', 'scheduled': 'sched_ns', 'idle': 'idle_ns'}

@@ -269,7 +269,7 @@ def test_page(env):
 def test_recomputed(env):
     """The numbers of every report are those that an independent computation finds in the events."""
     paths = [env.trace(s.name) for s in SCENARIOS]
-    env.run(sys.executable, '-B', os.path.join(ROOT, 'tests/model/recompute.py'), env.futrace, *paths)
+    env.run(sys.executable, '-B', os.path.join(ROOT, 'tests/oracle/recompute.py'), env.futrace, *paths)
 
 
 def test_leftovers(env):

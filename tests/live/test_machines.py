@@ -11,7 +11,7 @@ import sys
 
 from live import Failed, check, nr_lost, same, test, truth, total
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../model"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../oracle"))
 import recompute  # noqa: E402
 
 BLOCKADE_NS = 100_000_000  # polls that block take 120 ms

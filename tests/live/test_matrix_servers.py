@@ -10,7 +10,7 @@ import servers
 from live import Failed, check, nr_lost, same, test, user_tasks
 from servers import Server
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../model"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../oracle"))
 import recompute  # noqa: E402
 
 NR_CONNECTIONS = 20  # a period of the load: each round asks for everything

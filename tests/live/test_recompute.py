@@ -5,7 +5,7 @@ import sys
 
 from live import Failed, check, test
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../model"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../oracle"))
 import recompute  # noqa: E402
 from test_findings import FAULTS  # noqa: E402
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Writes a trace of random events: `simulate SEED NR_EVENTS FILE`. Even seeds give what a runtime
- * might do, odd ones anything at all. For tests/model/recompute.py, which must come to the same
+ * might do, odd ones anything at all. For tests/oracle/recompute.py, which must come to the same
  * numbers as the model.
  */
 #include <fcntl.h>
