@@ -7,21 +7,27 @@ sources, as cargo keeps them, are copied into one workspace in which all of them
 async-task; its lock file is suites/workspace.lock.
 Every test binary is run alone and recorded. A test that fails, alone or recorded, is run again both ways:
 only one that passes alone and keeps failing when recorded counts against futrace.
+With --futures also futures are recorded; with --memory both runs are in a control group of that many megabytes.
 What cannot be compared, because it fails alone or has no tests here, is listed in suites/exceptions with the reason; what is
 not listed counts as failed, and so does what is listed for no reason.
 """
 import argparse
+import contextlib
 import fnmatch
 import glob
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+
+import cgroups
+import live
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CRATES = {
@@ -140,9 +146,9 @@ def build(folder, crate, profile, only):
 class Runner:
     """Runs a test binary, recorded or not, as an ordinary user when started by root."""
 
-    def __init__(self, futrace, work, uid):
-        self.futrace, self.work = futrace, work
-        self.drop = {"user": uid, "group": uid, "extra_groups": []} if os.geteuid() == 0 else {}
+    def __init__(self, futrace, work, uid, options=(), memory_mb=None):
+        self.futrace, self.work, self.options, self.memory_mb = futrace, work, options, memory_mb
+        self.as_user = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if os.geteuid() == 0 else []
         self.nr_files = self.nr_polls = 0
 
     def command(self, exe, recorded, names):
@@ -150,8 +156,32 @@ class Runner:
         if recorded:
             self.nr_files += 1
             trace = os.path.join(self.work, f"trace.{self.nr_files}")
-            return [self.futrace, "record", "-q", "-o", trace, "--", *argv], trace
+            return [self.futrace, "record", "-q", *self.options, "-o", trace, "--", *argv], trace
         return argv, None
+
+    @contextlib.contextmanager
+    def little_memory(self):
+        """How a command enters the control group, if there is to be one, and how many of its processes the kernel killed."""
+        if self.memory_mb is None:
+            yield [], lambda: 0
+            return
+        with cgroups.group(self.memory_mb * cgroups.MB) as (procs, nr_killed):
+            yield ["sh", "-c", 'echo $$ > "$0" && exec "$@"', procs], nr_killed
+
+    def execute(self, argv, cwd):
+        """(status, output)"""
+        env = dict(os.environ, HOME=self.work, TMPDIR=self.work, RUST_BACKTRACE="0")
+        p = subprocess.Popen(argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            out, status = p.communicate(timeout=TIMEOUT_S)[0], p.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(p.pid, 9)
+            out, status = p.communicate()[0], "timeout"
+        except KeyboardInterrupt:
+            os.killpg(p.pid, 9)
+            raise
+        return status, out.decode(errors="replace")
 
     def polls_in(self, trace):
         """Runs in a trace: a suite that passes because nothing was recorded shows nothing."""
@@ -161,15 +191,10 @@ class Runner:
     def run(self, exe, cwd, recorded, names=()):
         """(test -> "ok" | "FAILED" | "ignored", status, output)"""
         argv, trace = self.command(exe, recorded, names)
-        env = dict(os.environ, HOME=self.work, TMPDIR=self.work, RUST_BACKTRACE="0")
-        p = subprocess.Popen(argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, start_new_session=True, **self.drop)
-        try:
-            out, status = p.communicate(timeout=TIMEOUT_S)[0], p.returncode
-        except subprocess.TimeoutExpired:
-            os.killpg(p.pid, 9)
-            out, status = p.communicate()[0], "timeout"
-        text = out.decode(errors="replace")
+        with self.little_memory() as (enter, nr_killed):
+            status, text = self.execute([*enter, *self.as_user, *argv], cwd)
+            if nr_killed():
+                text += f"\nthe kernel killed {nr_killed()} processes: {self.memory_mb} MB were too little\n"
         if trace and os.path.exists(trace):
             self.nr_polls += self.polls_in(trace)
             os.unlink(trace)
@@ -232,11 +257,13 @@ def test_crate(args, runner, exceptions, crate, profile, built):
     for binary in binaries:
         if args.pattern and args.pattern not in binary[0]:
             continue
+        started = time.monotonic()
         n, bad = judge(runner, exceptions, crate, binary)
         nr_tests += n
         complaints += bad
         if args.verbose:
-            print(f"{'FAIL' if bad else 'ok  '} {crate} {profile} {binary[0]}: {n} tests", flush=True)
+            print(f"{'FAIL' if bad else 'ok  '} {crate} {profile} {binary[0]}: {n} tests "
+                  f"({time.monotonic() - started:.1f} s)", flush=True)
     if binaries and runner.nr_polls == before and not exceptions.has(crate, "-", "polls"):
         complaints.append(f"{crate}: not one poll was recorded")
     for c in complaints:
@@ -282,34 +309,61 @@ def stage(args, uid):
     return work, home
 
 
-def main():
+def options():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--futrace", default=os.path.join(HERE, "../../build/futrace"))
     p.add_argument("--agent-dir", help="where libfutrace-agent.so is; default: beside the tool")
     p.add_argument("--workspace", required=True, help="folder for the copied sources and cargo's output")
+    p.add_argument("--only-build", action="store_true", help="build the test binaries, and run none")
+    p.add_argument("--futures", action="store_true", help="record futures too")
+    p.add_argument("--memory", type=int, metavar="MB", help="run in a control group with that much memory; needs root")
     p.add_argument("--smoke", action="store_true", help="only the named subset, dev profile")
     p.add_argument("--crate", action="append", choices=list(CRATES), help="only this one")
     p.add_argument("--profile", action="append", choices=["dev", "release"])
     p.add_argument("-k", dest="pattern", help="only test binaries whose name contains this")
     p.add_argument("-v", dest="verbose", action="store_true", help="a line for each binary")
-    args = p.parse_args()
-    os.umask(0o022)
-    uid = 12345
-    os.makedirs(args.workspace, exist_ok=True)
-    make_workspace(args.workspace)
-    work, home = stage(args, uid)
-    runner = Runner(os.path.join(work, os.path.basename(args.futrace)), home, uid)
+    return p.parse_args()
+
+
+def run_all(args, builds, runner, exceptions, crates):
+    """(number of tests, number of those that differ)"""
     tests = failed = 0
-    exceptions, crates = Exceptions(), args.crate or list(CRATES)
-    with ThreadPoolExecutor(1) as builder:
-        for crate, profile, built in list(build_all(args, crates, builder)):
-            n, bad = test_crate(args, runner, exceptions, crate, profile, built)
-            tests, failed = tests + n, failed + bad
+    for crate, profile, built in builds:
+        n, bad = test_crate(args, runner, exceptions, crate, profile, built)
+        tests, failed = tests + n, failed + bad
     for crate in [c for c in crates if CRATES[c] is None]:
         n, bad = test_crate_without_tests(exceptions, crate)
         tests, failed = tests + n, failed + bad
     if not args.smoke and not args.pattern:
         failed += check_exceptions(exceptions, crates)
+    return tests, failed
+
+
+def main():
+    args = options()
+    args.workspace = os.path.abspath(args.workspace)  # cargo runs there
+    os.umask(0o022)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, where this was started in the background
+    uid = 12345
+    os.makedirs(args.workspace, exist_ok=True)
+    make_workspace(args.workspace)
+    exceptions, crates = Exceptions(), args.crate or list(CRATES)
+    with ThreadPoolExecutor(1) as builder:
+        builds = list(build_all(args, crates, builder))
+        if args.only_build:
+            for _, _, built in builds:
+                built.result()
+            return 0
+        work, home = stage(args, uid)
+        runner = Runner(os.path.join(work, os.path.basename(args.futrace)), home, uid,
+                        ["--futures"] if args.futures else [], args.memory)
+        try:
+            tests, failed = run_all(args, builds, runner, exceptions, crates)
+        except live.Skipped as e:
+            raise SystemExit(f"--memory: {e}") from None
+        except BaseException:
+            builder.shutdown(cancel_futures=True)
+            raise
     shutil.rmtree(work, ignore_errors=True)
     print(f"{max(tests - failed, 0)} passed, {failed} failed")
     return 1 if failed or not tests else 0
