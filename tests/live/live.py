@@ -15,8 +15,9 @@ import socket
 import subprocess
 import time
 
-TIMEOUT_S = 60
+TIMEOUT_S = 180  # a command that takes longer hangs, however busy the machine is
 USER_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+DURATIONS = (1, 4, 16, 64)  # seconds of a recording: the next if on this machine the program came too late
 
 
 class Failed(Exception):
@@ -38,10 +39,11 @@ class NotBuilt(Exception):
 TESTS = []
 SLOW_BUILDS = ("await-v0", "await-small")  # that are not made for the usual run
 # Topics whose tests count, and are right however long things take: others may run at the same time. Not those that make more
-# events than futrace can take while others have the CPU, and allow no loss.
-COUNTING = ("async_task", "badinput", "completion", "doctor", "exact", "futures", "hostile", "life", "machines", "matrix", "paths",
-            "places", "preload", "programs", "python", "recompute", "report", "roots", "runtimes", "safety", "tables", "threads", "tree",
-            "types")
+# events than futrace can take while others have the CPU, and allow no loss; that compare with a clock; or that attach a tracer to
+# the agent, which then sees the programs of other tests too.
+COUNTING = ("async_task", "badinput", "completion", "core", "dlopen", "doctor", "exact", "futures", "hang", "hostile", "kill", "life",
+            "machines", "matrix", "memory", "outputs", "overlap", "paths", "places", "preload", "programs", "python", "reader",
+            "reasons", "recompute", "record_cli", "report", "roots", "runtimes", "safety", "tables", "threads", "tree", "types", "wakes")
 
 
 class Test:
@@ -294,6 +296,14 @@ class Case:
             raise Failed(f"`{' '.join(argv)}` did not end in {timeout} s") from None
         return Result(list(argv), p.popen.returncode, (out or b"").decode(errors="replace"),
                       (err or b"").decode(errors="replace"), time.monotonic() - began)
+
+    def until(self, what, is_so):
+        """Waits, with the usual limit, for what cannot be waited for in another way than to look again."""
+        end = time.monotonic() + TIMEOUT_S
+        while not is_so():
+            if time.monotonic() > end:
+                raise Failed(f"it does not come about that {what}; {self.casualties()}")
+            time.sleep(0.01)
 
     def casualties(self):
         """What was started and has ended, but not well: of a test that failed since nobody answered any more."""

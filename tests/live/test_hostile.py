@@ -218,7 +218,7 @@ def stopped_for_a_while(t):
         end = time.monotonic() + PAUSE_S
         while time.monotonic() < end:
             p.tell("\n")
-            p.wait_line("more", timeout=20)
+            p.wait_line("more")
             time.sleep(0.02)  # a low rate
     finally:
         os.kill(p.pid, signal.SIGCONT)

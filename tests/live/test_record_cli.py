@@ -13,8 +13,8 @@ import struct
 import termios
 import time
 
-from live import (Failed, Skipped, TIMEOUT_S, check, children_of, nr_lost, same, sum_polls, test, total, truth,
-                  user_tasks)
+from live import (DURATIONS, Failed, Skipped, TIMEOUT_S, check, children_of, nr_lost, same, settle, sum_polls, test, total,
+                  truth, user_tasks)
 
 STATUSES = {
     "0": ["sh", "-c", "exit 0"], "7": ["sh", "-c", "exit 7"], "126": ["./not-executable"],
@@ -249,7 +249,7 @@ def summary(t):
     p = t.start(t.record_argv(t.program("life"), "wait"))
     p.wait_line("ready")
     os.kill(p.pid, signal.SIGTERM)
-    p.wait(20)
+    p.wait()
     err = p.popen.stderr.read().decode()
     check("killed by SIGTERM" in err, f"no word of the signal: {err!r}")
 
@@ -257,15 +257,20 @@ def summary(t):
 @test()
 def duration(t):
     """--duration ends the recording; the program goes on, and its status is still passed through."""
-    for ms in (300, 600, 1200):  # a program that comes to its first poll late is recorded for longer
-        p = t.start(t.record_argv(t.program("forever"), "2", opts=["--duration", f"{ms}ms"]))
-        p.wait_line("running")
+    for seconds in DURATIONS:  # a program that comes to its first poll late is recorded for longer
+        p = t.start(t.record_argv(t.program("life"), "wait", opts=["--duration", f"{seconds}s"]))
+        p.wait_line("ready")
+        t.until("the recording stops", lambda: "stopped" in t.run(t.futrace, "info", t.path("t.data")).out)
+        p.tell("\n")
+        p.wait_line("more")
+        p.close_stdin()
         r = p.finish().ok()
         rep = t.report()
         same("end", rep["recording"]["end"], "stopped")
-        check(ms * 1_000_000 <= rep["duration_ns"] < 2_000_000_000, f"recorded for {rep['duration_ns']} ns")
+        check(seconds * 10**9 <= rep["duration_ns"], f"recorded for {rep['duration_ns']} ns")
         if sum_polls(rep):
             break
+        os.unlink(t.path("t.data"))
     want = total(r.out)["polls"]
     check(0 < sum_polls(rep) < want, f"{sum_polls(rep)} of {want} polls")
 
@@ -275,15 +280,15 @@ def duration_ends_in_a_storm(t):
     """A program that is in the middle of everything when --duration ends is not harmed."""
     ms = nr_cut = 0
     while nr_cut < 9:
-        ms += 20
-        check(ms < 1000, f"nothing was recorded before, but {nr_cut} times")
+        ms += 20 if nr_cut else 20 + ms // 3
+        check(ms < 1000 * TIMEOUT_S, f"nothing was recorded before, but {nr_cut} times")
         cmd = [t.program("storm"), "2", "101", "20011", "2"]
         r = t.record(*cmd, opts=["-q", "--duration", f"{ms}ms"], out=f"{ms}.data").ok()
         same("polls of the program itself", total(r.out)["polls"], 2 * 101 * 20012)
         nr_cut += sum_polls(t.report(f"{ms}.data")) > 0  # else the time was over when the storm began
 
 
-@test()
+@test(alone=True)
 def many_workers(t):
     """However many threads a program has, those that need a large ring have one: nothing is lost in a storm."""
     r = t.record(t.program("storm"), "14", "101", "20011", "2", opts=["-q"]).ok()
@@ -292,7 +297,7 @@ def many_workers(t):
     same("polls", sum_polls(rep), total(r.out)["polls"])
 
 
-@test()
+@test(alone=True)
 def max_size(t):
     """--max-size bounds the file; the program goes on to its end and the file reads."""
     r = t.record(t.program("storm"), "2", "101", "20011", "3", opts=["--max-size", "256K"]).ok()
@@ -317,7 +322,7 @@ class Terminal:
         os.close(far)
         self.text = ""
 
-    def wait_text(self, text, times=1, timeout=30):
+    def wait_text(self, text, times=1, timeout=TIMEOUT_S):
         import select
         while self.text.count(text) < times:
             if not select.select([self.near], [], [], timeout)[0]:
@@ -341,7 +346,7 @@ class Terminal:
         os.write(self.near, key)
 
 
-def wait_taken(pid, sig, timeout=10):
+def wait_taken(pid, sig, timeout=TIMEOUT_S):
     """Until a signal is no longer pending: a second one of the same kind would fall together with it."""
     end = time.monotonic() + timeout
     while time.monotonic() < end:
@@ -380,7 +385,7 @@ def two_ctrl_c(t):
     check(term.p.popen.poll() is None, "futrace left at the first Ctrl-C")
     wait_taken(term.p.pid, signal.SIGINT)
     term.press(b"\x03")
-    term.p.wait(20)
+    term.p.wait()
     same("polls", sum_polls(t.report()) > 0, True)
     os.kill(target[0], 0)
     os.kill(target[0], signal.SIGKILL)
@@ -393,7 +398,7 @@ def signals_pass(t, name):
     p.wait_line("ready")
     sig = getattr(signal, "SIG" + name)
     os.kill(p.pid, sig)
-    same("status", p.wait(20), 128 + sig)
+    same("status", p.wait(), 128 + sig)
     rep = t.report()
     same("polls", sum_polls(rep), truth(p.seen[-1])[0]["polls"])
 
@@ -524,7 +529,7 @@ def fifo(t):
     os.mkfifo(t.path("fifo"))
     os.chmod(t.path("fifo"), 0o666)
     p = t.start(t.record_argv(t.program("life"), "small", "5", out="fifo"))
-    time.sleep(0.5)
+    settle(p)
     check(p.popen.poll() is None, "futrace has written to nobody and left")
     same("processes before there is a reader", children_of(p.pid), [])
     with open(t.path("fifo"), "rb") as f, open(t.path("t.data"), "wb") as copy:
@@ -540,9 +545,9 @@ def fifo_without_reader(t):
     os.mkfifo(t.path("fifo"))
     os.chmod(t.path("fifo"), 0o666)
     p = t.start(t.record_argv("touch", t.path("ran"), out="fifo"))
-    time.sleep(0.5)
+    settle(p)
     os.kill(p.pid, signal.SIGINT)
-    same("status", p.wait(10), 128 + signal.SIGINT)
+    same("status", p.wait(), 128 + signal.SIGINT)
     check(not os.path.exists(t.path("ran")), "CMD was run")
 
 
