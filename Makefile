@@ -22,10 +22,13 @@ test:
 	@tools/setup test
 	@tests/run
 
-# Longer tests: whole test suites of other projects under `futrace record`; kill -9 and SIGSTOP at random moments; every
-# release, flavour and build of a runtime, 300 runs of each completion race, all that a tracer could break;
-# await trees in every build; servers under load, also alone; published programs, with sanitizers in the tool.
+# Longer tests: whole test suites of other projects under `futrace record`, with --futures too, and in a memory cgroup of 256 MB
+# (needs root); kill -9 and SIGSTOP at random moments; every release, flavour and build of a runtime, 300 runs of each completion
+# race, all that a tracer could break; await trees in every build; servers under load, also alone; published programs, with
+# sanitizers in the tool.
 test-suites: all ; @tools/setup test && tests/run suites
+test-suites-futures: all ; @tools/setup test && tests/run suites_futures
+test-suites-small: all ; @tools/setup test && tests/run suites_small
 test-kill: all ; @tools/setup test && tests/run kill
 test-matrix: all ; @tools/setup test && tests/run matrix safety
 test-trees: all ; @tools/setup test && tests/run trees
@@ -52,4 +55,4 @@ format:
 clean:
 	rm -rf build build-debug build-asan build-fuzz
 
-.PHONY: all setup demo test test-suites test-kill test-matrix test-servers test-trees test-corpus bench debug sanitize install format clean
+.PHONY: all setup demo test test-suites test-suites-futures test-suites-small test-kill test-matrix test-servers test-trees test-corpus bench debug sanitize install format clean

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from multiprocessing.pool import ThreadPool
 
@@ -266,10 +267,9 @@ def test_page(env):
             check(f.read() in whole, f'{os.path.basename(path)} is not in the page')
 
 
-def test_recomputed(env):
-    """The numbers of every report are those that an independent computation finds in the events."""
-    paths = [env.trace(s.name) for s in SCENARIOS]
-    env.run(sys.executable, '-B', os.path.join(ROOT, 'tests/oracle/recompute.py'), env.futrace, *paths)
+def test_recomputed(env, scenario):
+    """The numbers of the report are those that an independent computation finds in the events."""
+    env.run(sys.executable, '-B', os.path.join(ROOT, 'tests/oracle/recompute.py'), env.futrace, env.trace(scenario.name))
 
 
 def test_leftovers(env):
@@ -279,17 +279,19 @@ def test_leftovers(env):
     check(not left, f'left over: {sorted(os.path.relpath(p, HERE) for p in left)}')
 
 
-META = [test_finds, test_analyses, test_events, test_page, test_recomputed, test_leftovers]
+META = [test_finds, test_analyses, test_events, test_page, test_leftovers]
+OF_EACH = [test_recomputed, test_runs]
 
 
 def run_one(name, func, *args):
     """Whether it passed, and what to say of it."""
+    began = time.monotonic()
     try:
         func(*args)
     except Exception as e:
         more = '' if isinstance(e, AssertionError) else '\n' + traceback.format_exc().rstrip()
         return False, f'FAIL {name}: {e}{more}'
-    return True, f'ok   {name}'
+    return True, f'ok   {name} ({time.monotonic() - began:.1f} s)'
 
 
 def run_all(jobs):
@@ -312,7 +314,7 @@ def main():
     jobs = [(name, compare, env, path, make, width, args.update)
             for name, path, make, width in all_forms(env) if args.k in name]
     jobs += [(t.__name__, t, env) for t in META if args.k in t.__name__]
-    jobs += [(f'test_runs {s.name}', test_runs, env, s) for s in SCENARIOS if args.k in f'test_runs {s.name}']
+    jobs += [(f'{t.__name__} {s.name}', t, env, s) for t in OF_EACH for s in SCENARIOS if args.k in f'{t.__name__} {s.name}']
     results = list(run_all(jobs))
     print(f'{results.count(True)} passed, {results.count(False)} failed')
     return 1 if False in results or not results else 0

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import servers
@@ -117,8 +118,15 @@ def cargo(target_dir, *args, cwd=PROGRAMS, flags=None, rust=None):
     env = dict(os.environ, **({"RUSTFLAGS": flags} if flags else {}))
     if rust:
         env["RUSTUP_TOOLCHAIN"] = rust
-    subprocess.run(["cargo", "build", "--quiet", "--locked", "--target-dir", target_dir, *args], cwd=cwd, env=env,
-                   check=True)
+    began = time.monotonic()
+    p = subprocess.Popen(["cargo", "build", "--quiet", "--locked", "--target-dir", target_dir, *args], cwd=cwd, env=env)
+    _, status, usage = os.wait4(p.pid, 0)
+    p.returncode = os.waitstatus_to_exitcode(status)
+    if p.returncode:
+        raise subprocess.CalledProcessError(p.returncode, p.args)
+    seconds, cpu_s = time.monotonic() - began, usage.ru_utime + usage.ru_stime
+    if cpu_s >= 1:  # it had something to do
+        print(f"built {os.path.basename(target_dir)} {' '.join(args)} ({seconds:.0f} s, {cpu_s:.0f} s of CPU)", flush=True)
 
 
 def old_folder(version):

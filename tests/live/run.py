@@ -120,11 +120,40 @@ def run_one(test, who, settings):
     return verdict, "\n".join(said)
 
 
+class Worker:
+    """What a fork that runs tests does on Ctrl-C: the test that is running ends what it has started, and no other begins."""
+    in_test = interrupted = False
+
+    @classmethod
+    def begin(cls):
+        signal.signal(signal.SIGINT, cls.interrupt)
+
+    @classmethod
+    def interrupt(cls, *_):
+        cls.interrupted = True
+        if cls.in_test:
+            raise KeyboardInterrupt
+
+    @classmethod
+    def run(cls, *args):
+        if cls.interrupted:
+            raise KeyboardInterrupt
+        cls.in_test = True
+        try:
+            return run_one(*args)
+        finally:
+            cls.in_test = False
+
+
 def run_together(tests, who, settings):
     """As many at a time as there are cores, in forks of this process, which know all tests."""
-    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("fork")) as pool:
-        running = [pool.submit(run_one, t, who, settings) for t in tests]
-        yield from (done.result() for done in as_completed(running))
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("fork"), initializer=Worker.begin) as pool:
+        running = [pool.submit(Worker.run, t, who, settings) for t in tests]
+        try:
+            yield from (done.result() for done in as_completed(running))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def run_wanted(tests, who, settings):
@@ -188,6 +217,7 @@ def main():
     p.add_argument("--agent-dir", help="where libfutrace-agent.so is; default: beside the tool")
     p.add_argument("--target-dir", default=os.path.join(builds.PROGRAMS, "target"), help="where cargo builds")
     p.add_argument("--no-build", action="store_true", help="the programs are built already")
+    p.add_argument("--only-build", action="store_true", help="build the programs, and run no test")
     p.add_argument("--runs", type=int, default=2, help="how often to repeat what depends on luck")
     p.add_argument("--seed", default=str(time.time_ns()), help="of all random moments and flips")
     p.add_argument("--slow", action="store_true", help="also what takes minutes")
@@ -197,6 +227,7 @@ def main():
     p.add_argument("-k", dest="pattern", help="only tests whose name contains this, or one of these: A|B")
     p.add_argument("--list", action="store_true", help="list the tests and what they prove")
     args = p.parse_args()
+    args.target_dir = os.path.abspath(args.target_dir)  # cargo runs in other folders
     os.umask(0o022)
     heed_signals()
     tests = load_tests()
@@ -208,6 +239,8 @@ def main():
     matrix = any(t.slow and t.name.startswith("matrix") and wanted(t, "user", args) for t in tests)
     if not args.no_build and not builds_as_asked(args):
         build_all(tests, args, matrix)
+    if args.only_build:
+        return 0
     stage = stage_all(args, None if builds_as_asked(args) else matrix)
     print(f"programs ready after {time.monotonic() - began:.0f} s; seed {args.seed}", flush=True)
     count = run_all(tests, stage, args)
