@@ -28,15 +28,11 @@ static const char *take_string(struct load *l, struct cursor *c)
 	return number < l->strings.nr && l->strings.v[number] ? l->strings.v[number] : "";
 }
 
-/* Makes a vector reach up to number, which was checked. New elements are zero. */
-#define reach(vec, number)                                                                      \
-	do {                                                                                    \
-		size_t nr_ = (size_t)(number) + 1;                                              \
-		if (nr_ > (vec)->nr) {                                                          \
-			vec_grow(vec, nr_ - (vec)->nr);                                         \
-			memset((vec)->v + (vec)->nr, 0, (nr_ - (vec)->nr) * sizeof(*(vec)->v)); \
-			(vec)->nr = nr_;                                                        \
-		}                                                                               \
+/* Makes a vector reach up to number, which was checked. Elements in between are what is given. */
+#define reach(vec, number, ...)                       \
+	do {                                          \
+		while ((vec)->nr <= (size_t)(number)) \
+			vec_push(vec, __VA_ARGS__);   \
 	} while (0)
 
 /* Others borrow it, so a string once defined stays. */
@@ -49,12 +45,24 @@ static bool load_string(struct load *l, struct cursor *c)
 	    !load_is_plausible(l, DEF_STRING, number) ||
 	    l->nr_string_bytes + len > STRING_BYTES_MAX)
 		return false;
-	reach(&l->strings, number);
+	reach(&l->strings, number, NULL);
 	if (l->strings.v[number])
 		return false;
 	l->strings.v[number] = xstrndup((const char *)c->p, len);
 	l->nr_string_bytes += len;
 	return true;
+}
+
+/* In the file all ticks count from time 0; whoever asks for anchors wants the clock's own count. */
+static void set_base(struct load *l, uint64_t base_ticks)
+{
+	uint64_t by = base_ticks - l->meta.base_ticks;
+
+	vec_each (a, &l->anchors)
+		a->ticks += by;
+	if (l->has_end)
+		l->end.ticks += by;
+	l->meta.base_ticks = base_ticks;
 }
 
 static bool load_meta(struct load *l, struct cursor *c)
@@ -73,11 +81,13 @@ static bool load_meta(struct load *l, struct cursor *c)
 	m->nr_cpus = take_field(c);
 	m->parent_pid = take_field(c);
 	m->clock = take_field(c) == CLOCK_KIND_TSC ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC;
-	m->base_ticks = take_field(c);
+	set_base(l, take_field(c));
 	argc = take_field(c);
 	l->argv.nr = 0;
 	while (l->argv.nr < MIN(argc, (uint64_t)ARGS_MAX) && c->p < c->end)
 		vec_push(&l->argv, take_string(l, c));
+	m->argv = l->argv.v;
+	m->argc = l->argv.nr;
 	l->has_meta = true;
 	return !c->bad;
 }
@@ -88,7 +98,7 @@ static bool load_object(struct load *l, struct cursor *c)
 
 	if (c->bad || number >= OBJECTS_MAX || !load_is_plausible(l, DEF_OBJECT, number))
 		return false;
-	reach(&l->objects, number);
+	reach(&l->objects, number, (struct trace_object){ .path = "", .build_id = "" });
 	l->objects.v[number].path = take_string(l, c);
 	l->objects.v[number].build_id = take_string(l, c);
 	l->objects.v[number].base = take_field(c);
@@ -101,7 +111,7 @@ static bool load_runtime(struct load *l, struct cursor *c)
 
 	if (c->bad || number >= RUNTIMES_MAX || !load_is_plausible(l, DEF_RUNTIME, number))
 		return false;
-	reach(&l->runtimes, number);
+	reach(&l->runtimes, number, (struct trace_runtime){ .name = "", .version = "" });
 	l->runtimes.v[number].object = take_field(c);
 	l->runtimes.v[number].name = take_string(l, c);
 	l->runtimes.v[number].version = take_string(l, c);
@@ -115,7 +125,7 @@ static bool load_type(struct load *l, struct cursor *c)
 
 	if (c->bad || number >= TYPES_MAX || !load_is_plausible(l, DEF_TYPE, number))
 		return false;
-	reach(&l->types, number);
+	reach(&l->types, number, (struct trace_type){ .name = "", .scheduler = "", .file = "" });
 	t = &l->types.v[number];
 	t->runtime = take_field(c);
 	kind = take_field(c);
@@ -131,13 +141,18 @@ static bool load_type(struct load *l, struct cursor *c)
 	return !c->bad;
 }
 
+void load_reach_thread(struct load *l, uint32_t thread)
+{
+	reach(&l->threads, thread, (struct trace_thread){ .name = "" });
+}
+
 static bool load_thread(struct load *l, struct cursor *c)
 {
 	uint64_t number = cursor_varint(c);
 
 	if (c->bad || number >= THREADS_MAX || !load_is_plausible(l, DEF_THREAD, number))
 		return false;
-	reach(&l->threads, number);
+	load_reach_thread(l, number);
 	l->threads.v[number].tid = take_field(c);
 	l->threads.v[number].name = take_string(l, c);
 	return !c->bad;
@@ -145,7 +160,8 @@ static bool load_thread(struct load *l, struct cursor *c)
 
 static bool load_anchor(struct load *l, struct cursor *c)
 {
-	struct clock_anchor a = { .ticks = unzigzag(cursor_varint(c)) };
+	uint64_t since = unzigzag(cursor_varint(c));
+	struct clock_anchor a = { .ticks = l->meta.base_ticks + since };
 
 	a.mono_ns = take_field(c);
 	a.boot_ns = take_field(c);
@@ -153,6 +169,8 @@ static bool load_anchor(struct load *l, struct cursor *c)
 	if (c->bad || l->anchors.nr >= ANCHORS_MAX)
 		return false;
 	vec_push(&l->anchors, a);
+	if (take_field(c) && !(since >> 63))
+		l->mark = MAX(l->mark, since);
 	return true;
 }
 
@@ -176,7 +194,7 @@ static bool load_stack(struct load *l, struct cursor *c)
 
 	if (c->bad || number >= STACKS_MAX)
 		return false;
-	reach(&l->stacks, number);
+	reach(&l->stacks, number, (struct trace_stack){ .file = "" });
 	l->stacks.v[number].file = take_string(l, c);
 	l->stacks.v[number].line = take_field(c);
 	l->stacks.v[number].is_foreign = take_field(c);
@@ -191,7 +209,7 @@ static bool load_instance(struct load *l, struct cursor *c)
 
 	if (c->bad || number == 0 || number >= TRACE_MAX_INSTANCES)
 		return false;
-	reach(&l->instances, number);
+	reach(&l->instances, number, (struct trace_instance){ .scheduler = "" });
 	l->instances.v[number].type = take_field(c);
 	l->instances.v[number].owner = take_field(c);
 	l->instances.v[number].addr = take_field(c);
@@ -209,7 +227,12 @@ static bool load_step(struct load *l, struct cursor *c)
 	if (c->bad || number >= STEPS_MAX || !load_is_plausible(l, DEF_STEP, number) ||
 	    outer > number)
 		return false;
-	reach(&l->steps, number);
+	reach(&l->steps, number,
+	      (struct trace_step){ .outer = TRACE_NO_STEP,
+				   .future = "",
+				   .function = "",
+				   .file = "",
+				   .leaf = "" });
 	s = &l->steps.v[number];
 	s->outer = outer ? outer - 1 : TRACE_NO_STEP;
 	s->state = state <= TRACE_STEP_READY ? state : TRACE_STEP_WAITS;
@@ -233,13 +256,17 @@ static bool load_path(struct load *l, struct cursor *c)
 
 	if (c->bad || number == 0 || number >= PATHS_MAX || nr > PATH_STEPS_MAX)
 		return false;
-	reach(&l->paths, number);
+	reach(&l->paths, number, (struct trace_path){ 0 });
 	p = &l->paths.v[number];
 	free((void *)p->steps);
 	p->steps = steps = xcalloc(nr + 1, sizeof(*steps));
 	p->nr_steps = nr;
-	for (uint32_t i = 0; i < nr; i++)
+	for (uint32_t i = 0; i < nr; i++) {
 		steps[i] = take_field(c);
+		/* a path of which a step is not known is not known */
+		if (steps[i] >= l->steps.nr)
+			p->nr_steps = 0;
+	}
 	return !c->bad;
 }
 
@@ -250,7 +277,7 @@ static bool load_future(struct load *l, struct cursor *c)
 
 	if (c->bad || number >= FUTURES_MAX || !load_is_plausible(l, DEF_FUTURE, number))
 		return false;
-	reach(&l->futures, number);
+	reach(&l->futures, number, (struct trace_future){ .name = "", .function = "", .file = "" });
 	f = &l->futures.v[number];
 	f->object = take_field(c);
 	f->is_generated = take_field(c);
@@ -332,15 +359,21 @@ bool load_end(struct load *l, const uint8_t *raw, size_t len)
 	end.nr_apart = take_field(&c);
 	if (c.bad || kind == TRACE_CUT || kind > TRACE_GONE)
 		return false;
+	end.ticks += l->meta.base_ticks;
 	l->end = end;
 	l->has_end = true;
 	return true;
 }
 
-static void default_string(const char **s)
+void load_init_defs(struct load *l)
 {
-	if (!*s)
-		*s = "";
+	l->meta = (struct trace_meta){ .tool = "",
+				       .exe = "",
+				       .cwd = "",
+				       .os = "",
+				       .cpu = "",
+				       .host = "",
+				       .clock = CLOCK_KIND_MONOTONIC };
 }
 
 static int compare_cpu(const void *pa, const void *pb)
@@ -354,8 +387,8 @@ static int compare_cpu(const void *pa, const void *pb)
 	return a->cpu_ns < b->cpu_ns ? -1 : a->cpu_ns > b->cpu_ns;
 }
 
-/* In order, and only those that do not run backwards. */
-static void order_cpu(struct load *l)
+/* What the kernel counted: in order, and only what does not run backwards. */
+void load_finish_defs(struct load *l)
 {
 	size_t kept = 0;
 
@@ -370,71 +403,4 @@ static void order_cpu(struct load *l)
 		l->cpu.v[kept++] = *u;
 	}
 	l->cpu.nr = kept;
-}
-
-/* A path of which a step is not known is not known. */
-static void finish_paths(struct load *l)
-{
-	vec_each (s, &l->steps) {
-		if (!s->future)
-			s->outer = TRACE_NO_STEP;
-		default_string(&s->future);
-		default_string(&s->function);
-		default_string(&s->file);
-		default_string(&s->leaf);
-	}
-	vec_each (p, &l->paths)
-		for (uint32_t i = 0; i < p->nr_steps; i++)
-			if (p->steps[i] >= l->steps.nr)
-				p->nr_steps = 0;
-}
-
-void load_finish_defs(struct load *l)
-{
-	struct trace_meta *m = &l->meta;
-	const char **const strings[] = { &m->tool, &m->exe, &m->cwd, &m->os, &m->cpu, &m->host };
-
-	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
-		default_string(strings[i]);
-	if (!m->clock)
-		m->clock = CLOCK_KIND_MONOTONIC;
-	m->argv = l->argv.v;
-	m->argc = l->argv.nr;
-	vec_each (o, &l->objects) {
-		default_string(&o->path);
-		default_string(&o->build_id);
-	}
-	vec_each (r, &l->runtimes) {
-		default_string(&r->name);
-		default_string(&r->version);
-	}
-	vec_each (t, &l->types) {
-		default_string(&t->name);
-		default_string(&t->scheduler);
-		default_string(&t->file);
-	}
-	vec_each (s, &l->stacks)
-		default_string(&s->file);
-	vec_each (i, &l->instances)
-		default_string(&i->scheduler);
-	finish_paths(l);
-	vec_each (f, &l->futures) {
-		default_string(&f->name);
-		default_string(&f->function);
-		default_string(&f->file);
-	}
-	/* Events may name a thread whose definition is lost. */
-	vec_each (b, &l->blocks)
-		reach(&l->threads, b->header.thread);
-	vec_each (t, &l->threads)
-		default_string(&t->name);
-	order_cpu(l);
-	/*
-	 * In the file they count from time 0; whoever asks for anchors wants the clock's own
-	 * count.
-	 */
-	vec_each (a, &l->anchors)
-		a->ticks += m->base_ticks;
-	if (l->has_end)
-		l->end.ticks += m->base_ticks;
 }

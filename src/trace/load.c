@@ -1,78 +1,113 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/*
- * Walks over the blocks of a trace file. It reads by pread, not by mmap: a file that is cut while
- * it is read then gives a short count instead of a SIGBUS.
- */
+/* Walks over the blocks of a trace, as far as they have come. */
 #include "trace/load.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/io.h"
 
 #define WINDOW_LEN 65536
 
-bool load_payload(struct load *l, const struct block_header *h, uint64_t off, uint8_t *raw)
+bool load_payload(struct load *l, const struct load_block *b, uint8_t *raw)
 {
-	/* The scan saw that the file has so many bytes. */
-	strbuf_grow(&l->stored, h->stored_len);
-	if (h->codec != CODEC_ZSTD || io_pread_all(l->fd, l->stored.s, h->stored_len, off) < 0)
+	const struct block_header *h = &b->header;
+	const void *stored = b->stored;
+
+	if (h->codec != CODEC_ZSTD)
 		return false;
-	return ZSTD_decompressDCtx(l->zstd, raw, h->raw_len, l->stored.s, h->stored_len) ==
-	       h->raw_len;
+	if (!stored) {
+		strbuf_grow(&l->stored, h->stored_len);
+		if (!source_read(&l->source, l->stored.s, h->stored_len, b->off))
+			return false;
+		stored = l->stored.s;
+	}
+	return ZSTD_decompressDCtx(l->zstd, raw, h->raw_len, stored, h->stored_len) == h->raw_len;
 }
 
-/* True when a good header begins at p, and its block ends inside the file. */
-static bool is_block(const struct load *l, const uint8_t *p, uint64_t off, struct block_header *h)
+enum look {
+	LOOK_BLOCK, /* a good header, and all of its block */
+	LOOK_PART,  /* a good header, whose block runs past what has come */
+	LOOK_NONE,
+};
+
+static enum look look_at(const struct load *l, const uint8_t *p, uint64_t off,
+			 struct block_header *h)
 {
-	return block_header_unpack(h, p) &&
-	       (uint64_t)h->header_len + h->stored_len <= l->size - off;
+	if (!block_header_unpack(h, p))
+		return LOOK_NONE;
+	return (uint64_t)h->header_len + h->stored_len <= l->source.size - off ? LOOK_BLOCK
+									       : LOOK_PART;
+}
+
+/* What is cut off may still come. */
+static bool is_worth_it(const struct load *l, enum look look)
+{
+	return look == LOOK_BLOCK || (look == LOOK_PART && !l->source.is_final);
 }
 
 /* Where the next bytes are that were ever written: no block begins in a hole of the file. */
 static uint64_t skip_hole(const struct load *l, uint64_t off)
 {
-	off_t data = lseek(l->fd, off, SEEK_DATA);
+	off_t data =
+		l->source.kind == SOURCE_FILE ? lseek(l->source.fd, off, SEEK_DATA) : (off_t)off;
 
 	if (data < 0)
-		return errno == ENXIO ? l->size : off;
+		return errno == ENXIO ? l->source.size : off;
 	return MAX((uint64_t)data, off);
 }
 
-/* Where the next block begins at or after off; the file's size when there is none. */
+/*
+ * Where the next block begins at or after off, if one does. Else how far it is sure that none does:
+ * a header may have come in part.
+ */
 static uint64_t find_block(const struct load *l, uint64_t off)
 {
-	uint8_t *window = xmalloc(MIN((uint64_t)WINDOW_LEN, l->size));
-	uint64_t found = l->size;
+	uint64_t size = l->source.size, found = size;
+	uint8_t *window = xmalloc(MIN((uint64_t)WINDOW_LEN, size));
 	struct block_header h;
 
-	while (found == l->size && (off = skip_hole(l, off)) + BLOCK_HEADER_LEN <= l->size) {
-		size_t len = MIN((uint64_t)WINDOW_LEN, l->size - off);
+	while (found == size && (off = skip_hole(l, off)) + BLOCK_HEADER_LEN <= size) {
+		size_t len = MIN((uint64_t)WINDOW_LEN, size - off);
 		size_t last = len - BLOCK_HEADER_LEN;
 
-		if (io_pread_all(l->fd, window, len, off) < 0)
+		if (!source_read(&l->source, window, len, off))
 			break;
-		for (size_t i = 0; i <= last && found == l->size; i++) {
+		for (size_t i = 0; i <= last && found == size; i++) {
 			const uint8_t *p = memchr(window + i, BLOCK_MAGIC & 0xff, last - i + 1);
 
 			if (!p)
 				break;
 			i = p - window;
-			if (is_block(l, p, off + i, &h))
+			if (is_worth_it(l, look_at(l, p, off + i, &h)))
 				found = off + i;
 		}
 		off += last + 1;
 	}
 	free(window);
-	return found;
+	if (found < size || l->source.is_final)
+		return found;
+	return size - (BLOCK_HEADER_LEN - 1);
+}
+
+static uint8_t *keep_payload(const struct load *l, const struct block_header *h, uint64_t off)
+{
+	uint8_t *stored;
+
+	if (l->source.kind == SOURCE_FILE)
+		return NULL;
+	stored = xmalloc(h->stored_len + 1);
+	source_read(&l->source, stored, h->stored_len, off);
+	return stored;
 }
 
 /* The definition of their thread may be lost, but not those of many threads without events. */
 static void load_events(struct load *l, const struct block_header *h, uint64_t off)
 {
-	if (h->thread <= l->blocks.nr || load_is_plausible(l, DEF_THREAD, h->thread)) {
-		vec_push(&l->blocks, (struct load_block){ .off = off, .header = *h });
+	if (h->thread <= l->nr_blocks || load_is_plausible(l, DEF_THREAD, h->thread)) {
+		vec_push(&l->blocks, (struct load_block){ .off = off,
+							  .stored = keep_payload(l, h, off),
+							  .header = *h });
+		l->nr_blocks++;
+		load_reach_thread(l, h->thread);
 		return;
 	}
 	l->damage.bad_blocks++;
@@ -92,94 +127,114 @@ static void load_block(struct load *l, const struct block_header *h, uint64_t of
 		return; /* of a newer version */
 	strbuf_grow(&l->raw, h->raw_len);
 	raw = (uint8_t *)l->raw.s;
-	is_good = load_payload(l, h, off, raw) &&
+	is_good = load_payload(l, &(struct load_block){ .off = off, .header = *h }, raw) &&
 		  (h->kind == BLOCK_DEFS ? load_defs : load_end)(l, raw, h->raw_len);
 	l->damage.bad_blocks += !is_good;
 	l->nr_lost_bytes += is_good ? 0 : h->stored_len;
 }
 
-static void load_blocks(struct load *l, uint64_t off)
+static void load_blocks(struct load *l)
 {
 	uint8_t head[BLOCK_HEADER_LEN];
 	struct block_header h;
 
-	while (off < l->size) {
-		if (l->size - off >= sizeof(head) &&
-		    io_pread_all(l->fd, head, sizeof(head), off) == 0 &&
-		    is_block(l, head, off, &h)) {
-			load_block(l, &h, off + h.header_len);
-			off += h.header_len + h.stored_len;
-		} else {
-			uint64_t next = find_block(l, off + 1);
+	while (l->off < l->source.size) {
+		enum look look = LOOK_PART;
 
-			l->damage.bytes_skipped += next - off;
-			l->nr_lost_bytes += next - off;
-			off = next;
+		if (l->source.size - l->off >= sizeof(head))
+			look = source_read(&l->source, head, sizeof(head), l->off)
+				       ? look_at(l, head, l->off, &h)
+				       : LOOK_NONE;
+		if (look == LOOK_BLOCK) {
+			load_block(l, &h, l->off + h.header_len);
+			l->off += h.header_len + h.stored_len;
+		} else if (is_worth_it(l, look)) {
+			break;
+		} else {
+			uint64_t next = find_block(l, l->off + 1);
+
+			l->damage.bytes_skipped += next - l->off;
+			l->nr_lost_bytes += next - l->off;
+			l->off = next;
 		}
+		source_drop(&l->source, l->off);
 	}
 }
 
-static int load_header(struct load *l, const char *path, uint64_t *first, struct err *e)
+static int load_header(struct load *l, struct err *e)
 {
 	uint8_t head[FILE_HEADER_LEN];
 	uint16_t major;
 
-	if (l->size < sizeof(head))
+	if (l->source.size < sizeof(head))
 		return err_set(e, ERR_NOT_TRACE,
-			       l->size ? "%s is too short to be a trace of futrace"
-				       : "%s is empty, no trace of futrace",
-			       path);
-	if (io_pread_all(l->fd, head, sizeof(head), 0) < 0)
-		return err_sys(e, "cannot read %s", path);
+			       l->source.size ? "%s is too short to be a trace of futrace"
+					      : "%s is empty, no trace of futrace",
+			       l->name);
+	if (!source_read(&l->source, head, sizeof(head), 0))
+		return err_sys(e, "cannot read %s", l->name);
 	if (memcmp(head, FILE_MAGIC, FILE_MAGIC_LEN) != 0)
 		return err_set(e, ERR_NOT_TRACE,
-			       "%s is no trace of futrace; 'futrace record' makes one", path);
+			       "%s is no trace of futrace; 'futrace record' makes one", l->name);
 	major = get_le16(head + 8);
 	if (major != FORMAT_MAJOR)
 		return err_set(
 			e, ERR_VERSION,
 			"%s has trace format %u, but this futrace reads format %u; use a newer one",
-			path, major, FORMAT_MAJOR);
+			l->name, major, FORMAT_MAJOR);
 	/* With a damaged length the search for a block begins right behind the header. */
+	l->off = FILE_HEADER_LEN;
 	if (get_le32(head + 12) >= FILE_HEADER_LEN && get_le32(head + 12) <= HEADER_LEN_MAX)
-		*first = get_le32(head + 12);
+		l->off = get_le32(head + 12);
+	l->has_header = true;
 	return 0;
 }
 
-int load_open(struct load *l, const char *path, struct err *e)
+int load_scan(struct load *l, struct err *e)
 {
-	struct stat st;
-	uint64_t first = FILE_HEADER_LEN;
+	bool is_final = l->source.is_final;
 
-	*l = (struct load){ .fd = io_open(path), .stored = STRBUF_INIT, .raw = STRBUF_INIT };
-	if (l->fd < 0)
-		return errno == ENOENT
-			       ? err_sys(e, "cannot open %s (make it by 'futrace record')", path)
-			       : err_sys(e, "cannot open %s", path);
-	if (fstat(l->fd, &st) < 0)
-		return err_sys(e, "cannot read %s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, ERR_NOT_TRACE, "%s is no regular file, so no trace of futrace",
-			       path);
-	l->size = st.st_size;
-	if (load_header(l, path, &first, e) < 0)
+	if (!l->has_header && (is_final || l->source.size >= FILE_HEADER_LEN) && load_header(l, e))
 		return -1;
-	l->zstd = ZSTD_createDCtx();
-	if (!l->zstd)
-		return err_set(e, ERR_SYS, "cannot start zstd: out of memory");
-	load_blocks(l, MIN(first, l->size));
-	if (!l->has_meta && !l->blocks.nr)
+	if (!l->has_header)
+		return 0;
+	load_blocks(l);
+	if (is_final && !l->has_meta && !l->nr_blocks)
 		return err_set(e, ERR_BAD_TRACE, "%s is a trace of futrace with nothing in it",
-			       path);
-	l->damage.cut = !l->has_end;
-	load_finish_defs(l);
+			       l->name);
+	l->damage.cut = is_final && !l->has_end;
+	l->damage.is_live = l->damage.cut && l->source.is_live;
 	return 0;
 }
 
-void load_release(struct load *l)
+static int start(struct load *l, struct err *e)
 {
-	if (l->fd >= 0)
-		close(l->fd);
+	strbuf_init(&l->stored);
+	strbuf_init(&l->raw);
+	load_init_defs(l);
+	l->zstd = ZSTD_createDCtx();
+	return l->zstd ? 0 : err_set(e, ERR_SYS, "cannot start zstd: out of memory");
+}
+
+int load_open(struct load *l, const char *path, bool follow, struct err *e)
+{
+	*l = (struct load){ .name = xstrdup(path) };
+	if (start(l, e) < 0) {
+		l->source = (struct source)SOURCE_INIT;
+		return -1;
+	}
+	return source_open(&l->source, path, follow, e);
+}
+
+int load_open_fed(struct load *l, struct err *e)
+{
+	*l = (struct load){ .name = xstrdup("the recording") };
+	source_init_fed(&l->source);
+	return start(l, e);
+}
+
+static void release_all_but_source(struct load *l)
+{
 	ZSTD_freeDCtx(l->zstd);
 	strbuf_release(&l->stored);
 	strbuf_release(&l->raw);
@@ -187,6 +242,8 @@ void load_release(struct load *l)
 		free(*s);
 	vec_release(&l->strings);
 	vec_release(&l->argv);
+	vec_each (b, &l->blocks)
+		free(b->stored);
 	vec_release(&l->blocks);
 	vec_release(&l->objects);
 	vec_release(&l->runtimes);
@@ -202,4 +259,21 @@ void load_release(struct load *l)
 		free((void *)p->steps);
 	vec_release(&l->paths);
 	vec_release(&l->futures);
+}
+
+int load_restart(struct load *l, struct err *e)
+{
+	struct source source = l->source;
+	char *name = l->name;
+
+	release_all_but_source(l);
+	*l = (struct load){ .name = name, .source = source };
+	return start(l, e);
+}
+
+void load_release(struct load *l)
+{
+	release_all_but_source(l);
+	source_release(&l->source);
+	free(l->name);
 }

@@ -7,6 +7,8 @@
  */
 #include "trace/reader.h"
 
+#include <string.h>
+
 #include "trace/decode.h"
 #include "trace/load.h"
 #include "trace/timeline.h"
@@ -23,18 +25,27 @@ struct page {
 struct stream {
 	uint64_t tick; /* of its next event */
 	uint32_t thread;
-	uint32_t block, end; /* next block, and that behind its last: indices into load.blocks */
-	struct page *page;   /* or NULL: time has not reached the block */
+	uint32_t block; /* the next one */
+	VEC(struct load_block) blocks;
+	struct page *page; /* or NULL: time has not reached the block */
+	bool is_queued;	   /* in the heap: it has a next event */
 };
 
 struct trace {
 	struct load load;
 	struct timeline timeline;
-	uint64_t nr_events, duration_ns;
-	struct trace_damage damage; /* load's, and what reading has met so far */
-	VEC(struct stream) streams;
-	struct stream **heap; /* room for all streams */
-	size_t nr_heap;
+	size_t nr_anchors; /* in the timeline */
+	uint64_t nr_events, last_tick, duration_ns;
+	struct trace_damage damage;	 /* all of it: what scanning has met … */
+	struct trace_damage read_damage; /* … and what reading has */
+	bool is_growing;		 /* more may come; blocks are forgotten once read */
+	uint64_t mark;	  /* while it grows: events of earlier ticks may be told, others wait */
+	uint64_t nr_late; /* events that came when their mark had passed */
+	/* Stands in the heap before all that has to wait. */
+	struct stream limit;
+	VEC(struct stream *) streams;
+	VEC(struct stream *) stream_of; /* by thread; NULL: it has none */
+	VEC(struct stream *) heap;
 	struct page *free_pages;
 	struct event batch[BATCH];
 };
@@ -46,21 +57,40 @@ static bool is_before(const struct stream *a, const struct stream *b)
 
 static void sift_down(struct trace *t, size_t i)
 {
-	struct stream *s = t->heap[i];
+	struct stream *s = t->heap.v[i];
 
 	for (;;) {
 		size_t child = 2 * i + 1;
 
-		if (child >= t->nr_heap)
+		if (child >= t->heap.nr)
 			break;
-		if (child + 1 < t->nr_heap && is_before(t->heap[child + 1], t->heap[child]))
+		if (child + 1 < t->heap.nr && is_before(t->heap.v[child + 1], t->heap.v[child]))
 			child++;
-		if (!is_before(t->heap[child], s))
+		if (!is_before(t->heap.v[child], s))
 			break;
-		t->heap[i] = t->heap[child];
+		t->heap.v[i] = t->heap.v[child];
 		i = child;
 	}
-	t->heap[i] = s;
+	t->heap.v[i] = s;
+}
+
+static void enqueue(struct trace *t, struct stream *s)
+{
+	size_t i = t->heap.nr;
+
+	vec_push(&t->heap, s);
+	s->is_queued = true;
+	for (; i && is_before(s, t->heap.v[(i - 1) / 2]); i = (i - 1) / 2)
+		t->heap.v[i] = t->heap.v[(i - 1) / 2];
+	t->heap.v[i] = s;
+}
+
+static void dequeue_first(struct trace *t)
+{
+	t->heap.v[0]->is_queued = false;
+	t->heap.v[0] = t->heap.v[--t->heap.nr];
+	if (t->heap.nr)
+		sift_down(t, 0);
 }
 
 static struct page *take_page(struct trace *t, size_t len)
@@ -79,32 +109,62 @@ static struct page *take_page(struct trace *t, size_t len)
 	return p;
 }
 
+static void give_page(struct trace *t, struct stream *s)
+{
+	if (!s->page)
+		return;
+	s->page->next_free = t->free_pages;
+	t->free_pages = s->page;
+	s->page = NULL;
+}
+
+/* What was wrong with the blocks, and with what was in them. */
+static void sum_damage(struct trace *t)
+{
+	t->damage = t->load.damage;
+	t->damage.bad_blocks += t->read_damage.bad_blocks;
+	t->damage.bad_events += t->read_damage.bad_events;
+}
+
+/* Those that were read, now and then: what is left moves. */
+static void forget_blocks(struct stream *s)
+{
+	enum { MANY = 16 };
+
+	if (s->block < s->blocks.nr && (s->block < MANY || 2 * s->block < s->blocks.nr))
+		return;
+	s->blocks.nr -= s->block;
+	memmove(s->blocks.v, s->blocks.v + s->block, s->blocks.nr * sizeof(*s->blocks.v));
+	s->block = 0;
+}
+
 /* Puts the page away and looks forward to the stream's next block, if there is one. */
 static void leave_block(struct trace *t, struct stream *s)
 {
-	if (s->page) {
-		t->damage.bad_events += s->page->dec.nr_bad;
-		s->page->next_free = t->free_pages;
-		t->free_pages = s->page;
-		s->page = NULL;
-	}
+	struct load_block *b = &s->blocks.v[s->block++];
+
+	give_page(t, s);
+	free(b->stored);
+	b->stored = NULL;
+	if (t->is_growing)
+		forget_blocks(s);
 	/* Blocks of one stream follow each other in time; where they do not, order wins. */
-	if (++s->block < s->end)
-		s->tick = MAX(s->tick, t->load.blocks.v[s->block].header.first_tick);
+	if (s->block < s->blocks.nr)
+		s->tick = MAX(s->tick, s->blocks.v[s->block].header.first_tick);
 }
 
 static bool enter_block(struct trace *t, struct stream *s)
 {
-	const struct load_block *b = &t->load.blocks.v[s->block];
+	const struct load_block *b = &s->blocks.v[s->block];
 	struct page *p = take_page(t, b->header.raw_len);
 
 	p->dec.nr_bad = 0;
 	s->page = p;
-	if (load_payload(&t->load, &b->header, b->off, p->raw) &&
-	    decoder_start(&p->dec, &b->header, p->raw))
+	if (load_payload(&t->load, b, p->raw) && decoder_start(&p->dec, &b->header, p->raw))
 		return true;
-	t->damage.bad_blocks++;
-	t->damage.bad_events += b->header.nr_events;
+	t->read_damage.bad_blocks++;
+	t->read_damage.bad_events += b->header.nr_events;
+	sum_damage(t);
 	leave_block(t, s);
 	return false;
 }
@@ -112,11 +172,11 @@ static bool enter_block(struct trace *t, struct stream *s)
 /* The stream that comes second in time; NULL when the first is alone. */
 static const struct stream *runner_up(const struct trace *t)
 {
-	if (t->nr_heap < 2)
+	if (t->heap.nr < 2)
 		return NULL;
-	if (t->nr_heap > 2 && is_before(t->heap[2], t->heap[1]))
-		return t->heap[2];
-	return t->heap[1];
+	if (t->heap.nr > 2 && is_before(t->heap.v[2], t->heap.v[1]))
+		return t->heap.v[2];
+	return t->heap.v[1];
 }
 
 /* Takes events of s until another stream's turn, the block's end, or a full batch. */
@@ -134,8 +194,12 @@ static size_t take_run(struct trace *t, struct stream *s, const struct stream *o
 		}
 		s->tick = MAX(s->tick, d->tick);
 	} while (d->i < d->nr && n < BATCH && (!other || is_before(s, other)));
-	if (d->i >= d->nr)
+	if (d->i >= d->nr) {
+		t->read_damage.bad_events += d->nr_bad;
+		if (d->nr_bad)
+			sum_damage(t);
 		leave_block(t, s);
+	}
 	return n;
 }
 
@@ -144,97 +208,269 @@ size_t trace_read(struct trace *t, const struct event **evs)
 	size_t n = 0;
 
 	*evs = t->batch;
-	while (n < BATCH && t->nr_heap) {
-		struct stream *s = t->heap[0];
+	while (n < BATCH && t->heap.nr) {
+		struct stream *s = t->heap.v[0];
 
+		if (unlikely(s == &t->limit))
+			break;
 		if (s->page || enter_block(t, s))
 			n = take_run(t, s, runner_up(t), n);
-		if (s->block >= s->end)
-			t->heap[0] = t->heap[--t->nr_heap];
-		if (t->nr_heap)
+		if (s->block >= s->blocks.nr)
+			dequeue_first(t);
+		else
 			sift_down(t, 0);
 	}
 	return n;
 }
 
-static int compare_blocks(const void *a, const void *b)
-{
-	const struct load_block *x = a, *y = b;
+/* ---- what has come ---- */
 
-	if (x->header.thread != y->header.thread)
-		return x->header.thread < y->header.thread ? -1 : 1;
-	return x->off < y->off ? -1 : x->off > y->off;
+static struct stream *stream_of(struct trace *t, uint32_t thread)
+{
+	struct stream *s;
+
+	while (t->stream_of.nr <= thread)
+		vec_push(&t->stream_of, NULL);
+	s = t->stream_of.v[thread];
+	if (s)
+		return s;
+	s = t->stream_of.v[thread] = xcalloc(1, sizeof(*s));
+	s->thread = thread;
+	vec_push(&t->streams, s);
+	return s;
 }
 
-/* Blocks by thread; those of one thread stay in the order of the file. */
-static void make_streams(struct trace *t)
+/* Its stream's later ones stay behind it, in the order of the file. */
+static void add_block(struct trace *t, const struct load_block *b)
 {
-	uint64_t last_tick = 0;
+	const struct block_header *h = &b->header;
+	struct stream *s = stream_of(t, h->thread);
 
-	if (t->load.blocks.nr)
-		qsort(t->load.blocks.v, t->load.blocks.nr, sizeof(*t->load.blocks.v),
-		      compare_blocks);
-	for (uint32_t i = 0; i < t->load.blocks.nr; i++) {
-		const struct block_header *h = &t->load.blocks.v[i].header;
-
-		if (!i || h->thread != t->load.blocks.v[i - 1].header.thread)
-			vec_push(&t->streams, (struct stream){ .thread = h->thread });
-		t->nr_events += h->nr_events;
-		last_tick = MAX(last_tick, h->last_tick);
-	}
-	if (t->load.has_end)
-		last_tick = MAX(last_tick, t->load.end.ticks - t->load.meta.base_ticks);
-	t->duration_ns = timeline_ns(&t->timeline, last_tick);
-	t->heap = xcalloc(t->streams.nr + 1, sizeof(struct stream *));
+	t->nr_events += h->nr_events;
+	t->last_tick = MAX(t->last_tick, h->last_tick);
+	vec_push(&s->blocks, *b);
+	if (s->is_queued)
+		return;
+	s->tick = MAX(s->tick, h->first_tick);
+	/* too late for its place: time does not run backwards */
+	s->tick = MAX(s->tick, t->mark);
+	enqueue(t, s);
 }
 
-void trace_rewind(struct trace *t)
+static void count_late(struct trace *t, const struct block_header *h)
 {
-	const struct load_block *b = t->load.blocks.v;
-	uint32_t at = 0;
+	if (h->first_tick < t->mark)
+		t->nr_late += h->nr_events;
+}
 
-	t->nr_heap = 0;
-	vec_each (s, &t->streams) {
-		if (s->page) {
-			s->page->next_free = t->free_pages;
-			t->free_pages = s->page;
-		}
-		*s = (struct stream){ .thread = s->thread, .block = at };
-		s->tick = b[at].header.first_tick;
-		while (at < t->load.blocks.nr && b[at].header.thread == s->thread)
-			at++;
-		s->end = at;
-		t->heap[t->nr_heap++] = s;
+/* The blocks that the scan found, and up to where all have come. */
+static void take_found(struct trace *t)
+{
+	struct load *l = &t->load;
+
+	vec_each (b, &l->blocks) {
+		count_late(t, &b->header);
+		add_block(t, b);
 	}
-	for (size_t i = t->nr_heap / 2; i-- > 0;)
+	l->blocks.nr = 0;
+	for (; t->nr_anchors < l->anchors.nr; t->nr_anchors++)
+		timeline_add(&t->timeline, &l->anchors.v[t->nr_anchors], l->meta.base_ticks);
+	if (l->has_end)
+		t->last_tick = MAX(t->last_tick, l->end.ticks - l->meta.base_ticks);
+	t->duration_ns = timeline_ns(&t->timeline, t->last_tick);
+	sum_damage(t);
+}
+
+/* Events wait for the mark before which all have come, and whose time no anchor will change. */
+static void raise_limit(struct trace *t)
+{
+	uint64_t mark = MIN(t->load.mark, timeline_settled(&t->timeline));
+
+	if (mark <= t->mark)
+		return;
+	t->mark = mark;
+	t->limit.tick = mark - 1;
+	for (size_t i = 0; i < t->heap.nr; i++)
+		if (t->heap.v[i] == &t->limit)
+			return sift_down(t, i);
+}
+
+/* Nothing has to wait any longer. */
+static void finish(struct trace *t)
+{
+	struct load *l = &t->load;
+
+	load_finish_defs(l);
+	vec_each (u, &l->cpu)
+		u->time = timeline_ns(&t->timeline, u->time);
+	vec_each (s, &l->stands)
+		s->time = timeline_ns(&t->timeline, s->time);
+	if (!t->is_growing)
+		return;
+	t->is_growing = false;
+	t->mark = 0;
+	for (size_t i = t->heap.nr; i-- > 0;)
+		if (t->heap.v[i] == &t->limit)
+			t->heap.v[i] = t->heap.v[--t->heap.nr];
+	for (size_t i = t->heap.nr / 2; i-- > 0;)
 		sift_down(t, i);
-	t->damage = t->load.damage;
+}
+
+static void release_streams(struct trace *t)
+{
+	vec_each (s, &t->streams) {
+		give_page(t, *s);
+		vec_each (b, &(*s)->blocks)
+			free(b->stored);
+		vec_release(&(*s)->blocks);
+		free(*s);
+	}
+	vec_release(&t->streams);
+	vec_release(&t->stream_of);
+	vec_release(&t->heap);
+	timeline_release(&t->timeline);
+}
+
+static struct trace *new_trace(bool is_growing)
+{
+	struct trace *t = xcalloc(1, sizeof(*t));
+
+	t->is_growing = is_growing;
+	t->limit = (struct stream){ .thread = UINT32_MAX };
+	if (is_growing)
+		enqueue(t, &t->limit);
+	return t;
+}
+
+/* The file was begun anew: all that was read of it is of no use. */
+static int restart(struct trace *t, struct err *e)
+{
+	release_streams(t);
+	t->timeline = (struct timeline){ 0 };
+	t->nr_anchors = 0;
+	t->nr_events = t->last_tick = t->mark = 0;
+	t->read_damage = (struct trace_damage){ 0 };
+	t->limit.tick = 0;
+	enqueue(t, &t->limit);
+	return load_restart(&t->load, e);
+}
+
+static int scan(struct trace *t, struct err *e)
+{
+	bool is_final = t->load.source.is_final;
+
+	if (load_scan(&t->load, e) < 0)
+		return -1;
+	take_found(t);
+	if (is_final)
+		finish(t);
+	else
+		raise_limit(t);
+	return 0;
+}
+
+/* Reads what has come by now. A file that has its end grows no more, whoever still has it open. */
+static int look(struct trace *t, struct err *e)
+{
+	struct source *s = &t->load.source;
+
+	if (!source_grow(s)) {
+		if (restart(t, e) < 0)
+			return -1;
+		s->nr_head = 0;
+		source_grow(s);
+	}
+	if (scan(t, e) < 0)
+		return -1;
+	if (s->kind != SOURCE_FILE || s->is_final || !t->load.has_end)
+		return 0;
+	s->is_final = true;
+	source_grow(s);
+	return scan(t, e);
+}
+
+static struct trace *open_trace(const char *path, bool is_growing, struct err *e)
+{
+	struct trace *t = new_trace(is_growing);
+
+	if (load_open(&t->load, path, is_growing, e) == 0 && look(t, e) == 0)
+		return t;
+	trace_close(t);
+	return NULL;
 }
 
 struct trace *trace_open(const char *path, struct err *e)
 {
-	struct trace *t = xcalloc(1, sizeof(*t));
+	return open_trace(path, false, e);
+}
 
-	if (load_open(&t->load, path, e) < 0) {
-		load_release(&t->load);
-		free(t);
-		return NULL;
+struct trace *trace_follow(const char *path, struct err *e)
+{
+	return open_trace(path, true, e);
+}
+
+struct trace *trace_new(struct err *e)
+{
+	struct trace *t = new_trace(true);
+
+	if (load_open_fed(&t->load, e) == 0)
+		return t;
+	trace_close(t);
+	return NULL;
+}
+
+int trace_feed(struct trace *t, const void *bytes, size_t len, struct err *e)
+{
+	source_feed(&t->load.source, bytes, len);
+	return scan(t, e);
+}
+
+int trace_feed_end(struct trace *t, struct err *e)
+{
+	t->load.source.is_final = true;
+	return t->is_growing ? scan(t, e) : 0;
+}
+
+bool trace_is_over(const struct trace *t)
+{
+	return !t->is_growing;
+}
+
+int trace_wait(struct trace *t, int timeout_ms, struct err *e)
+{
+	if (!t->is_growing)
+		return 0;
+	source_wait(&t->load.source, timeout_ms);
+	return look(t, e);
+}
+
+uint64_t trace_get_nr_late(const struct trace *t)
+{
+	return t->nr_late;
+}
+
+void trace_rewind(struct trace *t)
+{
+	t->heap.nr = 0;
+	vec_each (p, &t->streams) {
+		struct stream *s = *p;
+
+		give_page(t, s);
+		s->block = 0;
+		if (!s->blocks.nr)
+			continue;
+		s->tick = s->blocks.v[0].header.first_tick;
+		enqueue(t, s);
 	}
-	timeline_init(&t->timeline, t->load.anchors.v, t->load.anchors.nr, t->load.meta.base_ticks);
-	vec_each (u, &t->load.cpu)
-		u->time = timeline_ns(&t->timeline, u->time);
-	vec_each (s, &t->load.stands)
-		s->time = timeline_ns(&t->timeline, s->time);
-	make_streams(t);
-	trace_rewind(t);
-	return t;
+	t->read_damage = (struct trace_damage){ 0 };
+	sum_damage(t);
 }
 
 void trace_close(struct trace *t)
 {
 	if (!t)
 		return;
-	trace_rewind(t); /* all pages become free ones */
+	release_streams(t); /* all pages become free ones */
 	while (t->free_pages) {
 		struct page *p = t->free_pages;
 
@@ -243,9 +479,6 @@ void trace_close(struct trace *t)
 		free(p->raw);
 		free(p);
 	}
-	vec_release(&t->streams);
-	free(t->heap);
-	timeline_release(&t->timeline);
 	load_release(&t->load);
 	free(t);
 }
@@ -318,7 +551,7 @@ const char *trace_get_string(const struct trace *t, uint64_t number)
 
 uint64_t trace_get_size(const struct trace *t)
 {
-	return t->load.size;
+	return t->load.source.size;
 }
 
 uint64_t trace_get_duration(const struct trace *t)

@@ -334,12 +334,17 @@ void trace_writer_stand(struct trace_writer *w, const struct trace_stand *s)
 	add_numbers(w, DEF_STAND, v, ARRAY_SIZE(v));
 }
 
+static void add_anchor(struct trace_writer *w, const struct clock_anchor *a, bool is_complete)
+{
+	const uint64_t v[] = { zigzag(a->ticks - w->base_ticks), a->mono_ns, a->boot_ns, a->real_ns,
+			       is_complete };
+
+	add_numbers(w, DEF_ANCHOR, v, ARRAY_SIZE(v) - !is_complete);
+}
+
 void trace_writer_anchor(struct trace_writer *w, const struct clock_anchor *a)
 {
-	const uint64_t v[] = { zigzag(a->ticks - w->base_ticks), a->mono_ns, a->boot_ns,
-			       a->real_ns };
-
-	add_numbers(w, DEF_ANCHOR, v, ARRAY_SIZE(v));
+	add_anchor(w, a, false);
 }
 
 static void add_thread(struct trace_stream *s)
@@ -483,6 +488,13 @@ void trace_writer_flush(struct trace_writer *w)
 		release_if_idle(*s);
 		flush_stream(*s);
 	}
+}
+
+void trace_writer_mark(struct trace_writer *w, const struct clock_anchor *a)
+{
+	trace_writer_flush(w);
+	add_anchor(w, a, true);
+	write_defs(w);
 }
 
 uint64_t trace_writer_bytes(const struct trace_writer *w)

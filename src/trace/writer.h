@@ -51,6 +51,12 @@ void trace_stream_close(struct trace_stream *s); /* no more events; frees it */
  */
 void trace_writer_flush(struct trace_writer *w);
 
+/*
+ * Flushes, and says that all events of ticks before this anchor's were put: whoever reads the file
+ * while it grows can go on up to there.
+ */
+void trace_writer_mark(struct trace_writer *w, const struct clock_anchor *a);
+
 uint64_t trace_writer_bytes(const struct trace_writer *w);	    /* written so far */
 const struct err *trace_writer_error(const struct trace_writer *w); /* NULL: none */
 
