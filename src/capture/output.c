@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "trace/alive.h"
 
 static char *directory_of(const char *path)
 {
@@ -137,6 +138,7 @@ static int create_whole(const struct output *o)
 		return -1;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	fchmod(fd, 0600);
+	alive_mark(fd);
 	if (io_write_all(fd, o->first.s, o->first.len) == 0 && lseek(fd, 0, SEEK_SET) == 0 &&
 	    linkat(AT_FDCWD, self, dir, o->dest.name, AT_SYMLINK_FOLLOW) == 0)
 		return fd;
@@ -144,6 +146,7 @@ static int create_whole(const struct output *o)
 	return -1;
 }
 
+/* From its first moment the file shows that it is being written. */
 static int create(const struct output *o)
 {
 	int fd = create_whole(o);
@@ -152,8 +155,10 @@ static int create(const struct output *o)
 		return fd;
 	fd = openat(o->dest.dir, o->dest.name, O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY,
 		    0600);
-	if (fd >= 0)
+	if (fd >= 0) {
 		fchmod(fd, 0600); /* whatever the umask; some file systems have no modes */
+		alive_mark(fd);
+	}
 	return fd;
 }
 

@@ -204,6 +204,12 @@ static void put_anchor(struct process *p)
 	trace_writer_anchor(p->writer, &a);
 }
 
+/* Events name paths as soon as they are in the region. */
+static void write_paths(void *arg)
+{
+	paths_write(arg);
+}
+
 static void begin(struct process *p, int fd)
 {
 	const char **argv = NULL;
@@ -229,7 +235,9 @@ static void begin(struct process *p, int fd)
 	split_args(&p->cmdline, &argv, &meta.argc);
 	meta.argv = argv;
 	p->writer = trace_writer_new(fd, &meta);
+	trace_writer_set_prepare(p->writer, write_paths, p);
 	p->begin_ns = clock_mono_ns();
+	p->has_mark = false;
 	put_anchor(p);
 	free(argv);
 	free(cpu);
@@ -393,7 +401,8 @@ uint64_t process_drain(struct process *p, bool scan_slots)
 		uint64_t full = drain_ring(d, p->max_bytes);
 
 		fullest = MAX(fullest, d->ring.big ? full : full * hurry);
-		if (unlikely(!d->is_named))
+		/* with a stamp of its own events: it would be out of order */
+		if (unlikely(!d->is_named && d->last_ticks))
 			name_thread(p, d);
 		if (dead && drain_is_empty(d)) {
 			struct lobby_ring ring = d->ring;
@@ -414,11 +423,16 @@ void process_flush(struct process *p, bool anchor)
 
 	if (!p->writer)
 		return;
-	if (anchor)
-		put_anchor(p);
 	cpu_count_threads(p);
-	paths_write(p);
-	trace_writer_flush(p->writer);
+	/* All rings were read since the last flush. What a thread stamped before that, and had not
+	 * yet published by then, was held up for long. */
+	if (p->has_mark)
+		trace_writer_mark(p->writer, &p->mark);
+	else
+		trace_writer_flush(p->writer);
+	p->has_mark = anchor;
+	if (anchor)
+		clock_anchor(p->lobby->clock, &p->mark);
 	e = trace_writer_error(p->writer);
 	if (e)
 		fail(p, e);
@@ -549,6 +563,8 @@ void process_end(struct process *p, struct trace_end *end)
 		end->nr_apart = p->nr_apart;
 		end->nr_no_path = p->region->nr_no_path;
 		end->nr_bad_path = p->region->nr_bad_path;
+		if (p->has_mark)
+			trace_writer_anchor(p->writer, &p->mark);
 		put_anchor(p);
 		cpu_ns = clock_cpu_ns() + worker_cpu_ns();
 		places_write(p);

@@ -62,8 +62,10 @@ struct process {
 	struct drain **rings; /* by slot, NULL: not in use */
 	VEC(uint32_t) active; /* slots with a ring */
 	uint32_t nr_types;
-	uint32_t next_counted; /* of active, whom to ask the kernel about next */
-	uint64_t begin_ns;     /* when the file was begun */
+	uint32_t next_counted;	  /* of active, whom to ask the kernel about next */
+	uint64_t begin_ns;	  /* when the file was begun */
+	struct clock_anchor mark; /* all events before it are in the file by the next flush */
+	bool has_mark;
 
 	/* sums of rings that are gone */
 	uint64_t nr_events[EV_MAX], lost[EV_MAX], nr_broken;
@@ -107,7 +109,10 @@ int process_begin_file(struct process *p);
 uint16_t process_define_type(struct process *p, const struct trace_type *type);
 /* Reads all rings. Returns how many words lay in the fullest. scan: look for new threads too. */
 uint64_t process_drain(struct process *p, bool scan);
-/* Anchor and flush, to be called a few times a second. Notices write errors. */
+/*
+ * Flushes, to be called a few times a second, and after the rings were read. anchor: how the clocks
+ * stand now is written by the next call. Notices write errors.
+ */
 void process_flush(struct process *p, bool anchor);
 /* The agent lets everything pass from now on; what is in the rings is still read. */
 void process_stop(struct process *p);

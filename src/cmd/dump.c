@@ -14,15 +14,18 @@
 
 struct dump_opts {
 	uint64_t tid, task, limit; /* ALL: not given */
+	bool follow;
 };
 
-static const struct dump_opts defaults = { ALL, ALL, ALL };
+static const struct dump_opts defaults = { ALL, ALL, ALL, false };
 
 static const struct opt dump_options[] = {
 	OPT('t', "thread", OPT_UINT, struct dump_opts, tid, "TID", "only events of this thread"),
 	OPT(0, "task", OPT_UINT, struct dump_opts, task, "ID",
 	    "only events that name this task, and the ends of its runs"),
 	OPT('n', "limit", OPT_UINT, struct dump_opts, limit, "N", "stop after N lines"),
+	OPT('f', "follow", OPT_FLAG, struct dump_opts, follow, NULL,
+	    "go on with what is recorded from now on, until the recording ends"),
 	{ 0 },
 };
 
@@ -35,14 +38,12 @@ struct dump {
 	const struct dump_opts *opts;
 	struct strbuf line;
 	const struct trace_thread *threads;
-	struct strbuf *thread_labels;
-	uint32_t nr_threads;
-	struct strbuf *type_names;
-	uint32_t nr_types;
+	VEC(struct strbuf) thread_labels;
+	VEC(struct strbuf) type_names;
 	const struct trace_future *futures;
 	uint32_t nr_futures;
 	const struct trace *trace;
-	struct runs *runs; /* per thread; only with --task */
+	VEC(struct runs) runs; /* per thread; only with --task */
 	uint64_t nr_lines;
 };
 
@@ -60,48 +61,64 @@ static void add_word(struct strbuf *b, const char *s, size_t len)
 	strbuf_release(&clean);
 }
 
-static void dump_init(struct dump *d, const struct dump_opts *opts, struct trace *t)
+/* Names may have changed since the last time. */
+static void learn_threads(struct dump *d)
 {
-	const struct trace_type *types = trace_get_types(t, &d->nr_types);
-	struct strbuf label = STRBUF_INIT;
+	uint32_t nr;
 
-	d->opts = opts;
-	d->trace = t;
-	strbuf_init(&d->line);
-	d->threads = trace_get_threads(t, &d->nr_threads);
-	d->futures = trace_get_futures(t, &d->nr_futures);
-	d->thread_labels = xcalloc(d->nr_threads + 1, sizeof(*d->thread_labels));
-	d->type_names = xcalloc(d->nr_types + 1, sizeof(*d->type_names));
-	d->runs = xcalloc(d->nr_threads + 1, sizeof(*d->runs));
-	for (uint32_t i = 0; i < d->nr_threads; i++) {
-		const char *name = d->threads[i].name;
-
-		strbuf_init(&d->thread_labels[i]);
-		strbuf_addf(&d->thread_labels[i], "%7" PRIu32 " ", d->threads[i].tid);
-		add_word(&d->thread_labels[i], *name ? name : "-", *name ? strlen(name) : 1);
+	d->threads = trace_get_threads(d->trace, &nr);
+	while (d->thread_labels.nr < nr) {
+		vec_push(&d->thread_labels, (struct strbuf)STRBUF_INIT);
+		vec_push(&d->runs, (struct runs){ 0 });
 	}
-	for (uint32_t i = 0; i < d->nr_types; i++) {
-		strbuf_init(&d->type_names[i]);
+	for (uint32_t i = 0; i < nr; i++) {
+		const char *name = d->threads[i].name;
+		struct strbuf *label = &d->thread_labels.v[i];
+
+		strbuf_reset(label);
+		strbuf_addf(label, "%7" PRIu32 " ", d->threads[i].tid);
+		add_word(label, *name ? name : "-", *name ? strlen(name) : 1);
+	}
+}
+
+static void learn_types(struct dump *d)
+{
+	struct strbuf label = STRBUF_INIT, clean;
+	const struct trace_type *types;
+	uint32_t nr;
+
+	types = trace_get_types(d->trace, &nr);
+	for (uint32_t i = d->type_names.nr; i < nr; i++) {
 		label_candidates(&label, types[i].name, types[i].nr_candidates);
-		strbuf_add_clean(&d->type_names[i], label.s, label.len);
+		strbuf_init(&clean);
+		strbuf_add_clean(&clean, label.s, label.len);
 		if (!*types[i].name)
-			strbuf_addf(&d->type_names[i], "#%" PRIu32, i);
+			strbuf_addf(&clean, "#%" PRIu32, i);
 		strbuf_reset(&label);
+		vec_push(&d->type_names, clean);
 	}
 	strbuf_release(&label);
 }
 
+/* Takes over what is defined by now. */
+static void learn(struct dump *d)
+{
+	learn_threads(d);
+	learn_types(d);
+	d->futures = trace_get_futures(d->trace, &d->nr_futures);
+}
+
 static void dump_release(struct dump *d)
 {
-	for (uint32_t i = 0; i < d->nr_threads; i++) {
-		strbuf_release(&d->thread_labels[i]);
-		vec_release(&d->runs[i].tasks);
-	}
-	for (uint32_t i = 0; i < d->nr_types; i++)
-		strbuf_release(&d->type_names[i]);
-	free(d->thread_labels);
-	free(d->type_names);
-	free(d->runs);
+	vec_each (label, &d->thread_labels)
+		strbuf_release(label);
+	vec_each (runs, &d->runs)
+		vec_release(&runs->tasks);
+	vec_each (name, &d->type_names)
+		strbuf_release(name);
+	vec_release(&d->thread_labels);
+	vec_release(&d->type_names);
+	vec_release(&d->runs);
 	strbuf_release(&d->line);
 }
 
@@ -111,7 +128,7 @@ static void dump_release(struct dump *d)
  */
 static bool concerns_task(struct dump *d, const struct event *ev)
 {
-	struct runs *r = &d->runs[ev->thread];
+	struct runs *r = &d->runs.v[ev->thread];
 
 	if (ev->kind == EV_RUN_START)
 		vec_push(&r->tasks, ev->task);
@@ -205,15 +222,15 @@ static void dump_line(struct dump *d, const struct event *ev)
 	struct strbuf *b = &d->line;
 
 	strbuf_addf(b, "%5" PRIu64 ".%09" PRIu64 " %-23s %s", ev->time / 1000000000,
-		    ev->time % 1000000000, d->thread_labels[ev->thread].s, desc->name);
+		    ev->time % 1000000000, d->thread_labels.v[ev->thread].s, desc->name);
 	add_flags(b, ev);
 	if (desc->task)
 		strbuf_addf(b, " task=%" PRIu64, ev->task);
 	if (desc->task == EVENT_TASK_ADDR)
 		add_arg(b, "addr", ev->addr);
 	add_args(d, b, ev);
-	if (desc->task && ev->type < d->nr_types)
-		strbuf_addf(b, " type_id=%u type=%s", ev->type, d->type_names[ev->type].s);
+	if (desc->task && ev->type < d->type_names.nr)
+		strbuf_addf(b, " type_id=%u type=%s", ev->type, d->type_names.v[ev->type].s);
 	else if (desc->task)
 		strbuf_addstr(b, " type=-");
 	if (ev->kind == EV_FUTURE_START && ev->a < d->nr_futures) {
@@ -256,30 +273,64 @@ static void note_no_match(const struct dump_opts *o, const char *path)
 	strbuf_release(&what);
 }
 
+#define WAIT_MS 1000 /* at most: a writer that dies may do so without a sound */
+
+/* -1: it turned out to be no trace. */
+static int dump_all(struct dump *d, struct trace *t, struct err *e)
+{
+	const struct event *evs;
+	size_t n;
+
+	for (;;) {
+		bool is_over = trace_is_over(t);
+
+		learn(d);
+		while ((n = trace_read(t, &evs)))
+			if (!dump_events(d, evs, n))
+				return 0;
+		if (is_over)
+			return 0;
+		fflush(stdout);
+		if (trace_wait(t, WAIT_MS, e) < 0)
+			return -1;
+	}
+}
+
+static void note_late(const struct trace *t, const char *path)
+{
+	uint64_t nr = trace_get_nr_late(t);
+
+	if (nr)
+		cmd_note("%" PRIu64 " event%s came too late for the order of time; "
+			 "'futrace dump %s' has all of it in order",
+			 nr, nr == 1 ? "" : "s", path);
+}
+
 static int run(const void *options, int nr, char **argv)
 {
 	const struct dump_opts *opts = options;
 	const char *path = nr ? argv[0] : CMD_DEFAULT_FILE;
 	struct err e = ERR_INIT;
-	const struct event *evs;
 	struct trace *t;
-	struct dump d = { 0 };
-	size_t n;
+	struct dump d = { .opts = opts, .line = STRBUF_INIT };
+	int rc;
 
 	if (nr > 1)
 		return cmd_usage("one FILE at a time, not also '%s'", argv[1]);
-	t = trace_open(path, &e);
+	t = (opts->follow ? trace_follow : trace_open)(path, &e);
 	if (!t)
 		return cmd_fail(&e);
-	dump_init(&d, opts, t);
-	while (opts->limit && (n = trace_read(t, &evs)) && dump_events(&d, evs, n))
-		;
-	damage_note(t, path);
-	if (opts->limit && !d.nr_lines)
+	d.trace = t;
+	rc = opts->limit ? dump_all(&d, t, &e) : 0;
+	if (rc == 0) {
+		damage_note(t, path);
+		note_late(t, path);
+	}
+	if (rc == 0 && opts->limit && !d.nr_lines)
 		note_no_match(opts, path);
 	dump_release(&d);
 	trace_close(t);
-	return EXIT_OK;
+	return rc ? cmd_fail(&e) : EXIT_OK;
 }
 
 const struct command cmd_dump = {

@@ -51,7 +51,7 @@ static void json_end(struct json *j, const struct info *in)
 	const struct trace_end *end = in->end;
 
 	json_open_object(j, "end");
-	json_str(j, "kind", kinds[end->kind]);
+	json_str(j, "kind", in->damage->is_live ? "recording" : kinds[end->kind]);
 	if (end->kind == TRACE_STOPPED)
 		json_str(j, "reason", info_stop_reason(in));
 	else if (end->kind == TRACE_EXITED || end->kind == TRACE_SIGNALED)

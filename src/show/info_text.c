@@ -42,7 +42,9 @@ static void add_end(const struct info *in, struct strbuf *out)
 
 	switch (end->kind) {
 	case TRACE_CUT:
-		add_row(out, "ended", "cut: the recorder died, or still writes");
+		add_row(out, "ended",
+			in->damage->is_live ? "not yet: still recording"
+					    : "cut: the recorder died");
 		break;
 	case TRACE_EXITED:
 		add_row(out, "ended", "program left with status %" PRIu32, end->status);
@@ -153,7 +155,10 @@ static void add_lost(const struct info *in, struct strbuf *out)
 		add_row(out, "lost", "unknown: the file is damaged");
 	else
 		add_row(out, "lost", "%s%" PRIu64 " event%s%s", damaged ? "at least " : "", nr,
-			plural(nr), d->cut ? " up to the cut" : "");
+			plural(nr),
+			d->is_live ? " so far"
+			: d->cut   ? " up to the cut"
+				   : "");
 }
 
 static void add_counts(const struct info *in, struct strbuf *out)

@@ -294,7 +294,8 @@ static void put_recording_end(struct json_sink *s)
 	struct json *j = &s->json;
 
 	json_open_object(j, "recording");
-	json_str(j, "end", end->kind < ARRAY_SIZE(kinds) ? kinds[end->kind] : NULL);
+	json_str(j, "end",
+		 trace_get_damage(s->r->rec.trace)->is_live ? "recording" : kinds[end->kind]);
 	if (end->kind == TRACE_GONE)
 		json_null(j, "status");
 	else

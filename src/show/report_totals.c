@@ -227,13 +227,13 @@ static void add_lost_sum(const struct report *r, uint64_t sum, struct strbuf *ou
 {
 	const struct trace_damage *d = trace_get_damage(r->rec.trace);
 	uint64_t all = sum + d->bad_events;
+	const char *until = d->is_live ? " so far" : d->cut ? " up to the cut" : "";
 	char a[FORMAT_SIZE], b[FORMAT_SIZE];
 
 	if (!is_damaged(r) && !sum)
-		strbuf_addf(out, "nothing%s", d->cut ? " up to the cut" : "");
+		strbuf_addf(out, "nothing%s", until);
 	else if (!is_damaged(r))
-		strbuf_addf(out, "%s event%s%s", format_grouped(sum, a), plural(sum),
-			    d->cut ? " up to the cut" : "");
+		strbuf_addf(out, "%s event%s%s", format_grouped(sum, a), plural(sum), until);
 	else if (!all)
 		strbuf_addstr(out, "unknown: the file is damaged");
 	else
@@ -305,7 +305,8 @@ static void add_file(const struct report *r, struct strbuf *out)
 		strbuf_addf(out, "file        %s event%s, %s bytes, %s\n",
 			    format_grouped(nr_events, a), plural(nr_events),
 			    format_grouped(trace_get_size(r->rec.trace), b),
-			    d->cut	    ? "CUT: it has no end, what came later is missing"
+			    d->is_live	    ? "still recording: this is what it has so far"
+			    : d->cut	    ? "CUT: it has no end, what came later is missing"
 			    : is_damaged(r) ? "DAMAGED"
 					    : "complete");
 	if (is_damaged(r))
@@ -352,7 +353,8 @@ static void add_cost(const struct report *r, const struct report_totals *t, stru
 	char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
 
 	if (end->kind == TRACE_CUT) {
-		strbuf_addstr(out, "cost        not known: the recording has no end\n");
+		strbuf_addf(out, "cost        not known: the recording has no end%s\n",
+			    trace_get_damage(r->rec.trace)->is_live ? " yet" : "");
 		return;
 	}
 	strbuf_addf(out, "cost        futrace used %s of CPU", format_span(end->tool_cpu_ns, a));

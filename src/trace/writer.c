@@ -56,6 +56,8 @@ struct trace_writer {
 	struct intern *strings; /* number in the file: that here, plus one */
 	uint32_t nr_objects, nr_runtimes, nr_types, nr_threads, nr_steps, nr_futures;
 	VEC(struct trace_stream *) streams;
+	void (*prepare)(void *arg); /* or NULL */
+	void *prepare_arg;
 };
 
 static void write_bytes(struct trace_writer *w, const void *data, size_t len)
@@ -212,6 +214,12 @@ struct trace_writer *trace_writer_new(int fd, const struct trace_meta *meta)
 	add_meta(w, meta);
 	write_defs(w);
 	return w;
+}
+
+void trace_writer_set_prepare(struct trace_writer *w, void (*prepare)(void *arg), void *arg)
+{
+	w->prepare = prepare;
+	w->prepare_arg = arg;
 }
 
 uint32_t trace_writer_string(struct trace_writer *w, const char *s, size_t len)
@@ -378,7 +386,13 @@ void trace_stream_cpu(struct trace_stream *s, const struct trace_cpu *u)
 	add_numbers(s->w, DEF_CPU, v, ARRAY_SIZE(v));
 }
 
-static void flush_stream(struct trace_stream *s)
+static void prepare(struct trace_writer *w)
+{
+	if (w->prepare)
+		w->prepare(w->prepare_arg);
+}
+
+static void write_events(struct trace_stream *s)
 {
 	struct trace_writer *w = s->w;
 	struct block_header h = { .kind = BLOCK_EVENTS,
@@ -387,12 +401,18 @@ static void flush_stream(struct trace_stream *s)
 				  .first_tick = s->enc.first_tick,
 				  .last_tick = s->enc.last_tick };
 
-	if (!s->enc.nr)
-		return;
 	write_defs(w);
 	write_block(w, &h, w->raw, encoder_finish(&s->enc, w->raw));
 	s->last_tick = s->enc.last_tick;
 	encoder_reset(&s->enc);
+}
+
+static void flush_stream(struct trace_stream *s)
+{
+	if (!s->enc.nr)
+		return;
+	prepare(s->w);
+	write_events(s);
 }
 
 /* Names and tids are definitions too, so that a thread can be told before its events are read. */
@@ -483,10 +503,12 @@ static void release_if_idle(struct trace_stream *s)
 
 void trace_writer_flush(struct trace_writer *w)
 {
+	prepare(w);
 	write_defs(w);
 	vec_each (s, &w->streams) {
 		release_if_idle(*s);
-		flush_stream(*s);
+		if ((*s)->enc.nr)
+			write_events(*s);
 	}
 }
 

@@ -17,6 +17,11 @@ struct trace_stream; /* events of one thread */
 /* Takes over fd (open for writing, at offset 0). Never fails; errors show later. */
 struct trace_writer *trace_writer_new(int fd, const struct trace_meta *meta);
 
+/*
+ * Called before a block of events is written, so that what these events name can be defined first.
+ */
+void trace_writer_set_prepare(struct trace_writer *w, void (*prepare)(void *arg), void *arg);
+
 /* Definitions get the numbers 0, 1, 2 … of their kind, which are returned. */
 uint32_t trace_writer_object(struct trace_writer *w, const struct trace_object *o);
 uint32_t trace_writer_runtime(struct trace_writer *w, const struct trace_runtime *r);

@@ -277,6 +277,79 @@ static void late_events_are_counted(void **state)
 	memory_file_release(&f);
 }
 
+struct late_paths {
+	struct trace_writer *w;
+	uint32_t nr_wanted, nr_defined;
+};
+
+static void define_paths(void *arg)
+{
+	struct late_paths *p = arg;
+
+	while (p->nr_defined < p->nr_wanted) {
+		uint32_t step = trace_writer_step(
+			p->w, &(struct trace_step){ .outer = TRACE_NO_STEP, .future = "f" });
+
+		trace_writer_path(p->w, ++p->nr_defined, &(struct trace_path){ &step, 1 });
+	}
+}
+
+/* Proves that what events name can be defined right before their block, whoever makes it go out. */
+static void definitions_come_first(void **state)
+{
+	enum { EVENTS = 200000, EVERY = 97 };
+	struct late_paths p = { 0 };
+	struct trace_stream *s;
+	struct memory_file f;
+	struct rng rng = { 31 };
+	uint64_t nr_seen = 0;
+	struct trace *t;
+	uint8_t *data;
+	size_t len;
+
+	memory_file_init(&f, "", 0);
+	p.w = trace_writer_new(dup(f.fd), &make_meta);
+	trace_writer_set_prepare(p.w, define_paths, &p);
+	s = trace_writer_thread(p.w, 42);
+	for (uint32_t i = 1; i <= EVENTS; i++) {
+		struct event ev = { .kind = EV_RUN_START, .time = i, .task = 3 };
+		struct clock_anchor a = anchor_at(i);
+
+		ev.path = p.nr_wanted = 1 + i / EVERY;
+		trace_stream_put(s, &ev);
+		if (i % 90001 == 0)
+			trace_writer_flush(p.w);
+		if (i % 30011 == 0) /* no flush: the mark of a block that became full */
+			trace_writer_anchor(p.w, &a);
+		if (i % 120011 == 0)
+			trace_writer_mark(p.w, &a);
+	}
+	assert_int_equal(trace_writer_close(p.w, NULL, NULL), 0);
+	data = memory_file_read(&f, &len);
+	t = trace_new(NULL);
+	for (size_t off = 0, n; off < len; off += n) {
+		const struct trace_path *paths;
+		const struct event *evs;
+		uint32_t nr_paths;
+
+		n = 1 + rng_below(&rng, 3000);
+		n = MIN(n, len - off);
+		assert_int_equal(trace_feed(t, data + off, n, NULL), 0);
+		if (off + n == len)
+			assert_int_equal(trace_feed_end(t, NULL), 0);
+		paths = trace_get_paths(t, &nr_paths);
+		for (size_t nr; (nr = trace_read(t, &evs)); nr_seen += nr)
+			for (size_t i = 0; i < nr; i++)
+				assert_true(evs[i].path < nr_paths && paths[evs[i].path].nr_steps);
+		if (off > len * 3 / 4)
+			assert_true(nr_seen > 0);
+	}
+	assert_int_equal(nr_seen, EVENTS);
+	trace_close(t);
+	free(data);
+	memory_file_release(&f);
+}
+
 /* Gives the bytes to a file that grows, and reads it meanwhile. */
 static void follow(const uint8_t *data, size_t len, struct rng *rng, bool is_pipe)
 {
@@ -400,6 +473,7 @@ int main(void)
 		cmocka_unit_test(pieces_make_the_same),
 		cmocka_unit_test(damage_is_the_same_in_pieces),
 		cmocka_unit_test(late_events_are_counted),
+		cmocka_unit_test(definitions_come_first),
 		cmocka_unit_test(growing_files_are_followed),
 		cmocka_unit_test(living_writers_show),
 		cmocka_unit_test(files_that_begin_anew_are_read_anew),
