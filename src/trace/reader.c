@@ -32,6 +32,7 @@ struct stream {
 };
 
 struct trace {
+	struct trace_sink sink; /* of what is fed by a writer */
 	struct load load;
 	struct timeline timeline;
 	size_t nr_anchors; /* in the timeline */
@@ -429,6 +430,22 @@ int trace_feed_end(struct trace *t, struct err *e)
 {
 	t->load.source.is_final = true;
 	return t->is_growing ? scan(t, e) : 0;
+}
+
+static int write_to_trace(struct trace_sink *s, const void *bytes, size_t len, struct err *e)
+{
+	return trace_feed((struct trace *)s, bytes, len, e);
+}
+
+static int end_trace(struct trace_sink *s, struct err *e)
+{
+	return trace_feed_end((struct trace *)s, e);
+}
+
+struct trace_sink *trace_get_sink(struct trace *t)
+{
+	t->sink = (struct trace_sink){ .write = write_to_trace, .close = end_trace };
+	return &t->sink;
 }
 
 bool trace_is_over(const struct trace *t)

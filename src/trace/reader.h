@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "trace/event.h"
+#include "trace/sink.h"
 #include "trace/trace.h"
 
 struct trace;
@@ -45,6 +46,11 @@ int trace_wait(struct trace *t, int timeout_ms, struct err *e);
 struct trace *trace_new(struct err *e);
 int trace_feed(struct trace *t, const void *bytes, size_t len, struct err *e);
 int trace_feed_end(struct trace *t, struct err *e);
+/*
+ * For a writer in the same process, to feed a trace_new() by. Whoever reads takes what there is
+ * between two blocks, or at least once a second: what waits takes memory.
+ */
+struct trace_sink *trace_get_sink(struct trace *t);
 /* No more will come: what trace_read still has is all. */
 bool trace_is_over(const struct trace *t);
 /*

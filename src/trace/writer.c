@@ -45,7 +45,8 @@ struct trace_stream {
 };
 
 struct trace_writer {
-	int fd;
+	int fd;			/* -1: no file */
+	struct trace_sink *tee; /* or NULL */
 	uint64_t base_ticks;
 	uint64_t nr_bytes;
 	struct err error;
@@ -60,14 +61,24 @@ struct trace_writer {
 	void *prepare_arg;
 };
 
+static void close_tee(struct trace_writer *w)
+{
+	if (w->tee)
+		w->tee->close(w->tee, NULL);
+	w->tee = NULL;
+}
+
 static void write_bytes(struct trace_writer *w, const void *data, size_t len)
 {
 	if (w->error.tag)
 		return;
-	if (io_write_all(w->fd, data, len) < 0)
+	if (w->fd >= 0 && io_write_all(w->fd, data, len) < 0) {
 		err_sys(&w->error, "cannot write the trace");
-	else
-		w->nr_bytes += len;
+		return;
+	}
+	w->nr_bytes += len;
+	if (w->tee && w->tee->write(w->tee, data, len, NULL) < 0)
+		close_tee(w);
 }
 
 static void pack_file_header(uint8_t out[FILE_HEADER_LEN])
@@ -196,9 +207,16 @@ static void add_meta(struct trace_writer *w, const struct trace_meta *m)
 
 struct trace_writer *trace_writer_new(int fd, const struct trace_meta *meta)
 {
+	return trace_writer_new_tee(fd, NULL, meta);
+}
+
+struct trace_writer *trace_writer_new_tee(int fd, struct trace_sink *tee,
+					  const struct trace_meta *meta)
+{
 	struct trace_writer *w = xcalloc(1, sizeof(*w));
 
 	w->fd = fd;
+	w->tee = tee;
 	w->base_ticks = meta->base_ticks;
 	w->raw = xmalloc(RAW_LEN_MAX);
 	w->out = xmalloc(FILE_HEADER_LEN + BLOCK_HEADER_LEN + ZSTD_compressBound(RAW_LEN_MAX));
@@ -565,7 +583,8 @@ int trace_writer_close(struct trace_writer *w, const struct trace_end *end, stru
 		write_end(w, end);
 	while (w->streams.nr)
 		trace_stream_close(w->streams.v[0]);
-	if (close(w->fd) < 0 && !w->error.tag)
+	close_tee(w);
+	if (w->fd >= 0 && close(w->fd) < 0 && !w->error.tag)
 		err_sys(&w->error, "cannot write the trace");
 	if (w->error.tag)
 		rc = err_set(e, w->error.tag, "%s", w->error.msg);

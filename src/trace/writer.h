@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "trace/event.h"
+#include "trace/sink.h"
 #include "trace/trace.h"
 
 struct trace_writer;
@@ -16,6 +17,14 @@ struct trace_stream; /* events of one thread */
 
 /* Takes over fd (open for writing, at offset 0). Never fails; errors show later. */
 struct trace_writer *trace_writer_new(int fd, const struct trace_meta *meta);
+
+/*
+ * The same with a second sink (borrowed until trace_writer_close), which is given what the file is
+ * given. fd -1: no file. What is wrong with the second one does not keep the file from being
+ * written: it is left out from then on.
+ */
+struct trace_writer *trace_writer_new_tee(int fd, struct trace_sink *tee,
+					  const struct trace_meta *meta);
 
 /*
  * Called before a block of events is written, so that what these events name can be defined first.

@@ -350,6 +350,48 @@ static void definitions_come_first(void **state)
 	memory_file_release(&f);
 }
 
+/* Proves that a reader beside the writer has all that the file gets, and soon. */
+static void a_writer_feeds_a_reader(void **state)
+{
+	enum { EVENTS = 200000 };
+	struct trace *t = trace_new(NULL);
+	struct result whole, fed = { 0 };
+	struct trace_stream *s[3];
+	struct rng rng = { 37 };
+	struct trace_writer *w;
+	struct memory_file f;
+	uint8_t *data;
+	size_t len;
+
+	memory_file_init(&f, "", 0);
+	w = trace_writer_new_tee(dup(f.fd), trace_get_sink(t), &make_meta);
+	for (int i = 0; i < 3; i++)
+		s[i] = trace_writer_thread(w, i);
+	for (unsigned i = 0; i < EVENTS; i++) {
+		struct event ev = make_event(&rng, EV_RUN_START, i);
+
+		trace_stream_put(s[i % 3], &ev);
+		if (i % 1000 == 0) {
+			struct clock_anchor a = anchor_at(i);
+
+			trace_writer_mark(w, &a);
+			take(t, &fed);
+		}
+	}
+	assert_int_equal(trace_writer_close(w, &(struct trace_end){ .kind = TRACE_EXITED }, NULL),
+			 0);
+	assert_in_range(fed.most_waiting, 1, 3000);
+	take(t, &fed);
+	finish(t, &fed);
+	data = memory_file_read(&f, &len);
+	assert_true(read_at_once(data, len, &whole));
+	assert_same(&whole, &fed);
+	release(&whole);
+	release(&fed);
+	free(data);
+	memory_file_release(&f);
+}
+
 /* Gives the bytes to a file that grows, and reads it meanwhile. */
 static void follow(const uint8_t *data, size_t len, struct rng *rng, bool is_pipe)
 {
@@ -474,6 +516,7 @@ int main(void)
 		cmocka_unit_test(damage_is_the_same_in_pieces),
 		cmocka_unit_test(late_events_are_counted),
 		cmocka_unit_test(definitions_come_first),
+		cmocka_unit_test(a_writer_feeds_a_reader),
 		cmocka_unit_test(growing_files_are_followed),
 		cmocka_unit_test(living_writers_show),
 		cmocka_unit_test(files_that_begin_anew_are_read_anew),
