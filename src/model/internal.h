@@ -177,6 +177,7 @@ struct type {
 	enum trace_task_kind kind;
 	bool is_named, is_helper;
 	bool is_root;	      /* of root futures, which are no tasks */
+	bool has_numbers;     /* as trace_type has it */
 	bool is_by_addr;      /* events name its tasks by their addresses */
 	bool is_numbered;     /* … and tasks of its copy have ids besides */
 	bool has_tasks;	      /* there was one */
@@ -235,6 +236,7 @@ struct model {
 	VEC(struct thread) threads;
 	VEC(struct type) types;
 	struct model_runtimes runtimes;
+	bool has_runtimes; /* they were told; else a copy is one */
 	const struct trace_stack *stacks;
 	uint32_t nr_stacks;
 	bool has_local_stacks; /* some of them tell what the type does not */

@@ -7,17 +7,48 @@
 
 #include "model/internal.h"
 
-/* Which copies of runtimes have tasks with ids of their own. */
-static void note_numbered(struct model *m, const struct trace_type *types, uint32_t nr_types)
+/* Which copies of runtimes have tasks with ids of their own: a later type may tell of earlier ones.
+ */
+static void note_numbered(struct model *m)
 {
 	struct map copies = MAP_INIT;
 
-	for (uint32_t i = 0; i < nr_types; i++)
-		if (types[i].has_numbers)
-			map_put(&copies, types[i].runtime, NULL);
+	vec_each (type, &m->types)
+		if (type->has_numbers)
+			map_put(&copies, type->copy, NULL);
 	vec_each (type, &m->types)
 		type->is_numbered = map_get(&copies, type->copy) != NULL;
 	map_release(&copies);
+}
+
+/* Whose the tasks of a type are if nothing else tells. */
+static void set_type_runtime(const struct model *m, struct type *type)
+{
+	const struct model_runtimes *r = &m->runtimes;
+	bool is_task = type->kind <= TRACE_LOCAL;
+
+	if (!m->has_runtimes)
+		type->runtime = type->copy;
+	else if (type->copy >= r->nr_copies)
+		type->runtime = MODEL_NO_RUNTIME;
+	else
+		type->runtime = is_task ? r->of_task[type->copy] : r->of_blocking[type->copy];
+}
+
+void model_set_types(struct model *m, const struct trace_type *types, uint32_t nr_types)
+{
+	for (uint32_t i = m->types.nr; i < nr_types; i++) {
+		vec_push(&m->types, (struct type){
+					    .copy = types[i].runtime,
+					    .kind = types[i].kind,
+					    .is_named = types[i].name && types[i].name[0],
+					    .is_helper = types[i].kind == TRACE_HELPER,
+					    .is_root = types[i].kind == TRACE_BLOCK_ON,
+					    .has_numbers = types[i].has_numbers,
+				    });
+		set_type_runtime(m, &m->types.v[i]);
+	}
+	note_numbered(m);
 }
 
 struct model *model_new(const struct trace_type *types, uint32_t nr_types)
@@ -25,16 +56,7 @@ struct model *model_new(const struct trace_type *types, uint32_t nr_types)
 	struct model *m = xcalloc(1, sizeof(*m));
 
 	m->reap_at = UINT64_MAX;
-	for (uint32_t i = 0; i < nr_types; i++)
-		vec_push(&m->types, (struct type){
-					    .copy = types[i].runtime,
-					    .runtime = types[i].runtime,
-					    .kind = types[i].kind,
-					    .is_named = types[i].name && types[i].name[0],
-					    .is_helper = types[i].kind == TRACE_HELPER,
-					    .is_root = types[i].kind == TRACE_BLOCK_ON,
-				    });
-	note_numbered(m, types, nr_types);
+	model_set_types(m, types, nr_types);
 	return m;
 }
 
@@ -81,29 +103,32 @@ void model_set_stacks(struct model *m, const struct trace_stack *stacks, uint32_
 {
 	m->stacks = stacks;
 	m->nr_stacks = nr;
+	m->has_local_stacks = false;
 	for (uint32_t i = 0; i < nr; i++)
 		m->has_local_stacks |= stacks[i].is_local;
 }
 
+/* What is known of runtimes so far stays; of new ones nothing is. */
+#define GROW(v, from, to)                                                            \
+	do {                                                                         \
+		(v) = xreallocarray(v, (to) + 1, sizeof(*(v)));                      \
+		memset((v) + (from), 0, ((to) + 1 - (size_t)(from)) * sizeof(*(v))); \
+	} while (0)
+
 void model_set_runtimes(struct model *m, const struct model_runtimes *r)
 {
-	m->runtimes = *r;
-	free(m->runtime_places);
-	m->runtime_places = xcalloc(r->nr + 1, 1);
-	free(m->runtime_schedulers);
-	m->runtime_schedulers = xcalloc(r->nr + 1, sizeof(*m->runtime_schedulers));
-	free(m->is_runtime_local);
-	m->is_runtime_local = xcalloc(r->nr + 1, sizeof(*m->is_runtime_local));
-	m->has_local_runtimes = false;
-	for (uint32_t i = 0; r->is_local && i < r->nr; i++)
-		m->has_local_runtimes |= m->is_runtime_local[i] = r->is_local[i];
-	vec_each (type, &m->types) {
-		bool is_task = type->kind <= TRACE_LOCAL;
+	uint32_t before = m->runtimes.nr;
 
-		type->runtime = type->copy >= r->nr_copies ? MODEL_NO_RUNTIME
-				: is_task		   ? r->of_task[type->copy]
-							   : r->of_blocking[type->copy];
-	}
+	assert(r->nr >= before);
+	m->runtimes = *r;
+	m->has_runtimes = true;
+	GROW(m->runtime_places, before, r->nr);
+	GROW(m->runtime_schedulers, before, r->nr);
+	GROW(m->is_runtime_local, before, r->nr);
+	for (uint32_t i = 0; r->is_local && i < r->nr; i++)
+		m->has_local_runtimes |= m->is_runtime_local[i] |= r->is_local[i];
+	vec_each (type, &m->types)
+		set_type_runtime(m, type);
 }
 
 /* Who is told of what, and which calls are worth their preparation. */

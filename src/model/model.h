@@ -259,12 +259,17 @@ struct model_totals {
 
 struct model;
 
-/* types is borrowed and stays valid until model_free. */
 struct model *model_new(const struct trace_type *types, uint32_t nr_types);
+/*
+ * Of a recording that goes on more is known as time goes by: this and the other setters of
+ * definitions may be called again at any time, with all that there are by then. What was there
+ * before keeps its number. Each must have come before the first event that needs it.
+ */
+void model_set_types(struct model *m, const struct trace_type *types, uint32_t nr_types);
 void model_free(struct model *m);
 /*
  * The runtimes of a process, of which one copy of a runtime's code may make several. Without them
- * a copy is a runtime. Borrowed, as types are. Before the first event.
+ * a copy is a runtime. Borrowed.
  */
 struct model_runtimes {
 	const uint32_t *of_instance; /* by the number that instance events have */
@@ -277,12 +282,12 @@ struct model_runtimes {
 	uint32_t nr_instances, nr, nr_copies;
 };
 void model_set_runtimes(struct model *m, const struct model_runtimes *r);
-/* Which places of spawns are known, and whose they are. Borrowed; before the first event. */
+/* Which places of spawns are known, and whose they are. Borrowed. */
 void model_set_stacks(struct model *m, const struct trace_stack *stacks, uint32_t nr);
 /* Where names of tasks are kept; without it there are none. Borrowed; before the first event. */
 struct intern;
 void model_set_names(struct model *m, struct intern *names);
-/* Which paths are known. Borrowed; before the first event. */
+/* Which paths are known. Borrowed. */
 void model_set_paths(struct model *m, const struct trace_path *paths, uint32_t nr);
 /* Where tasks were seen to stand. Borrowed; before model_finish, if the end is the recording's own.
  */

@@ -216,6 +216,109 @@ static void test_unmasking(void **state)
 	}
 }
 
+static void assert_same_tasks(const struct told *a, const struct told *b)
+{
+	assert_int_equal(a->tasks.nr, b->tasks.nr);
+	for (size_t i = 0; i < a->tasks.nr; i++) {
+		const struct model_task *x = &a->tasks.v[i], *y = &b->tasks.v[i];
+
+		assert_memory_equal(&x->key, &y->key, sizeof(x->key));
+		assert_memory_equal(x->ns, y->ns, sizeof(x->ns));
+		assert_memory_equal(x->wakes, y->wakes, sizeof(x->wakes));
+		assert_int_equal(x->polls, y->polls);
+		assert_int_equal(x->kind, y->kind);
+		assert_int_equal(x->end, y->end);
+		assert_int_equal(x->last_path, y->last_path);
+		assert_int_equal(x->spawn_ns, y->spawn_ns);
+	}
+	assert_int_equal(a->runs.nr, b->runs.nr);
+	for (size_t i = 0; i < a->runs.nr; i++) {
+		assert_int_equal(a->runs.v[i].start_ns, b->runs.v[i].start_ns);
+		assert_int_equal(a->runs.v[i].path, b->runs.v[i].path);
+	}
+	assert_int_equal(a->wakes.nr, b->wakes.nr);
+	assert_int_equal(a->threads.nr, b->threads.nr);
+	for (size_t i = 0; i < a->threads.nr; i++) {
+		assert_int_equal(a->threads.v[i].runtime, b->threads.v[i].runtime);
+		assert_int_equal(a->threads.v[i].kind, b->threads.v[i].kind);
+		assert_int_equal(a->threads.v[i].busy_ns, b->threads.v[i].busy_ns);
+	}
+}
+
+#define NR_PATHS 200
+
+/* Types and runtimes as far as the events need them so far, at different times. */
+static void play_growing(struct told *told, const events *evs, bool is_growing)
+{
+	static const uint32_t of_instance[] = { MODEL_NO_RUNTIME, 0, 1, 2 },
+			      copy_of[] = { 0, 1, 2 };
+	static const bool is_set[3], is_local[3];
+	struct model_runtimes runtimes = { .of_instance = of_instance,
+					   .copy_of = copy_of,
+					   .is_set = is_set,
+					   .is_local = is_local,
+					   .of_task = copy_of,
+					   .of_blocking = copy_of,
+					   .nr_instances = 4,
+					   .nr = 3,
+					   .nr_copies = 3 };
+	uint32_t step = 0;
+	struct trace_path paths[NR_PATHS];
+	struct model *m = model_new(script_types, is_growing ? 1 : NR_TYPES);
+
+	for (uint32_t i = 0; i < NR_PATHS; i++)
+		paths[i] = (struct trace_path){ &step, i % 3 };
+	*told = (struct told){ 0 };
+	model_add_sink(m, &told_ops, told);
+	runtimes.nr = runtimes.nr_copies = is_growing ? 1 : 3;
+	model_set_runtimes(m, &runtimes);
+	model_set_paths(m, paths, is_growing ? 1 : NR_PATHS);
+	for (size_t i = 0; i < evs->nr; i++) {
+		uint32_t nr_types = 1 + i * NR_TYPES / evs->nr;
+
+		if (is_growing && nr_types > 1 + (i - 1) * NR_TYPES / evs->nr) {
+			runtimes.nr = runtimes.nr_copies =
+				MAX(runtimes.nr, script_types[nr_types - 1].runtime + 1);
+			/* either may come first */
+			if (nr_types % 2)
+				model_set_types(m, script_types, nr_types);
+			model_set_runtimes(m, &runtimes);
+			model_set_types(m, script_types, nr_types);
+		}
+		if (is_growing)
+			model_set_paths(m, paths, 1 + i * NR_PATHS / evs->nr);
+		model_feed(m, &evs->v[i], 1);
+	}
+	model_finish(m, 0, NULL);
+	model_free(m);
+}
+
+/* It does not matter when types, runtimes and paths are defined, if that is before they are needed.
+ */
+static void test_growing_definitions(void **state)
+{
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		struct told whole, growing;
+		events evs = { 0 };
+
+		make(&evs, seed, seed % 2);
+		for (size_t i = 0; i < evs.nr; i++) {
+			struct event *ev = &evs.v[i];
+
+			if (ev->type < NR_TYPES)
+				ev->type %= 1 + i * NR_TYPES / evs.nr;
+			if (ev->kind == EV_RUN_START)
+				ev->path = ev->task * 4 % (1 + i * NR_PATHS / evs.nr);
+		}
+		play_growing(&whole, &evs, false);
+		play_growing(&growing, &evs, true);
+		assert_same_tasks(&whole, &growing);
+		told_release(&whole);
+		told_release(&growing);
+		vec_release(&evs);
+	}
+}
+
 /* A stream fed in any portions tells the same. */
 static void test_portions(void **state)
 {
@@ -242,9 +345,8 @@ static void test_portions(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_streams),
-		cmocka_unit_test(test_late_start),
-		cmocka_unit_test(test_unmasking),
+		cmocka_unit_test(test_streams),	  cmocka_unit_test(test_late_start),
+		cmocka_unit_test(test_unmasking), cmocka_unit_test(test_growing_definitions),
 		cmocka_unit_test(test_portions),
 	};
 
