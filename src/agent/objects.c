@@ -23,7 +23,7 @@
 #include <time.h>
 
 #define MAX_TRIES 10			       /* to catch a moment when no dlopen is under way */
-#define SILENT_NS (8 * (uint64_t)WIRE_BEAT_NS) /* no wait for a heartbeat is longer */
+#define SILENT_NS (4 * (uint64_t)WIRE_BEAT_NS) /* no wait for a heartbeat is longer */
 
 /* What entry i of the region's objects is. Complete in itself: in a forked child the loader must
  * not be asked (its lock may be held by a thread that the child does not have), and objects may be

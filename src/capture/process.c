@@ -17,6 +17,9 @@
 
 #define MAX_CMDLINE (1 << 20)
 #define HURRY	    8 /* how much sooner than others a small ring must be read */
+/* A thread that ended counts as so many words: slots are given back before a program that starts
+ * thousands of threads has used them up. */
+#define ENDED_WORDS 64
 
 static char *read_link(const char *fmt, uint32_t pid)
 {
@@ -384,7 +387,7 @@ static bool is_crowded(const struct process *p)
 
 uint64_t process_drain(struct process *p, bool scan_slots)
 {
-	uint64_t fullest = 0, hurry = is_crowded(p) ? HURRY : 1;
+	uint64_t fullest = 0, hurry = is_crowded(p) ? HURRY : 1, ended = 0;
 	size_t kept = 0;
 
 	if (p->is_ending)
@@ -409,12 +412,13 @@ uint64_t process_drain(struct process *p, bool scan_slots)
 
 			drop_ring(p, slot);
 			recycle_slot(p, slot, &ring);
+			ended += ENDED_WORDS;
 		} else {
 			p->active.v[kept++] = slot;
 		}
 	}
 	p->active.nr = kept;
-	return fullest;
+	return MAX(fullest, ended);
 }
 
 void process_flush(struct process *p, bool anchor)

@@ -12,12 +12,11 @@
 
 #include "base/io.h"
 #include "capture/cgroup.h"
+#include "capture/pace.h"
 #include "capture/signals.h"
 
-#define MS_NS	    UINT64_C(1000000)
-#define SECOND_NS   (1000 * MS_NS)
-#define WAIT_MIN_NS (MS_NS / 5)
-#define WAIT_MAX_NS (20 * MS_NS)
+#define MS_NS	  UINT64_C(1000000)
+#define SECOND_NS (1000 * MS_NS)
 #define WAIT_IDLE_NS \
 	(200 * MS_NS) /* when there are no rings to be read: the bell rings for all else */
 #define FLUSH_NS     (150 * MS_NS)
@@ -25,12 +24,6 @@
 #define ANSWER_MS    10000
 #define AGAIN_NS     (250 * MS_NS) /* sent closer together they are one: timeout(1) sends two */
 #define FILES_NEEDED 8		   /* seen: 5 at a time */
-/*
- * Words that the fullest ring should hold when we come. The agent uses the lowest free segments of
- * a ring, so what we leave short stays in the processor's caches.
- */
-#define WORDS_WANTED 16384
-#define STORM_WORDS  120 /* in a microsecond: 20 million polls a second */
 
 void session_note(const struct session *s, enum err_tag tag, const char *fmt, ...)
 {
@@ -218,50 +211,23 @@ static void every_second(struct session *s, uint64_t now)
 	}
 }
 
-/*
- * An idle program may begin a storm at any moment, and the agent makes no system call to say so: it
- * must not fill more than a third of a ring before it is read. Small rings fill up however often we
- * come; for them ten milliseconds are short enough.
- */
-static uint64_t longest_wait(const struct lobby *l)
-{
-	uint64_t ns = l->ring_words / 3 * 1000 / STORM_WORDS;
-
-	return MAX(MIN(ns, WAIT_MAX_NS), WAIT_MAX_NS / 2);
-}
-
-/* So long that the fullest ring will hold about as much as is wanted: then a round is worth its
- * while. */
-static uint64_t next_wait(const struct session *s, uint64_t wait_ns, uint64_t fullest)
-{
-	uint64_t wanted = MIN(WORDS_WANTED, s->lobby.ring_words / 16);
-
-	if (s->o->only_probes)
-		return WAIT_IDLE_NS;
-	if (fullest >= s->lobby.ring_words / 4)
-		return 0;
-	wait_ns = MAX(wait_ns, WAIT_MIN_NS);
-	if (fullest > wanted / 2)
-		wait_ns = wait_ns * wanted / fullest;
-	else
-		wait_ns *= 2;
-	return MAX(MIN(wait_ns, longest_wait(&s->lobby)), WAIT_MIN_NS);
-}
-
 static void one_round(struct session *s, struct rounds *r)
 {
 	uint32_t bell = __atomic_load_n(&s->lobby.page->doorbell, __ATOMIC_ACQUIRE);
-	uint64_t now = clock_mono_ns();
+	uint64_t now = clock_mono_ns(), fullest;
 
 	lobby_heartbeat(&s->lobby);
 	lobby_check_memory(&s->lobby);
 	if (bell != r->bell || now >= r->next_doors) {
 		session_look_at_doors(s);
 		session_look_for_dead(s);
+		look_for_end(s); /* SIGCHLD rings */
 		r->next_doors = now + DOORS_NS;
 	}
 	r->bell = bell;
-	r->wait_ns = next_wait(s, r->wait_ns, drain_all(s));
+	fullest = drain_all(s);
+	r->wait_ns = s->o->only_probes ? WAIT_IDLE_NS
+				       : pace_next_ns(s->lobby.ring_words, r->wait_ns, fullest);
 	keep_limits(s, now);
 	tell_how_to_leave(s, now);
 	if (now >= r->next_flush) {
@@ -278,25 +244,25 @@ static void one_round(struct session *s, struct rounds *r)
 
 static uint64_t until_duration(const struct session *s, uint64_t wait_ns)
 {
-	uint64_t gone = clock_mono_ns() - s->start_ns;
+	uint64_t gone;
 
 	if (s->look_until_ns && !s->stopped)
 		return MIN(wait_ns, MS_NS);
 	if (!s->o->duration_ns || s->stopped)
 		return wait_ns;
+	gone = clock_mono_ns() - s->start_ns;
 	return gone >= s->o->duration_ns ? 0 : MIN(wait_ns, s->o->duration_ns - gone);
 }
 
 static void loop(struct session *s)
 {
-	struct rounds r = { .wait_ns = WAIT_MIN_NS };
+	struct rounds r = { .wait_ns = PACE_MIN_NS };
 
 	while (!s->is_dead && !(s->left_by && s->stopped)) {
 		uint64_t wait_ns;
 
 		one_round(s, &r);
 		handle_signals(s);
-		look_for_end(s);
 		wait_ns = until_duration(s, r.wait_ns);
 		if (wait_ns && !s->is_dead && !(s->left_by && !s->look_until_ns))
 			lobby_wait(&s->lobby, r.bell, wait_ns);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture/pace.h"
 #include "fake.h"
 
 struct setup {
@@ -148,6 +149,17 @@ static void test_recycling(void **state)
 	assert_int_equal(fake_file.events.nr, 7 * 101);
 	process_end(s->p, &te);
 	assert_int_equal(fake_file.end.lost[EV_WAKE], 3 * 101);
+}
+
+/* A program whose threads live shortly is drained soon again, or it would run out of slots. */
+static void test_short_lives(void **state)
+{
+	struct setup *s = *state;
+
+	for (unsigned slot = 0; slot < WIRE_MAX_THREADS / 8; slot++)
+		fake_thread_ends(fake_thread(&s->agent, slot, 1000 + slot));
+	assert_true(process_drain(s->p, true) > PACE_WORDS);
+	assert_int_equal(process_drain(s->p, true), 0);
 }
 
 /* A thread says that it is dead in two steps; between them the slot is still its own. */
@@ -309,6 +321,7 @@ int main(void)
 		TEST(test_count_is_that_of_the_file),
 		TEST(test_counts_of_threads),
 		TEST(test_recycling),
+		TEST(test_short_lives),
 		TEST(test_half_dead),
 		TEST(test_end),
 		TEST(test_gives_back_rings),
