@@ -19,7 +19,7 @@
 #define SECOND_NS (1000 * MS_NS)
 #define WAIT_IDLE_NS \
 	(200 * MS_NS) /* when there are no rings to be read: the bell rings for all else */
-#define FLUSH_NS     (150 * MS_NS)
+#define FLUSH_NS     (300 * MS_NS)
 #define DOORS_NS     (100 * MS_NS) /* doors and deaths, when no bell rang */
 #define ANSWER_MS    10000
 #define AGAIN_NS     (250 * MS_NS) /* sent closer together they are one: timeout(1) sends two */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Writes a trace file: collects definitions, fills one block of events per thread, compresses full
- * blocks and writes each with one write. Pending definitions always go out before the next block of
- * events, so nothing in the file refers to what is not yet there.
+ * blocks and writes them, several with one write where several are complete. Pending definitions
+ * always go out before the next block of events, so nothing in the file refers to what is not yet
+ * there.
  */
 #include "trace/writer.h"
 
@@ -27,6 +28,10 @@
  */
 #define DEFS_LEN   (128u << 10)
 #define STRING_LEN (64u << 10)
+/* Complete blocks are written when they reach this, and before a call of the writer's user
+ * returns that promised it. */
+#define OUT_LEN	   (256u << 10)
+#define BLOCK_ROOM (FILE_HEADER_LEN + BLOCK_HEADER_LEN + ZSTD_compressBound(RAW_LEN_MAX))
 /*
  * A stream that had nothing to write for so many flushes gives its memory back: threads may be
  * thousands.
@@ -48,10 +53,12 @@ struct trace_writer {
 	int fd;			/* -1: no file */
 	struct trace_sink *tee; /* or NULL */
 	uint64_t base_ticks;
-	uint64_t nr_bytes;
+	uint64_t nr_bytes; /* of all complete blocks */
 	struct err error;
 	ZSTD_CCtx *zstd;
-	uint8_t *raw, *out; /* a block before compression; headers and payload after it */
+	uint8_t *raw; /* a block before compression */
+	uint8_t *out; /* blocks that are not yet written */
+	size_t out_len;
 	struct strbuf defs; /* records not yet written */
 	uint32_t nr_defs;
 	struct intern *strings; /* number in the file: that here, plus one */
@@ -68,16 +75,16 @@ static void close_tee(struct trace_writer *w)
 	w->tee = NULL;
 }
 
-static void write_bytes(struct trace_writer *w, const void *data, size_t len)
+static void write_out(struct trace_writer *w)
 {
-	if (w->error.tag)
+	size_t len = w->out_len;
+
+	w->out_len = 0;
+	if (w->error.tag || !len)
 		return;
-	if (w->fd >= 0 && io_write_all(w->fd, data, len) < 0) {
+	if (w->fd >= 0 && io_write_all(w->fd, w->out, len) < 0)
 		err_sys(&w->error, "cannot write the trace");
-		return;
-	}
-	w->nr_bytes += len;
-	if (w->tee && w->tee->write(w->tee, data, len, NULL) < 0)
+	else if (w->tee && w->tee->write(w->tee, w->out, len, NULL) < 0)
 		close_tee(w);
 }
 
@@ -90,13 +97,13 @@ static void pack_file_header(uint8_t out[FILE_HEADER_LEN])
 }
 
 /*
- * Compresses raw and writes it as a block. h tells kind, thread, count and ticks. The file's header
- * goes out together with the first block: a file that has one thus has both.
+ * Compresses raw and appends it as a block. h tells kind, thread, count and ticks. The file's
+ * header goes out together with the first block: a file that has one thus has both.
  */
-static void write_block(struct trace_writer *w, struct block_header *h, const void *raw, size_t len)
+static void add_block(struct trace_writer *w, struct block_header *h, const void *raw, size_t len)
 {
-	uint8_t *block = w->out + FILE_HEADER_LEN;
 	size_t n, lead = w->nr_bytes ? 0 : FILE_HEADER_LEN;
+	uint8_t *block = w->out + w->out_len + lead;
 
 	if (w->error.tag)
 		return;
@@ -111,18 +118,22 @@ static void write_block(struct trace_writer *w, struct block_header *h, const vo
 	h->codec = CODEC_ZSTD;
 	h->stored_len = n;
 	h->raw_len = len;
-	pack_file_header(w->out);
+	if (lead)
+		pack_file_header(w->out);
 	block_header_pack(h, block);
-	write_bytes(w, block - lead, lead + BLOCK_HEADER_LEN + n);
+	w->out_len += lead + BLOCK_HEADER_LEN + n;
+	w->nr_bytes += lead + BLOCK_HEADER_LEN + n;
+	if (w->out_len >= OUT_LEN)
+		write_out(w);
 }
 
-static void write_defs(struct trace_writer *w)
+static void add_defs(struct trace_writer *w)
 {
 	struct block_header h = { .kind = BLOCK_DEFS, .nr_events = w->nr_defs };
 
 	if (!w->nr_defs)
 		return;
-	write_block(w, &h, w->defs.s, w->defs.len);
+	add_block(w, &h, w->defs.s, w->defs.len);
 	strbuf_reset(&w->defs);
 	w->nr_defs = 0;
 }
@@ -137,7 +148,7 @@ static void add_varint(struct strbuf *b, uint64_t v)
 static void add_record(struct trace_writer *w, enum def_tag tag, const struct strbuf *body)
 {
 	if (w->defs.len + body->len > DEFS_LEN)
-		write_defs(w);
+		add_defs(w);
 	add_varint(&w->defs, tag);
 	add_varint(&w->defs, body->len);
 	strbuf_add(&w->defs, body->s, body->len);
@@ -219,7 +230,8 @@ struct trace_writer *trace_writer_new_tee(int fd, struct trace_sink *tee,
 	w->tee = tee;
 	w->base_ticks = meta->base_ticks;
 	w->raw = xmalloc(RAW_LEN_MAX);
-	w->out = xmalloc(FILE_HEADER_LEN + BLOCK_HEADER_LEN + ZSTD_compressBound(RAW_LEN_MAX));
+	/* Pages that are never reached cost nothing: malloc maps an area of this size. */
+	w->out = xmalloc(OUT_LEN + BLOCK_ROOM);
 	strbuf_init(&w->defs);
 	w->strings = intern_new();
 	w->zstd = ZSTD_createCCtx();
@@ -230,7 +242,8 @@ struct trace_writer *trace_writer_new_tee(int fd, struct trace_sink *tee,
 		err_set(&w->error, ERR_SYS, "cannot start zstd: out of memory");
 	}
 	add_meta(w, meta);
-	write_defs(w);
+	add_defs(w);
+	write_out(w);
 	return w;
 }
 
@@ -410,7 +423,7 @@ static void prepare(struct trace_writer *w)
 		w->prepare(w->prepare_arg);
 }
 
-static void write_events(struct trace_stream *s)
+static void add_events(struct trace_stream *s)
 {
 	struct trace_writer *w = s->w;
 	struct block_header h = { .kind = BLOCK_EVENTS,
@@ -419,8 +432,8 @@ static void write_events(struct trace_stream *s)
 				  .first_tick = s->enc.first_tick,
 				  .last_tick = s->enc.last_tick };
 
-	write_defs(w);
-	write_block(w, &h, w->raw, encoder_finish(&s->enc, w->raw));
+	add_defs(w);
+	add_block(w, &h, w->raw, encoder_finish(&s->enc, w->raw));
 	s->last_tick = s->enc.last_tick;
 	encoder_reset(&s->enc);
 }
@@ -430,7 +443,13 @@ static void flush_stream(struct trace_stream *s)
 	if (!s->enc.nr)
 		return;
 	prepare(s->w);
-	write_events(s);
+	add_events(s);
+}
+
+static void write_full(struct trace_stream *s)
+{
+	flush_stream(s);
+	write_out(s->w);
 }
 
 /* Names and tids are definitions too, so that a thread can be told before its events are read. */
@@ -479,7 +498,7 @@ void trace_stream_put(struct trace_stream *s, const struct event *ev)
 	else
 		encoder_put(&s->enc, ev);
 	if (unlikely(encoder_is_full(&s->enc)))
-		flush_stream(s);
+		write_full(s);
 }
 
 void trace_stream_put_all(struct trace_stream *s, const struct event *ev, size_t nr)
@@ -491,7 +510,7 @@ void trace_stream_put_all(struct trace_stream *s, const struct event *ev, size_t
 
 		ev += put;
 		if (encoder_is_full(&s->enc) && s->enc.nr)
-			flush_stream(s);
+			write_full(s);
 		else if (!put)
 			trace_stream_put(s, ev++);
 	}
@@ -519,22 +538,29 @@ static void release_if_idle(struct trace_stream *s)
 	s->is_ready = false;
 }
 
-void trace_writer_flush(struct trace_writer *w)
+static void gather(struct trace_writer *w)
 {
 	prepare(w);
-	write_defs(w);
+	add_defs(w);
 	vec_each (s, &w->streams) {
 		release_if_idle(*s);
 		if ((*s)->enc.nr)
-			write_events(*s);
+			add_events(*s);
 	}
+}
+
+void trace_writer_flush(struct trace_writer *w)
+{
+	gather(w);
+	write_out(w);
 }
 
 void trace_writer_mark(struct trace_writer *w, const struct clock_anchor *a)
 {
-	trace_writer_flush(w);
+	gather(w);
 	add_anchor(w, a, true);
-	write_defs(w);
+	add_defs(w);
+	write_out(w);
 }
 
 uint64_t trace_writer_bytes(const struct trace_writer *w)
@@ -570,7 +596,7 @@ static void write_end(struct trace_writer *w, const struct trace_end *end)
 	add_varint(&raw, end->nr_no_path);
 	add_varint(&raw, end->nr_bad_path);
 	add_varint(&raw, end->nr_apart);
-	write_block(w, &h, raw.s, raw.len);
+	add_block(w, &h, raw.s, raw.len);
 	strbuf_release(&raw);
 }
 
@@ -583,6 +609,7 @@ int trace_writer_close(struct trace_writer *w, const struct trace_end *end, stru
 		write_end(w, end);
 	while (w->streams.nr)
 		trace_stream_close(w->streams.v[0]);
+	write_out(w);
 	close_tee(w);
 	if (w->fd >= 0 && close(w->fd) < 0 && !w->error.tag)
 		err_sys(&w->error, "cannot write the trace");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Writes a trace file (docs/FORMAT.md). Errors are sticky: after the first one nothing more is
- * written, and trace_writer_error tells it. Blocks go out whole with one write each, so that the
- * file is readable up to the last block whatever dies.
+ * written, and trace_writer_error tells it. Only whole blocks go out, so that the file is readable
+ * up to the last block whatever dies: a full block at once, all others with a flush.
  */
 #ifndef TRACE_WRITER_H
 #define TRACE_WRITER_H
@@ -61,8 +61,8 @@ void trace_stream_put_all(struct trace_stream *s, const struct event *ev, size_t
 void trace_stream_cpu(struct trace_stream *s, const struct trace_cpu *u);
 void trace_stream_close(struct trace_stream *s); /* no more events; frees it */
 
-/* Writes all half-filled blocks. Call it a few times a second: what was flushed survives anything.
- */
+/* Writes all half-filled blocks, with one write. Call it a few times a second: what was flushed
+ * survives anything. */
 void trace_writer_flush(struct trace_writer *w);
 
 /*
@@ -71,7 +71,7 @@ void trace_writer_flush(struct trace_writer *w);
  */
 void trace_writer_mark(struct trace_writer *w, const struct clock_anchor *a);
 
-uint64_t trace_writer_bytes(const struct trace_writer *w);	    /* written so far */
+uint64_t trace_writer_bytes(const struct trace_writer *w);	    /* of complete blocks */
 const struct err *trace_writer_error(const struct trace_writer *w); /* NULL: none */
 
 /* Flushes, writes the end block (end may be NULL: leaves the file as cut), closes fd, frees w and

@@ -2,6 +2,11 @@
 /* Events that are written in batches make the same file as events that are written one by one. */
 #include "make.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "trace/format.h"
+
 static void put_at_random(struct trace_stream *s, struct rng *r, const struct event *ev, size_t nr)
 {
 	while (nr) {
@@ -63,10 +68,54 @@ static void many_at_a_time_are_the_same(void **state)
 	free(evs);
 }
 
+/* How many writes have come since the last time. */
+static unsigned nr_writes(int fd)
+{
+	static char message[1 << 20];
+	unsigned nr = 0;
+
+	while (recv(fd, message, sizeof(message), MSG_DONTWAIT) > 0)
+		nr++;
+	return nr;
+}
+
+/* Proves that a flush makes one write of all definitions and half-filled blocks, that a full block
+ * waits for no flush, and that a thread that ends writes nothing before the next one. */
+static void few_writes(void **state)
+{
+	const struct trace_meta meta = { .tool = "t", .exe = "x" };
+	struct event ev = { .kind = EV_SLEEP, .time = 1 };
+	struct trace_stream *s[3];
+	struct trace_writer *w;
+	unsigned nr;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+	w = trace_writer_new(fds[0], &meta);
+	assert_int_equal(nr_writes(fds[1]), 1);
+	for (unsigned i = 0; i < ARRAY_SIZE(s); i++) {
+		s[i] = trace_writer_thread(w, i);
+		trace_stream_put(s[i], &ev);
+	}
+	trace_stream_close(s[0]);
+	assert_int_equal(nr_writes(fds[1]), 0);
+	trace_writer_flush(w);
+	assert_int_equal(nr_writes(fds[1]), 1);
+	trace_writer_flush(w);
+	assert_int_equal(nr_writes(fds[1]), 0);
+	for (nr = 0; nr < BLOCK_EVENTS_MAX; nr++)
+		trace_stream_put(s[1], &ev);
+	assert_int_equal(nr_writes(fds[1]), 1);
+	assert_int_equal(trace_writer_close(w, NULL, NULL), 0);
+	close(fds[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_at_a_time_are_the_same),
+		cmocka_unit_test(few_writes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
