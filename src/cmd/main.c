@@ -55,6 +55,15 @@ static void pass_note(void *arg, const char *text)
 
 const struct note_sink cmd_notes = { .note = pass_note };
 
+char *cmd_cache_dir(void)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+	if (xdg && *xdg == '/')
+		return xasprintf("%s/futrace", xdg);
+	return home && *home == '/' ? xasprintf("%s/.cache/futrace", home) : NULL;
+}
+
 int cmd_fail(const struct err *e)
 {
 	cmd_note("%s", e->msg);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * The tables of `futrace report --by=NAME`. A table is one file with one `const struct table_kind`
- * and one line in TABLES below. It is fed by the same pass of the recording that feeds the
+ * and one line in TABLES of report_by.h. It is fed by the same pass of the recording that feeds the
  * analyzer, and by a second one if it asks for it:
  *
  *	t = report_table_new(&rec, &opts, &e);		ERR_USAGE: no such table or sort key
