@@ -12,7 +12,7 @@
 #include "export/counters.h"
 #include "export/exporters.h"
 #include "export/marks.h"
-#include "export/names.h"
+#include "export/safe_names.h"
 #include "export/thin.h"
 
 /* Viewers give up on more than that. */

@@ -4,8 +4,8 @@
 #define EXPORT_CHROME_H
 
 #include "base/strbuf.h"
-#include "export/names.h"
 #include "export/nested.h"
+#include "export/safe_names.h"
 #include "export/tracks.h"
 
 /* Tracks of tasks, in a process of their own that is none: pids of Linux end below that. */

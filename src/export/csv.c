@@ -2,7 +2,7 @@
 /* A line for every run, for spreadsheets and data frames. Quoting is that of RFC 4180. */
 #include "base/csv.h"
 #include "export/exporters.h"
-#include "export/names.h"
+#include "export/safe_names.h"
 #include "export/trunks.h"
 
 struct state {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "export/exporters.h"
-#include "export/names.h"
+#include "export/safe_names.h"
 #include "export/waits.h"
 #include "model/lineage.h"
 

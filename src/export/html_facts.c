@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "export/html.h"
-#include "export/parts.h"
+#include "export/json_parts.h"
 #include "model/shorten.h"
 
 #define SHORT_COLUMNS 64

@@ -8,8 +8,8 @@
  */
 #include "base/json.h"
 #include "export/exporters.h"
+#include "export/json_parts.h"
 #include "export/marks.h"
-#include "export/parts.h"
 
 #define NDJSON_SCHEMA_VERSION 1
 

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "export/exporters.h"
-#include "export/names.h"
+#include "export/safe_names.h"
 #include "export/waits.h"
 #include "model/lineage.h"
 

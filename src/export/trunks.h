@@ -8,7 +8,7 @@
 #define EXPORT_TRUNKS_H
 
 #include "export/export.h"
-#include "export/names.h"
+#include "export/safe_names.h"
 #include "model/future_kinds.h"
 
 /* A step of the way to where the path ends or forks, shown or not. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* `futrace info --json` */
 #include "base/json.h"
-#include "export/parts.h"
+#include "export/json_parts.h"
 #include "model/model.h"
 #include "model/steps.h"
 #include "show/info.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "export/parts.h"
+#include "export/json_parts.h"
 #include "runtime/known.h"
 #include "show/json_candidates.h"
 #include "show/report.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "export/parts.h"
+#include "export/json_parts.h"
 #include "show/report.h"
 #include "show/wrap.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "export/names.h"
+#include "export/safe_names.h"
 
 #include "base/intern.h"
 

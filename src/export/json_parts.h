@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* Parts of JSON that reports and several exports have. */
-#ifndef EXPORT_PARTS_H
-#define EXPORT_PARTS_H
+#ifndef EXPORT_JSON_PARTS_H
+#define EXPORT_JSON_PARTS_H
 
 #include "base/json.h"
 #include "model/model.h"

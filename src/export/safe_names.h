@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* Names of types, groups and threads, escaped once for a format instead of at every poll. */
-#ifndef EXPORT_NAMES_H
-#define EXPORT_NAMES_H
+#ifndef EXPORT_SAFE_NAMES_H
+#define EXPORT_SAFE_NAMES_H
 
 #include "base/strbuf.h"
 #include "model/recording.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "export/parts.h"
+#include "export/json_parts.h"
 
 #include "trace/event.h"
 
