@@ -75,6 +75,7 @@ void futrace_hook_poll_placed(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, 
 void futrace_hook_poll_worker(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_schedule(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 void futrace_hook_shutdown(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
+void futrace_hook_detach(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 /* hooks_tokio_old.c */
 void futrace_hook_abort(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) HIDDEN;
 /* The hooks of core_type_wakers[i] begin at 2 * i * HOOK_THUNK_BYTES: wake, then wake_by_ref. */

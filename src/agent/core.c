@@ -12,6 +12,7 @@ struct core_page core_page;
 struct core_waker core_wakers[CORE_MAX_WAKERS];
 struct core_waker core_type_wakers[CORE_MAX_TYPE_WAKERS];
 struct core_table core_tables[CORE_MAX_ENTRIES];
+uint64_t core_detaches[CORE_MAX_ENTRIES];
 
 /* ---- tables ---- */
 
@@ -325,6 +326,37 @@ uint64_t core_abort_tried(uint64_t header)
 			put2(p, t, EV_WAKE, EF_WAKE_TRIED | EF_WAKE_ABORT, name_of(header, table));
 	}
 	return table->abort;
+}
+
+/*
+ * Was the output of a task never taken, whose JoinHandle is about to be dropped? Only that takes
+ * it, so nobody can meanwhile. What completes from now on is not looked at any more.
+ */
+static bool is_unread(uint64_t header, const struct core_table *table)
+{
+	uint64_t state = __atomic_load_n((uint64_t *)(header + TOKIO_STATE), __ATOMIC_ACQUIRE);
+
+	if (!(state & TOKIO_COMPLETE))
+		return true;
+	return table->stage_off &&
+	       (uint32_t)load(header + table->stage_off) == TOKIO_STAGE_FINISHED;
+}
+
+uint64_t core_detach(uint64_t header)
+{
+	const struct core_hooked hooked = core_hooked_of(header);
+	const struct core_table *table = hooked.table;
+	struct core_page *p = &core_page;
+	struct wire_thread *t;
+
+	if (p->threads && is_unread(header, table)) {
+		t = self(p, EV_DETACH);
+		if (t && hooked.is_misplaced)
+			count_lost(t, EV_DETACH);
+		else if (t)
+			put2(p, t, EV_DETACH, 0, name_of(header, table));
+	}
+	return core_detaches[table - core_tables];
 }
 
 bool core_is_task_size(uint64_t size)

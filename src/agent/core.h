@@ -123,6 +123,8 @@ static inline bool core_charge_place(struct wire_region *r)
 extern struct core_waker core_wakers[CORE_MAX_WAKERS] HIDDEN;
 extern struct core_waker core_type_wakers[CORE_MAX_TYPE_WAKERS] HIDDEN;
 extern struct core_table core_tables[CORE_MAX_ENTRIES] HIDDEN;
+/* By the same index, of Tokio's tables: what the slot by which a JoinHandle is dropped held. */
+extern uint64_t core_detaches[CORE_MAX_ENTRIES] HIDDEN;
 
 /* State bits of a Tokio task, the same in every 1.x. */
 #define TOKIO_RUNNING	    1
@@ -216,6 +218,9 @@ void core_wake_running(uint64_t header) CORE_SLOW;
  */
 void core_wake_tried(uint64_t header) HIDDEN;
 uint64_t core_abort_tried(uint64_t header) HIDDEN;
+
+/* The JoinHandle of a task is about to be dropped. Returns the function to go on with. */
+uint64_t core_detach(uint64_t header) HIDDEN;
 
 /* May an allocation of this size be a task? False also in a process that is not traced. */
 bool core_is_task_size(uint64_t size) HIDDEN;

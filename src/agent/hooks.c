@@ -222,6 +222,13 @@ void futrace_hook_schedule(uint64_t header, uint64_t b, uint64_t c, uint64_t d, 
 		((hook_fn)core_schedule(header, hook_slot))(header, b, c, d, e, f);
 }
 
+/* A handle that goes while its task is as it was spawned does not come here. */
+void futrace_hook_detach(uint64_t header, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+			 uint64_t f)
+{
+	((hook_fn)core_detach(header))(header, b, c, d, e, f);
+}
+
 /* A waker's data pointer is the task, but the task's table says nothing of the waker's: one hook a
  * table. */
 static PROBED void woken_while_running(uint64_t header)

@@ -20,7 +20,8 @@ static uint64_t mark(const struct wire_table *t)
 static bool is_sane(const struct wire_table *t)
 {
 	if (!patch_is_slot(t, t->slot_poll) || !patch_is_slot(t, t->slot_dealloc) ||
-	    !patch_is_slot(t, t->slot_shutdown))
+	    !patch_is_slot(t, t->slot_shutdown) ||
+	    (t->slot_detach && !patch_is_slot(t, t->slot_detach)))
 		return false;
 	if (is_old(t))
 		return t->slot_abort == WIRE_NO_SLOT || patch_is_slot(t, t->slot_abort);
@@ -54,11 +55,15 @@ static bool hook(const struct wire_table *t, uint64_t *words, uint64_t base)
 		entry->schedule = patch_planned(t, wakes, base);
 	entry->scheduler_off = t->scheduler_off;
 	entry->local_off = t->local_off;
+	if (t->slot_detach)
+		core_detaches[entry - core_tables] = patch_planned(t, t->slot_detach, base);
 	patch_publish(entry, t, base);
 	patch_write(words + t->slot_poll, run_hook(t));
 	if (wakes != WIRE_NO_SLOT)
 		patch_write(words + wakes, is_old(t) ? futrace_hook_abort : futrace_hook_schedule);
 	patch_write(words + t->slot_shutdown, futrace_hook_shutdown);
+	if (t->slot_detach)
+		patch_write(words + t->slot_detach, futrace_hook_detach);
 	return true;
 }
 

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Tasks that panicked when nobody held their JoinHandle: the runtime caught the panic, and the
- * program goes on without the task and without knowing.
+ * Tasks that panicked and whose JoinHandle the program dropped, before or after, without taking the
+ * output: the runtime caught the panic, and the program goes on without the task and without
+ * knowing.
+ *
+ * A panic whose handle is still held is remembered until the handle goes, or to the end. Panics are
+ * few.
  */
 #include "analyze/analyses.h"
 #include "base/format.h"
+#include "base/map.h"
+#include "base/vec.h"
 
 enum { LIMIT_NR };
 
 static const struct threshold thresholds[] = {
-	[LIMIT_NR] = { "lost-panic", THRESHOLD_COUNT, 1, "so many panics that nobody learns of" },
+	[LIMIT_NR] = { "lost-panic", THRESHOLD_COUNT, 1,
+		       "so many panics that the program never learns of" },
 	{ 0 },
 };
 
@@ -20,22 +27,63 @@ struct lost {
 	struct model_key task;
 };
 
-static void on_task(void *sink, const struct model_task *t)
-{
-	const struct analysis_input *in = sink;
-	struct lost *by_group = in->by_group, *l;
+/* A task that panicked. */
+struct panic {
+	struct model_key task;
+	uint64_t end_ns, busy_ns;
+};
 
-	if (t->end != MODEL_PANICKED || t->is_wanted)
-		return;
-	l = &by_group[recording_group_of(in->rec, t->key.type)];
-	if (!l->nr++) {
-		l->time_ns = t->end_ns;
-		l->task = t->key;
-	}
-	l->busy_ns += t->ns[MODEL_RUNNING];
+struct state {
+	const struct recording *rec;
+	struct lost *by_group;
+	VEC(struct panic) held; /* whose handle was held when the task was told */
+	struct map by_task;	/* key -> index of these + 1 */
+};
+
+static void init(void *state, const struct analysis_input *in)
+{
+	struct state *s = state;
+
+	s->rec = in->rec;
+	s->by_group = in->by_group;
 }
 
-static const struct model_ops ops = { .task = on_task };
+static void lose(struct state *s, const struct panic *p)
+{
+	struct lost *l = &s->by_group[recording_group_of(s->rec, p->task.type)];
+
+	if (!l->nr++ || p->end_ns < l->time_ns) {
+		l->time_ns = p->end_ns;
+		l->task = p->task;
+	}
+	l->busy_ns += p->busy_ns;
+}
+
+static void on_task(void *sink, const struct model_task *t)
+{
+	const struct panic panic = { t->key, t->end_ns, t->ns[MODEL_RUNNING] };
+	struct state *s = sink;
+
+	if (t->end != MODEL_PANICKED)
+		return;
+	if (!t->is_wanted || t->is_let_go) {
+		lose(s, &panic);
+		return;
+	}
+	vec_push(&s->held, panic);
+	*map_put(&s->by_task, model_key_pack(&t->key), NULL) = s->held.nr;
+}
+
+static void on_let_go(void *sink, const struct model_key *task)
+{
+	struct state *s = sink;
+	uint64_t index;
+
+	if (map_del(&s->by_task, model_key_pack(task), &index))
+		lose(s, &s->held.v[index - 1]);
+}
+
+static const struct model_ops ops = { .task = on_task, .let_go = on_let_go };
 
 static void say(const struct lost *l, const struct by_type_row *row,
 		const struct analysis_input *in)
@@ -53,16 +101,17 @@ static void say(const struct lost *l, const struct by_type_row *row,
 	finding_figure(f, "tasks", FIGURE_COUNT, row->nr_tasks);
 	finding_figure(f, "busy_ns", FIGURE_NS, l->busy_ns);
 	if (l->nr == nr_panics)
-		finding_say(f, "%s task%s panicked, and nobody held the JoinHandle",
+		finding_say(f, "%s task%s panicked, and the JoinHandle was dropped unread",
 			    format_grouped(l->nr, lost), plural(l->nr));
 	else
-		finding_say(f, "%s of %s tasks that panicked had nobody holding the JoinHandle",
+		finding_say(f,
+			    "the JoinHandles of %s of %s tasks that panicked were dropped unread",
 			    format_grouped(l->nr, lost), format_grouped(nr_panics, all));
 	finding_advise(f,
 		       "keep the JoinHandle, or the task in a JoinSet, and look at its JoinError");
 }
 
-static void finish(void *state, const struct analysis_input *in)
+static void finish(void *unused, const struct analysis_input *in)
 {
 	const struct lost *by_group = in->by_group;
 
@@ -71,11 +120,22 @@ static void finish(void *state, const struct analysis_input *in)
 			say(&by_group[g], &in->rows[g], in);
 }
 
+static void release(void *state)
+{
+	struct state *s = state;
+
+	vec_release(&s->held);
+	map_release(&s->by_task);
+}
+
 const struct analysis analysis_lost_panic = {
 	.name = "lost-panic",
-	.summary = "tasks that panicked when nobody held their JoinHandle",
+	.summary = "tasks that panicked and whose JoinHandle was dropped unread",
 	.thresholds = thresholds,
 	.group_size = sizeof(struct lost),
+	.state_size = sizeof(struct state),
+	.init = init,
 	.ops = &ops,
 	.finish = finish,
+	.release = release,
 };

@@ -8,7 +8,7 @@
 #include "future/root_frames.h"
 #include "symbol/debug_file.h"
 
-#define VERSION 2 /* of how readings are made and packed */
+#define VERSION 3 /* of how readings are made and packed */
 
 /* Only of a table that is sure to be of one type: reading it as another would be the end of the
  * program. */

@@ -235,11 +235,29 @@ static bool may_be_addr(const struct model *m, const struct event *ev)
 	return !has_run && ev->task >= LOWEST && ev->task % ALIGN == 0;
 }
 
+static struct task *task_of(struct model *m, const struct event *ev, const struct model_key *key)
+{
+	bool is_by_addr = ev->type < m->types.nr && m->types.v[ev->type].is_by_addr;
+
+	return is_by_addr ? life_find(m, ev->task) : task_find(m, key);
+}
+
+static void feed_detach(struct model *m, const struct event *ev)
+{
+	struct model_key key = key_of(m, ev);
+	struct task *t = task_of(m, ev, &key);
+
+	if (t)
+		t->pub.is_let_go = true;
+	else
+		TELL(m, let_go, &key);
+}
+
 static void feed_wake(struct model *m, const struct thread *thr, const struct event *ev)
 {
 	struct model_key key = key_of(m, ev);
 	bool is_by_addr = ev->type < m->types.nr && m->types.v[ev->type].is_by_addr;
-	struct task *t = is_by_addr ? life_find(m, ev->task) : task_find(m, &key);
+	struct task *t = task_of(m, ev, &key);
 	/* what looks like an abort may be the mark that a shutdown left */
 	uint8_t flags = t && t->saw_shutdown ? ev->flags & ~EF_WAKE_ABORT : ev->flags;
 	struct model_waker w = thread_waker(m, thr, t ? &t->pub.key : &key, flags);
@@ -273,6 +291,7 @@ static void note_loss(struct model *m, uint64_t kind)
 	case EV_TASK_NUMBER:
 	case EV_TASK_NAME:
 	case EV_INSTANCE:
+	case EV_DETACH:
 	case EV_FUTURE_START:
 	case EV_FUTURE_END:
 	case EV_MARK:
@@ -317,6 +336,9 @@ static void feed_one(struct model *m, struct thread *thr, const struct event *ev
 		break;
 	case EV_WAKE:
 		feed_wake(m, thr, ev);
+		break;
+	case EV_DETACH:
+		feed_detach(m, ev);
 		break;
 	case EV_SPAWN:
 		spawn_seen(m, ev);

@@ -83,6 +83,7 @@ struct model_task {
 			   */
 	bool is_wanted;	  /* at the end, or before it panicked, somebody held its JoinHandle; only
 			   * when ended */
+	bool is_let_go;	  /* its JoinHandle was dropped, and its output never taken */
 	const char *name; /* that the program gave it, NULL: none, or not known */
 	uint32_t spawn_thread; /* MODEL_NO_THREAD when unknown */
 	uint32_t spawn_stack;  /* index into the trace's stacks, MODEL_NO_STACK when unknown */
@@ -242,6 +243,11 @@ struct model_ops {
 	 * that it did not. For those who must know how many there are.
 	 */
 	void (*end)(void *sink, const struct model_task *task);
+	/*
+	 * The program lets go of the JoinHandle of a task that was told of, and has not taken its
+	 * output. Of others it shows in their is_let_go. Not of tasks without ids.
+	 */
+	void (*let_go)(void *sink, const struct model_key *task);
 	/* Once for every task: soon after its end, or when the recording ends. */
 	void (*task)(void *sink, const struct model_task *task);
 	/* Once for every thread that had an event, when the recording ends. */

@@ -44,7 +44,7 @@ void task_end(struct model *m, struct task *t, const struct task_event *ev)
 		life_end(m, t);
 	t->pub.end = end_reason(t, ev->flags);
 	t->pub.end_ns = m->now;
-	t->pub.is_wanted = ev->flags & EF_END_WANTED;
+	t->pub.is_wanted = ev->flags & EF_END_WANTED && !t->pub.is_let_go;
 	t->is_shutdown_blind &= t->state != TASK_NOTIFIED;
 	t->is_late = is_taken && t->is_shutdown_blind;
 	task_move(&m->live, ended_list(m, t), t);

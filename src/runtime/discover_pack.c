@@ -176,8 +176,8 @@ static bool is_sound(const struct wire_table *t)
 	return t->nr_words <= WIRE_TABLE_WORDS && is_slot(t, t->slot_poll) &&
 	       is_slot(t, t->slot_schedule) && is_slot(t, t->slot_dealloc) &&
 	       is_slot(t, t->slot_shutdown) && is_slot(t, t->slot_wake) &&
-	       is_slot(t, t->slot_wake_by_ref) && is_slot(t, t->slot_abort) && t->kind &&
-	       t->kind <= WIRE_TABLE_MARKS;
+	       is_slot(t, t->slot_wake_by_ref) && is_slot(t, t->slot_abort) &&
+	       is_slot(t, t->slot_detach) && t->kind && t->kind <= WIRE_TABLE_MARKS;
 }
 
 static void unpack_table(struct unpack *u, struct intern *strings, const struct discovery *d,

@@ -109,6 +109,7 @@ static void set_slots(struct wire_table *w, const struct order *o)
 	w->slot_schedule = o->code + TOKIO_SCHEDULE;
 	w->slot_dealloc = o->code + TOKIO_DEALLOC;
 	w->slot_shutdown = o->code + TOKIO_SHUTDOWN;
+	w->slot_detach = o->code + TOKIO_DROP_JOIN_HANDLE;
 	w->slot_wake = w->slot_wake_by_ref = w->slot_abort = WIRE_NO_SLOT;
 }
 

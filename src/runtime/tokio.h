@@ -10,7 +10,14 @@
 #include "runtime/runtime.h"
 
 /* The functions of a table from 1.23 on, in their order. Which slot is which its plan says. */
-enum { TOKIO_POLL, TOKIO_SCHEDULE, TOKIO_DEALLOC, TOKIO_SHUTDOWN = 6, TOKIO_NR_CODE = 7 };
+enum {
+	TOKIO_POLL,
+	TOKIO_SCHEDULE,
+	TOKIO_DEALLOC,
+	TOKIO_DROP_JOIN_HANDLE = 4,
+	TOKIO_SHUTDOWN = 6,
+	TOKIO_NR_CODE = 7,
+};
 
 /*
  * tokio_old.c: adds the tables of Tokio before 1.23. versions: those that the file shows;

@@ -215,6 +215,7 @@ static bool add_task_table(struct finding *f, void *arg, const struct scan_place
 	w->slot_dealloc = slot_of(l, DEALLOC);
 	w->slot_abort = slot_of(l, ABORT);
 	w->slot_shutdown = slot_of(l, SHUTDOWN);
+	w->slot_detach = slot_of(l, DROP_JOIN_HANDLE);
 	w->slot_schedule = w->slot_wake = w->slot_wake_by_ref = WIRE_NO_SLOT;
 	read_trailer(f, at, w);
 	vec_push(&f->tables, t);

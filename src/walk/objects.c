@@ -10,7 +10,8 @@
 static bool is_replaced(const struct wire_table *t, unsigned word)
 {
 	return word == t->slot_poll || word == t->slot_schedule || word == t->slot_dealloc ||
-	       word == t->slot_shutdown || word == t->slot_abort;
+	       word == t->slot_shutdown || word == t->slot_abort ||
+	       (word == t->slot_detach && t->slot_detach);
 }
 
 static bool is_in_memory(struct memory *m, uint64_t base, const struct wire_table *t)

@@ -225,6 +225,8 @@ struct wire_table {
 	/* Tokio, in the scheduler: a word that is not 0 if all its tasks stay on their thread; 0:
 	 * it is not known where */
 	uint32_t local_off;
+	uint8_t slot_detach; /* Tokio: where a JoinHandle goes to be dropped; 0: not known */
+	uint8_t pad[7];
 };
 
 /* See docs/INTERNALS.md. */
@@ -575,7 +577,7 @@ static inline uint64_t wire_region_size(const struct wire_lobby *l)
 
 _Static_assert(sizeof(struct wire_door) == 8, "wire_door");
 _Static_assert(sizeof(struct wire_lobby) <= WIRE_PAGE, "the lobby is one page");
-_Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16 + 16 + 24,
+_Static_assert(sizeof(struct wire_table) == 8 + 96 + 14 + 2 + 16 + 16 + 24 + 8,
 	       "wire_table has no hidden padding");
 _Static_assert(sizeof(struct wire_redirect) == 40, "wire_redirect");
 _Static_assert(sizeof(struct wire_future) == 56, "wire_future");

@@ -344,14 +344,17 @@ def cancel_storm():
 
 @scenario('lost-panic')
 def lost_panic():
-    """Two tasks panic; one of them has somebody who waits for it."""
+    """Four tasks panic. The handle of the first is kept, and that of the second was gone before; those of the others are
+    dropped while the task runs, and long after."""
     s = service()
     order = s.type('shop::order::place', place='src/order.rs:90')
-    for i, wanted in enumerate([['wanted'], []]):
+    for i, detach in enumerate([None, None, 30 * US, 50 * MS]):
         task, time = s.task(1 + i, order), (100 + 100 * i) * MS
         s.spawn(time, MAIN, task)
         s.at(time + 50 * US, W1, 'panic')
-        s.poll(time + 10 * US, W1, task, 80 * US, 'complete', 'panicked', *wanted)
+        s.poll(time + 10 * US, W1, task, 80 * US, 'complete', 'panicked', *([] if i == 1 else ['wanted']))
+        if detach:
+            s.detach(time + detach, MAIN, task)
     s.end(1 * S)
     return s
 

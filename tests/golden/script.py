@@ -151,6 +151,10 @@ class Script:
     def wake(self, time, tid, task, *flags):
         self.at(time, tid, 'wake', *flags, **task.fields())
 
+    def detach(self, time, tid, task):
+        """The JoinHandle is dropped unread."""
+        self.at(time, tid, 'detach', **task.fields())
+
     def sleep(self, time, tid, how, ns):
         self.at(time, tid, 'sleep', how)
         self.at(time + ns, tid, 'awake')

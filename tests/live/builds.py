@@ -30,7 +30,7 @@ TYPES = bins("types", "same")
 # What each profile is needed for; building less saves two minutes of every run.
 PROFILES = {
     "dev": (["--workspace", "--lib", *MATRIX, *TYPES,
-             *bins("flavours", "inner", "instances", "life", "machines", "ownalloc", "places", "traced")], "debug"),
+             *bins("flavours", "inner", "instances", "life", "machines", "ownalloc", "panics", "places", "traced")], "debug"),
     "release": (["--workspace"], "release"),
     "profiling": (bins("findings", "places", "inner"), "profiling"),
     "lto-lines": ([*TYPES, *bins("places", "life", "inner")], "lto-lines"),

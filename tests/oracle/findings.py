@@ -609,14 +609,15 @@ def cancel_storm(f):
 
 
 def lost_panic(f):
-    """So many tasks that panicked when nobody held their JoinHandle."""
-    for group, lives in f.by_group([t for t in f.tasks if t.end == "panicked" and not t.wanted], lambda t: t.type):
+    """So many tasks that panicked and whose JoinHandle was dropped unread."""
+    lost = [t for t in f.tasks if t.end == "panicked" and (t.let_go or not t.wanted)]
+    for group, lives in f.by_group(lost, lambda t: t.type):
         if len(lives) >= f.limits["lost-panic"]:
-            busy = sum(t.ns["busy"] for t in lives)
+            busy, first = sum(t.ns["busy"] for t in lives), min(lives, key=lambda t: t.end_ns)
             yield Finding("lost-panic", "warning", group, busy, {
                 "lost_panics": len(lives), "panics": f.rows[group]["panicked"], "tasks": f.rows[group]["tasks"],
                 "busy_ns": busy,
-            }, task=lives[0], time=lives[0].end_ns)
+            }, task=first, time=first.end_ns)
 
 
 def large_future(f):

@@ -106,6 +106,7 @@ class Life:
         self.runs = []  # Told
         self.wakes = []  # Waker
         self.ended = self.reason = self.wanted = None
+        self.let_go = False  # its JoinHandle was dropped unread
         self.changes = [(ev.seq, 1)]  # of how many live
         self.joined = ev.seq  # those that live, or those that have ended
         self.is_local = False  # … although its type does not say so
@@ -303,7 +304,7 @@ class Life:
         self.taken = takes_idle(self.owner_flags) and took_it(flags)
         self.queue_unseen = self.queue_unseen and not self.notified
         self.grace = LATE_GRACE_NS if self.taken and self.queue_unseen else GRACE_NS
-        self.wanted = "wanted" in flags
+        self.wanted = "wanted" in flags and not self.let_go
         if "panicked" in flags:
             self.reason = "panicked"
         elif "shutdown" in self.owner_flags:

@@ -8,7 +8,7 @@ from life import Life, Run, Slept, Waker, lost_between
 from spawns import find_lent_workers, match_spawns
 
 HARMLESS = {"sleep", "awake", "panic", "thread-start", "thread-stop", "thread-name", "instance", "spawn-stack", "spawn-place",
-            "task-number", "task-name", "end-of"}
+            "task-number", "task-name", "end-of", "detach"}
 
 FIRST_NUMBER = 10**12 + 1  # of tasks without ids where others of their copy of a runtime have some
 
@@ -364,6 +364,11 @@ class Stream:
         self.runtime = self.default_runtime(ev.type)
         if life or not ev.flags & {"running", "tried"}:
             self.life(key, ev).add(ev.seq, "wake", waker, "running" in ev.flags, "tried" in ev.flags)
+
+    def on_detach(self, ev, thr):
+        key = self.resident(ev.id) if ev.type in self.by_addr else self.key(ev)
+        if key in self.lives:
+            self.lives[key].let_go = True
 
     def on_spawn_stack(self, ev, thr):
         spawn = self.latest_spawn

@@ -161,6 +161,10 @@ static inline const struct model_task *told_find(struct told *told, uint64_t id)
 		.time = t, .thread = th, .kind = EV_WAKE, .flags = fl, .type = ty, .task = id \
 	}
 #define WAKE(t, th, id, fl) WAKE_TYPE(t, th, id, ASYNC, fl)
+#define DETACH(t, th, id)                                                             \
+	{                                                                             \
+		.time = t, .thread = th, .kind = EV_DETACH, .type = ASYNC, .task = id \
+	}
 #define SPAWN(t, th, ad)                                                     \
 	{                                                                    \
 		.time = t, .thread = th, .kind = EV_SPAWN, .a = ad, .b = 128 \

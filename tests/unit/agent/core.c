@@ -242,6 +242,37 @@ static void run_once(struct fake_task *task)
 	leave(&run);
 }
 
+/* A JoinHandle goes: that is told unless the output was taken, which a finished task shows. */
+static void test_detach(void **state)
+{
+	static const struct {
+		uint64_t state, stage;
+		bool is_told;
+	} cases[] = {
+		{ INITIAL, 0, true },
+		{ INITIAL | TOKIO_RUNNING, 2, true },
+		{ INITIAL | TOKIO_COMPLETE, 1, true },
+		{ INITIAL | TOKIO_COMPLETE, 2, false },
+	};
+	struct wire_thread *t = my_slot();
+	uint64_t w[5];
+
+	core_detaches[core_table_find((uint64_t)fake_table, false) - core_tables] = 0x1234;
+	skip_all(t);
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct fake_task task = { .state = cases[i].state,
+					  .vtable = (uint64_t)fake_table,
+					  .id = 33,
+					  .stage = { cases[i].stage } };
+
+		assert_int_equal(core_detach((uint64_t)&task), 0x1234);
+		assert_int_equal(take_event(t, w), cases[i].is_told ? EV_DETACH : 0);
+		if (cases[i].is_told)
+			assert_int_equal(w[1], EVENT_WORD1(33, TYPE));
+		assert_int_equal(task.state, cases[i].state);
+	}
+}
+
 /* A scheduler whose tasks stay on their thread says so in a word of its own; where that is not
  * known nothing is read. */
 static void test_local_instance(void **state)
@@ -341,6 +372,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_misplaced_table, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_last_reference, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_panic, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_detach, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_panic_wanted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_nested_event, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),

@@ -26,6 +26,7 @@ HOOK(futrace_hook_poll_placed)
 HOOK(futrace_hook_poll_worker)
 HOOK(futrace_hook_schedule)
 HOOK(futrace_hook_shutdown)
+HOOK(futrace_hook_detach)
 HOOK(futrace_hook_abort)
 HOOK(futrace_hook_drop_future)
 HOOK(futrace_hook_drop_named)
@@ -208,11 +209,28 @@ static void test_tokio(void **state)
 	assert_int_equal(entry->schedule, (uint64_t)page + t.words[1]);
 	assert_int_equal(entry->scheduler_off, 24);
 	assert_true(core_is_task_size(384));
+	assert_int_equal(page[4], (uint64_t)page + t.words[4]);
 	t.type = 6; /* announced once more, with another number */
 	assert_int_equal(patch(&t).nr_hooked, 1);
 	assert_int_equal(entry->type_word, EVENT_WORD1(0, 6));
 	t.words[0] += 16; /* another table than the one that we hooked */
 	assert_int_equal(patch(&t).nr_hooked, 0);
+}
+
+/* The slot by which a JoinHandle is dropped, where the plan has one. */
+static void test_tokio_detach(void **state)
+{
+	struct wire_table t = make_plan(WIRE_TABLE_TOKIO);
+	const struct core_table *entry;
+
+	t.slot_detach = 9; /* no function */
+	write_table(&t);
+	assert_int_equal(patch(&t).nr_hooked, 0);
+	t.slot_detach = 4;
+	assert_int_equal(patch(&t).nr_hooked, 1);
+	entry = core_table_find((uint64_t)page, false);
+	assert_int_equal(page[4], (uint64_t)futrace_hook_detach);
+	assert_int_equal(core_detaches[entry - core_tables], (uint64_t)page + t.words[4]);
 }
 
 static void test_tokio_placed(void **state)
@@ -363,16 +381,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, set_up, tear_down_page)
 	const struct CMUnitTest tests[] = {
-		TEST(refused),
-		TEST(tokio),
-		TEST(tokio_placed),
-		TEST(tokio_old),
-		TEST(async_task),
-		TEST(async_task_named),
-		TEST(async_task_refused),
-		TEST(wakers),
-		TEST(again),
-		TEST(future),
+		TEST(refused),	 TEST(tokio),	   TEST(tokio_detach),	   TEST(tokio_placed),
+		TEST(tokio_old), TEST(async_task), TEST(async_task_named), TEST(async_task_refused),
+		TEST(wakers),	 TEST(again),	   TEST(future),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

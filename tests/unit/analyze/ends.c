@@ -28,7 +28,34 @@ static void test_lost_panic(void **state)
 	assert_int_equal(figure_of(f, "lost_panics"), 2);
 	assert_int_equal(figure_of(f, "panics"), 3);
 	assert_string_equal(f->what,
-			    "2 of 3 tasks that panicked had nobody holding the JoinHandle");
+			    "the JoinHandles of 2 of 3 tasks that panicked were dropped unread");
+	found_release(&found);
+}
+
+/* The handle goes while the task runs, right behind it, long after it, or never. */
+static void test_lost_panic_let_go(void **state)
+{
+	enum { LONG = 1000000000 };
+	struct script s = { 0 };
+	const struct finding *f;
+	struct found found;
+
+	for (uint64_t id = 1; id <= 4; id++) {
+		ADD(&s, POLL(100 * id, 0, id));
+		if (id == 1)
+			ADD(&s, DETACH(100 * id + 5, 1, id));
+		ADD(&s, END(100 * id + 10, 0, PANICKED | EF_END_WANTED));
+		if (id == 2)
+			ADD(&s, DETACH(100 * id + 20, 1, id));
+	}
+	ADD(&s, DETACH(LONG, 1, 3));
+	ADD(&s, DETACH(LONG, 1, 5)); /* of a task that is not known */
+	find_all(&found, &s, script_types, LONG + 1000, "");
+	f = found_one(&found, "lost-panic");
+	assert_int_equal(f->task.id, 1);
+	assert_int_equal(f->time_ns, 110);
+	assert_int_equal(f->harm_ns, 30);
+	assert_int_equal(figure_of(f, "lost_panics"), 3);
 	found_release(&found);
 }
 
@@ -268,10 +295,11 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lost_panic),	  cmocka_unit_test(test_lost_panic_miss),
-		cmocka_unit_test(test_cancel_storm),	  cmocka_unit_test(test_cancel_storm_miss),
-		cmocka_unit_test(test_cancel_storm_note), cmocka_unit_test(test_never_polled),
-		cmocka_unit_test(test_never_polled_miss), cmocka_unit_test(test_never_polled_lost),
-		cmocka_unit_test(test_large_future),	  cmocka_unit_test(test_large_future_miss),
+		cmocka_unit_test(test_lost_panic_let_go), cmocka_unit_test(test_cancel_storm),
+		cmocka_unit_test(test_cancel_storm_miss), cmocka_unit_test(test_cancel_storm_note),
+		cmocka_unit_test(test_never_polled),	  cmocka_unit_test(test_never_polled_miss),
+		cmocka_unit_test(test_never_polled_lost), cmocka_unit_test(test_large_future),
+		cmocka_unit_test(test_large_future_miss),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
