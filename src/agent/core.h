@@ -250,8 +250,9 @@ void core_thread_stop(struct wire_thread *t) HIDDEN;
  */
 struct core_root_run {
 	struct wire_thread *slot;
-	uint64_t run, outer; /* numbers: of it, and of the run that it began in, 0: none */
-	uint64_t task;	     /* as events name it */
+	uint64_t run, outer;   /* numbers: of it, and of the run that it began in, 0: none */
+	uint64_t task;	       /* as events name it */
+	uint64_t nr_forgotten; /* of the thread when it began */
 };
 void core_root_begin(struct core_root_run *r, uint64_t key, uint16_t type, uint32_t stack,
 		     uint64_t handle) HIDDEN; /* handle: an address inside of its runtime's */
@@ -263,6 +264,9 @@ void core_root_start(struct core_root_run *r, uint64_t key, uint16_t type, uint6
 void core_root_end(const struct core_root_run *r, unsigned flags) HIDDEN; /* EF_END_… */
 /* Is it still in the table? Otherwise it ended with the run that it began in. */
 bool core_root_is_open(const struct core_root_run *r) HIDDEN;
+/* Did its thread forget which runs are open since it began? Then neither it nor what is around it
+ * is in the table, and its end was counted as lost. */
+bool core_root_is_forgotten(const struct core_root_run *r) HIDDEN;
 void core_root_wake(uint64_t key_and_type, unsigned flags) HIDDEN; /* EF_WAKE_… */
 /* An event of this kind cannot be told: it counts as lost, and that is told before the next one. */
 void core_root_unseen(unsigned kind) HIDDEN;

@@ -197,6 +197,8 @@ static bool is_on_top(const struct root *r)
 	uint64_t run = r->is_running ? r->run.run : r->run.outer;
 	struct core_current now;
 
+	if (core_root_is_forgotten(&r->run))
+		return !core_get_current(&now);
 	if (r->is_running && !run)
 		return false;
 	return core_get_current(&now) ? core_is_same_run(now.run, run) : !run;

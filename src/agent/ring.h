@@ -13,8 +13,6 @@
 #include "arch/thread.h"
 #include "arch/ticks.h"
 
-#define NOINLINE __attribute__((noinline, cold, unused))
-
 static inline uint64_t thread_pointer(void)
 {
 	return arch_thread_pointer();
@@ -163,6 +161,7 @@ static NOINLINE void forget_runs(struct wire_thread *t)
 	for (const struct wire_run *run = innermost(t); run > no_run(t); run--)
 		count_lost(t, run->id & CORE_FUTURE ? EV_FUTURE_END : EV_RUN_END);
 	t->top = (uint64_t)no_run(t);
+	t->nr_forgotten++;
 	t->nr_lost += t->pending_lost[0]++ == 0; /* a hole in the ring, and no event */
 	tell_lost_next(t);
 }
@@ -170,7 +169,7 @@ static NOINLINE void forget_runs(struct wire_thread *t)
 /* What ended on other threads is open no more. */
 static inline void settle_runs(struct wire_thread *t)
 {
-	if (!remove_left(t))
+	if (!remove_left(&core_page, t))
 		forget_runs(t);
 }
 
@@ -527,8 +526,9 @@ static NOINLINE void end_elsewhere(struct core_page *p, struct wire_thread *bega
 		count_lost(t, kind);
 	if (what->id)
 		/* of a hook, the bit means that its start is in no ring */
-		post_left(began, (what->id & ~(uint64_t)CORE_UNTOLD) |
-					 (is_recorded && !is_told ? CORE_UNTOLD : 0));
+		post_left(p, began,
+			  (what->id & ~(uint64_t)CORE_UNTOLD) |
+				  (is_recorded && !is_told ? CORE_UNTOLD : 0));
 }
 
 /* ---- threads ---- */

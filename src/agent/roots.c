@@ -17,11 +17,16 @@ void core_root_start(struct core_root_run *r, uint64_t key, uint16_t type, uint6
 		return;
 	run = current_run(t);
 	r->outer = run ? run->id : 0;
+	r->nr_forgotten = t->nr_forgotten;
 	if (!has_entry(t, key)) {
 		count_lost(t, EV_RUN_START);
 		return;
 	}
 	at = reserve(p, t, EV_RUN_START, EVENT_WORDS_RUN_START, EVENT_WORDS_RUN_END, &limit);
+	if (r->nr_forgotten != t->nr_forgotten) { /* just now */
+		r->nr_forgotten = t->nr_forgotten;
+		r->outer = 0;
+	}
 	run = innermost(t) + 1;
 	now = ticks_now(p);
 	open_run(t, run, key, key);
@@ -74,12 +79,17 @@ static bool is_here(const struct core_root_run *r)
 	return r->slot && is_current(p, r->slot) && is_mine(p, r->slot, thread_pointer());
 }
 
+bool core_root_is_forgotten(const struct core_root_run *r)
+{
+	return is_here(r) && r->nr_forgotten != r->slot->nr_forgotten;
+}
+
 bool core_root_is_open(const struct core_root_run *r)
 {
 	if (!is_here(r))
 		return true;
 	settle_runs(r->slot);
-	return find_run(r->slot, r->run);
+	return core_root_is_forgotten(r) || find_run(r->slot, r->run);
 }
 
 void core_root_end(const struct core_root_run *r, unsigned flags)

@@ -12,12 +12,19 @@
 
 #include "agent/fast.h"
 
+#define NOINLINE  __attribute__((noinline, cold, unused))
+
 #define MAX_STACK (UINT64_C(8) << 20) /* frames that are further apart are on different stacks */
 
 /* The entry that stands for none. */
 static inline struct wire_run *no_run(const struct wire_thread *t)
 {
 	return (struct wire_run *)(t->top & ~(uint64_t)(WIRE_RUNS_BYTES - 1));
+}
+
+static uint64_t *left_of(const struct core_page *p, const struct wire_thread *t)
+{
+	return p->region->left[t - p->region->threads];
 }
 
 static inline void init_runs(struct core_page *p, struct wire_thread *t)
@@ -27,8 +34,10 @@ static inline void init_runs(struct core_page *p, struct wire_thread *t)
 	t->top = (first & ~(uint64_t)(WIRE_RUNS_BYTES - 1)) +
 		 (t - p->region->threads) * WIRE_RUNS_BYTES;
 	no_run(t)->id = CORE_UNTOLD; /* no hook has this number, and 0 is "not in the table" */
-	for (unsigned i = 0; i < WIRE_MAX_LEFT; i++)
-		__atomic_store_n(&t->left[i], 0, __ATOMIC_RELAXED);
+	t->nr_forgotten = 0;
+	for (unsigned i = 0; t->nr_left && i < WIRE_MAX_LEFT; i++)
+		__atomic_store_n(&left_of(p, t)[i], 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->nr_left, 0, __ATOMIC_RELAXED);
 }
 
 /* NULL: the table does not know it. */
@@ -80,37 +89,45 @@ static bool are_nested(const struct wire_thread *t, uint64_t frame)
 }
 
 /* Leaves word that a run of `began` ended on this thread. If there is no room it is not removed,
- * no more. */
-static void post_left(struct wire_thread *began, uint64_t id)
+ * no more: that takes more runs than a table has, and all of them left elsewhere. */
+static void post_left(const struct core_page *p, struct wire_thread *began, uint64_t id)
 {
+	uint64_t *left = left_of(p, began);
+
 	for (unsigned i = 0; i < WIRE_MAX_LEFT; i++) {
 		uint64_t free = 0;
 
-		if (__atomic_compare_exchange_n(&began->left[i], &free, id, false, __ATOMIC_RELEASE,
-						__ATOMIC_RELAXED))
-			return;
+		if (!__atomic_compare_exchange_n(&left[i], &free, id, false, __ATOMIC_RELEASE,
+						 __ATOMIC_RELAXED))
+			continue;
+		__atomic_fetch_add(&began->nr_left, 1, __ATOMIC_RELEASE);
+		return;
 	}
 }
 
-/* Removes what ended on other threads. False: the end of one of these is in no ring. */
-static bool remove_left(struct wire_thread *t)
+static NOINLINE bool remove_all_left(const struct core_page *p, struct wire_thread *t)
 {
+	uint64_t *left = left_of(p, t);
 	bool is_told = true;
 
 	for (unsigned i = 0; i < WIRE_MAX_LEFT; i++) {
-		struct wire_run *run;
-		uint64_t id;
+		uint64_t id = __atomic_exchange_n(&left[i], 0, __ATOMIC_ACQUIRE);
+		struct wire_run *run = find_run(t, id);
 
-		if (likely(!__atomic_load_n(&t->left[i], __ATOMIC_RELAXED)))
-			continue;
-		id = __atomic_exchange_n(&t->left[i], 0, __ATOMIC_ACQUIRE);
-		run = find_run(t, id);
+		if (id) /* it may be found before it is counted */
+			__atomic_fetch_sub(&t->nr_left, 1, __ATOMIC_RELAXED);
 		if (!run)
 			continue;
 		remove_run(t, run);
 		is_told &= !(id & CORE_UNTOLD);
 	}
 	return is_told;
+}
+
+/* Removes what ended on other threads. False: the end of one of these is in no ring. */
+static inline bool remove_left(const struct core_page *p, struct wire_thread *t)
+{
+	return likely(!__atomic_load_n(&t->nr_left, __ATOMIC_ACQUIRE)) || remove_all_left(p, t);
 }
 
 #endif

@@ -383,7 +383,7 @@ enum wire_thread_state {
 #define WIRE_KEY_CLAIMED  2 /* somebody is moving in */
 
 #define WIRE_MAX_SEGMENTS 64
-#define WIRE_MAX_LEFT	  8
+#define WIRE_MAX_LEFT	  256 /* as many as a table of open runs has entries */
 
 /*
  * A thread and its ring. The first line belongs to the producer alone; the consumer writes only
@@ -433,10 +433,9 @@ struct wire_thread {
 	 * the producer sets a bit before it writes there, the consumer clears it when it gave the
 	 * memory back */
 	uint64_t touched[2];
-	/* ids of runs that began here and ended on another thread, which writes them; the producer
-	 * removes them from its table */
-	uint64_t left[WIRE_MAX_LEFT];
-	uint64_t slot_pad[22]; /* a kilobyte: the slot of a thread is found by a shift */
+	uint64_t nr_left;      /* words of wire_region.left that are not 0 */
+	uint64_t nr_forgotten; /* producer: how often it forgot which runs are open */
+	uint64_t slot_pad[28]; /* a kilobyte: the slot of a thread is found by a shift */
 };
 
 /*
@@ -535,6 +534,9 @@ struct wire_region {
 	struct wire_text texts[WIRE_MAX_TEXTS];
 	/* a table for each slot, and room to align them: the mapping is aligned to a page only */
 	uint8_t runs[WIRE_ALL_RUNS];
+	/* by slot: ids of runs that began there and ended on another thread, which writes them; the
+	 * producer removes them from its table */
+	uint64_t left[WIRE_MAX_THREADS][WIRE_MAX_LEFT];
 	struct wire_thread threads[WIRE_MAX_THREADS] __attribute__((aligned(WIRE_PAGE)));
 	/* rings follow at WIRE_RINGS_OFF: the large ones, then the small one of each slot */
 };

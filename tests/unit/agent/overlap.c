@@ -226,6 +226,23 @@ static void test_other_thread_later(void **state)
 	nothing_lost(t);
 }
 
+/* Any number of runs may have gone to other threads before the first thread looks. */
+static void test_many_elsewhere(void **state)
+{
+	enum { NR_MOVED = 40 };
+	static struct core_entry moved[NR_MOVED];
+	struct wire_thread *t = mine;
+
+	for (unsigned i = 0; i < NR_MOVED; i++)
+		enter(&moved[i], &tasks[i % NR]);
+	for (unsigned i = 0; i < NR_MOVED; i++)
+		leave_on_other_thread(&moved[i]);
+	core_wake_running((uint64_t)&tasks[0]);
+	assert_int_equal(innermost(t)->id, CORE_UNTOLD);
+	assert_int_equal(t->nr_left, 0);
+	nothing_lost(t);
+}
+
 static void *leave_without_room(void *run)
 {
 	struct wire_thread *t = my_slot();
@@ -289,6 +306,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_too_deep, set_up_large, tear_down),
 		cmocka_unit_test_setup_teardown(test_other_thread, set_up_tasks, tear_down),
 		cmocka_unit_test_setup_teardown(test_other_thread_later, set_up_tasks, tear_down),
+		cmocka_unit_test_setup_teardown(test_many_elsewhere, set_up_large, tear_down),
 		cmocka_unit_test_setup_teardown(test_other_thread_full, set_up_tasks, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up_tasks, tear_down),
 	};

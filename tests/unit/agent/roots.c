@@ -222,12 +222,44 @@ static void test_unseen_end(void **state)
 	assert_int_equal(mine->lost[EV_SPAWN], 0);
 }
 
+/* So many runs are left for ever that the thread forgets what is open: its root is seen on. */
+static void test_forgotten(void **state)
+{
+	static uint64_t table[8];
+	struct fake_task {
+		uint64_t state, next, vtable, owner, scheduler, id;
+	} task = { .state = 3 * TOKIO_REF, .vtable = (uint64_t)table, .id = 1 };
+	uint64_t guard[16], forgotten;
+	char events[1024];
+
+	*core_table_find((uint64_t)table, true) =
+		(struct core_table){ .id_off = offsetof(struct fake_task, id),
+				     .scheduler_off = offsetof(struct fake_task, scheduler),
+				     .addr = (uint64_t)table };
+	redirects[PARK].moved = returns;
+	begin_only();
+	forgotten = mine->nr_forgotten;
+	while (mine->nr_forgotten == forgotten) {
+		core_enter((uint64_t)&task, CORE_POLL, mine);
+		take_all(mine, events);
+	}
+	/* as if the last of them had ended */
+	mine->top = mine->top / WIRE_RUNS_BYTES * WIRE_RUNS_BYTES;
+	call(PARK, 0x1000);
+	take_all(mine, events);
+	assert_string_equal(events, "(");
+	call(END, (uint64_t)&guard[15]);
+	take_all(mine, events);
+	assert_string_equal(events, ")");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_nested, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_unseen_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_forgotten, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests_name("agent/roots", tests, NULL, NULL);
