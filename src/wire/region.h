@@ -383,7 +383,7 @@ enum wire_thread_state {
 #define WIRE_KEY_CLAIMED  2 /* somebody is moving in */
 
 #define WIRE_MAX_SEGMENTS 64
-#define WIRE_MAX_LEFT	  256 /* as many as a table of open runs has entries */
+#define WIRE_MAX_LEFT	  256 /* as a table of open runs has entries */
 
 /*
  * A thread and its ring. The first line belongs to the producer alone; the consumer writes only
@@ -429,11 +429,9 @@ struct wire_thread {
 
 	uint32_t pending_lost[EV_MAX]; /* not yet told by a LOST event in the ring */
 	uint64_t lost[EV_MAX];	       /* all that were ever lost, told or not */
-	/* segments of the small and of the large ring that take memory, and count in the budget:
-	 * the producer sets a bit before it writes there, the consumer clears it when it gave the
-	 * memory back */
+	/* segments of the small and of the large ring that take memory, and count in the budget */
 	uint64_t touched[2];
-	uint64_t nr_left;      /* words of wire_region.left that are not 0 */
+	uint64_t nr_left;      /* words of wire_region.left that are used */
 	uint64_t nr_forgotten; /* producer: how often it forgot which runs are open */
 	uint64_t slot_pad[28]; /* a kilobyte: the slot of a thread is found by a shift */
 };
@@ -534,8 +532,7 @@ struct wire_region {
 	struct wire_text texts[WIRE_MAX_TEXTS];
 	/* a table for each slot, and room to align them: the mapping is aligned to a page only */
 	uint8_t runs[WIRE_ALL_RUNS];
-	/* by slot: ids of runs that began there and ended on another thread, which writes them; the
-	 * producer removes them from its table */
+	/* by slot: ids of runs that began there, by the threads on which they ended */
 	uint64_t left[WIRE_MAX_THREADS][WIRE_MAX_LEFT];
 	struct wire_thread threads[WIRE_MAX_THREADS] __attribute__((aligned(WIRE_PAGE)));
 	/* rings follow at WIRE_RINGS_OFF: the large ones, then the small one of each slot */
@@ -554,7 +551,7 @@ enum wire_note {
 
 #define WIRE_RINGS_OFF ((sizeof(struct wire_region) + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE)
 
-/* Where a thread's ring lies in the region, and how many words it has. */
+/* Where a thread's ring lies in the region. */
 static inline uint64_t wire_ring_off(const struct wire_lobby *l, uint32_t slot, uint32_t big)
 {
 	uint64_t large = (big ? big - 1 : l->nr_big) * l->ring_words;
@@ -572,7 +569,7 @@ static inline uint64_t wire_region_size(const struct wire_lobby *l)
 	return wire_ring_off(l, WIRE_MAX_THREADS, 0);
 }
 
-/* Changes whenever a size does; the agent refuses to work with a tool of another layout. */
+/* Changes whenever a size does; an agent of another layout refuses to work. */
 #define WIRE_LAYOUT                                                                    \
 	((uint32_t)(sizeof(struct wire_lobby) * 31 + sizeof(struct wire_region) * 17 + \
 		    sizeof(struct wire_table) * 7 + sizeof(struct wire_thread)))
@@ -597,8 +594,7 @@ _Static_assert(sizeof(struct wire_text) == 128 && WIRE_TEXT_WORDS * 64 == WIRE_M
 	       "texts_used; core_mark takes the upper 12 bits of a hash");
 _Static_assert(sizeof(struct wire_thread) == 1024, "wire_thread");
 _Static_assert(offsetof(struct wire_thread, tail) == 64, "producer and consumer share no line");
-_Static_assert(offsetof(struct wire_thread, nr_panics) == 128,
-	       "producer and consumer share no line");
+_Static_assert(offsetof(struct wire_thread, nr_panics) == 128, "as above");
 _Static_assert(offsetof(struct wire_region, lost) == 72, "wire_region header");
 
 #endif
