@@ -25,6 +25,7 @@
 #define MOST_BYTES  (UINT64_C(192) << 20) /* of an answer */
 #define LEAST_BYTES (UINT64_C(8) << 20)	  /* where address space is short */
 #define ROUND_MS    5
+#define ROUND_NS    UINT64_C(100000000) /* that a round counts at most */
 #define SECOND_NS   UINT64_C(1000000000)
 /* exit status of a worker */
 #define FAILED	  70 /* its answer does not fit */
@@ -40,7 +41,8 @@ struct worker {
 	int pidfd; /* -1: the kernel has none */
 	struct area *area;
 	size_t area_bytes;
-	uint64_t start_ns;
+	/* Rounds of the caller in which the worker could run: Ctrl-Z stops both, for hours. */
+	uint64_t round_ns, elapsed_ns;
 };
 
 /* ---- in the worker ---- */
@@ -153,7 +155,7 @@ static bool start(struct worker *w, const struct worker_job *job)
 		return false;
 	if (job->speaks)
 		fflush(NULL);
-	w->start_ns = clock_mono_ns();
+	w->round_ns = clock_mono_ns();
 	w->pid = fork();
 	if (w->pid == 0)
 		work(job, w->area, w->area_bytes, parent);
@@ -175,9 +177,17 @@ static uint64_t cpu_ns(pid_t pid)
 	return ts.tv_sec * SECOND_NS + ts.tv_nsec;
 }
 
+static void count_round(struct worker *w)
+{
+	uint64_t now = clock_mono_ns();
+
+	w->elapsed_ns += MIN(now - w->round_ns, ROUND_NS);
+	w->round_ns = now;
+}
+
 static bool is_late(const struct worker *w, const struct worker_job *job)
 {
-	return (job->elapsed_ns && clock_mono_ns() - w->start_ns > job->elapsed_ns) ||
+	return (job->elapsed_ns && w->elapsed_ns > job->elapsed_ns) ||
 	       (job->cpu_ns && cpu_ns(w->pid) > job->cpu_ns);
 }
 
@@ -208,7 +218,7 @@ static bool has_ended(const struct worker *w, int *status)
 }
 
 /* Returns whether it had to be killed. */
-static bool await(const struct worker *w, const struct worker_job *job,
+static bool await(struct worker *w, const struct worker_job *job,
 		  const struct worker_meanwhile *meanwhile, int *status)
 {
 	struct pollfd pfd = { .fd = w->pidfd, .events = POLLIN };
@@ -218,6 +228,7 @@ static bool await(const struct worker *w, const struct worker_job *job,
 		poll(&pfd, 1, w->pidfd < 0 ? 1 : ROUND_MS);
 		if (meanwhile && meanwhile->fn)
 			meanwhile->fn(meanwhile->arg);
+		count_round(w);
 		if (!is_killed && is_late(w, job)) {
 			is_killed = true;
 			kill(w->pid, SIGKILL);
@@ -232,8 +243,7 @@ static enum worker_end judge(const struct worker *w, int status, bool is_killed,
 	const char *name;
 
 	if (is_killed || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)) {
-		snprintf(why, WORKER_WHY, "was stopped after %.1f s",
-			 (clock_mono_ns() - w->start_ns) / 1e9);
+		snprintf(why, WORKER_WHY, "was stopped after %.1f s", w->elapsed_ns / 1e9);
 		return WORKER_LATE;
 	}
 	if (WIFSIGNALED(status)) {

@@ -17,8 +17,8 @@ struct worker_job {
 	void *arg;
 	uint64_t memory_bytes; /* that it may take on top of the caller's */
 	uint64_t cpu_ns;       /* 0: unlimited, as are the others */
-	uint64_t elapsed_ns;
-	bool speaks; /* keeps its descriptors, and takes signals as any program does */
+	uint64_t elapsed_ns;   /* without times in which the caller was stopped */
+	bool speaks;	       /* keeps its descriptors, and takes signals as any program does */
 };
 
 /* What the caller does in the meantime, every few milliseconds. */

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -119,6 +120,36 @@ static void test_late(void **state)
 	assert_true(rounds > 1);
 }
 
+static void answer_done(void *arg, struct strbuf *answer)
+{
+	strbuf_addstr(answer, "done");
+	__atomic_store_n((bool *)arg, true, __ATOMIC_RELEASE);
+}
+
+/* As if the caller were stopped by Ctrl-Z, until the worker is done and its time long over. */
+static void pause_long(void *arg)
+{
+	while (!__atomic_load_n((bool *)arg, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	usleep(600000);
+}
+
+/* Time in which the caller was stopped is none that a worker took. */
+static void test_stopped(void **state)
+{
+	bool *is_done = mmap(NULL, sizeof(*is_done), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct worker_job job = { .run = answer_done, .arg = is_done, .elapsed_ns = 400 * MS };
+	struct worker_meanwhile meanwhile = { pause_long, is_done };
+	struct strbuf answer = STRBUF_INIT;
+
+	assert_true(is_done != MAP_FAILED);
+	assert_int_equal(worker_run(&job, &meanwhile, &answer, why, NULL), WORKER_DONE);
+	assert_string_equal(answer.s, "done");
+	munmap(is_done, sizeof(*is_done));
+	strbuf_release(&answer);
+}
+
 #if !defined(__SANITIZE_ADDRESS__) /* there workers have no such limit */
 static void eat(void *arg, struct strbuf *answer)
 {
@@ -208,6 +239,7 @@ int main(void)
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_death),
 		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_filter),
 		cmocka_unit_test(test_descriptors),
 #if !defined(__SANITIZE_ADDRESS__)
