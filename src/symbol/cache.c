@@ -62,6 +62,29 @@ static bool is_good(const struct strbuf *file, const char *key, const struct hea
 	       h->checksum == checksum(file->s + sizeof(*h), body);
 }
 
+/*
+ * NULL: files are written. Otherwise for each file its key, how large the cache may be, and what is
+ * in it. The cache may have 0 bytes: it was only used.
+ */
+static struct strbuf *diverted;
+
+void cache_divert(struct strbuf *to)
+{
+	diverted = to;
+}
+
+/* What is in use is the last to be removed. */
+static void note_use(int dir, const char *name, const char *key)
+{
+	if (!diverted) {
+		utimensat(dir, name, NULL, AT_SYMLINK_NOFOLLOW);
+		return;
+	}
+	pack_string(diverted, key);
+	pack_number(diverted, 0);
+	pack_blob(diverted, "", 0);
+}
+
 bool cache_get(const char *path, const char *key, struct strbuf *out)
 {
 	int dir = cache_dir_open(path, false);
@@ -77,8 +100,7 @@ bool cache_get(const char *path, const char *key, struct strbuf *out)
 	}
 	if (ok) {
 		strbuf_add(out, file.s + sizeof(h) + h.key_len, h.data_len);
-		/* in use: the last to be removed */
-		utimensat(dir, name, NULL, AT_SYMLINK_NOFOLLOW);
+		note_use(dir, name, key);
 	}
 	strbuf_release(&file);
 	if (dir >= 0)
@@ -150,11 +172,16 @@ static void shrink(int dir, uint64_t max_bytes)
 /* Of the whole cache, whatever a reader asks for. */
 #define LEAST_TOTAL (UINT64_C(64) << 20)
 
-static struct strbuf *diverted; /* NULL: files are written */
-
-void cache_divert(struct strbuf *to)
+static void touch(const char *path, const char *key)
 {
-	diverted = to;
+	int dir = cache_dir_open(path, false);
+	char *name = file_of(key);
+
+	if (dir >= 0) {
+		note_use(dir, name, key);
+		close(dir);
+	}
+	free(name);
 }
 
 void cache_put_packed(const char *path, const void *data, size_t len)
@@ -167,6 +194,10 @@ void cache_put_packed(const char *path, const void *data, size_t len)
 		size_t nr_bytes;
 		const void *bytes = unpack_blob(&u, &nr_bytes);
 
+		if (bytes && !max_bytes) {
+			touch(path, key);
+			continue;
+		}
 		/* A reader that was taken over must not answer for files that it never read. */
 		if (bytes && !str_has_prefix(key, "reading ") && !str_has_prefix(key, "lines "))
 			cache_put(path, key, bytes, nr_bytes, MAX(max_bytes, LEAST_TOTAL));

@@ -20,8 +20,8 @@ bool cache_get(const char *path, const char *key, struct strbuf *out);
  */
 void cache_put(const char *path, const char *key, const void *data, size_t len, uint64_t max_bytes);
 /*
- * In a worker, which may not write files: from now on, what would be stored is appended to `to`,
- * and whoever gets that stores it by cache_put_packed.
+ * In a worker, which may not write files: from now on, what would be stored, and which files were
+ * used, is appended to `to`; whoever gets that does it by cache_put_packed.
  */
 void cache_divert(struct strbuf *to);
 void cache_put_packed(const char *dir, const void *data, size_t len);

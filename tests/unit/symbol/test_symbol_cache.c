@@ -105,6 +105,38 @@ static void test_bounded(void)
 	check_num(has("key 19", ""), true);
 }
 
+static time_t used_at(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_mtime : 0;
+}
+
+/* What a worker reads is in use as well, though only its caller can write that down. */
+static void test_used_by_worker(void)
+{
+	const struct timespec old[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	struct strbuf kept = STRBUF_INIT;
+	char *path;
+
+	cache_put(dir, "used", "by a worker", 11, 1 << 20);
+	path = only_file();
+	check_num(utimensat(AT_FDCWD, path, old, 0), 0);
+	cache_divert(&kept);
+	check_num(has("used", "by a worker"), true);
+	check_num(has("absent", ""), false);
+	check_num(used_at(path), 1);
+	cache_put(dir, "new", "also", 4, 1 << 20);
+	cache_divert(NULL);
+	check_num(has("new", ""), false);
+	cache_put_packed(dir, kept.s, kept.len);
+	check_num(used_at(path) > 1, true);
+	check_num(has("used", "by a worker"), true);
+	check_num(has("new", "also"), true);
+	strbuf_release(&kept);
+	free(path);
+}
+
 /* What is no regular file counts as absent, at once, and is replaced, not written through. */
 static void test_planted(void)
 {
@@ -243,6 +275,8 @@ int main(void)
 	test_round_trip();
 	test_damage();
 	test_bounded();
+	clean_up();
+	test_used_by_worker();
 	clean_up();
 	test_round_trip();
 	test_planted();
