@@ -69,6 +69,7 @@ static struct reading *recall(const struct catalog *c, const char *key)
 struct work {
 	const char *path, *shown_path;
 	struct reading_opts opts;
+	char *debug_path; /* a large one, which readers asked for; NULL: none */
 };
 
 static void work(void *arg, struct strbuf *answer)
@@ -76,6 +77,22 @@ static void work(void *arg, struct strbuf *answer)
 	const struct work *w = arg;
 
 	reading_make(w->path, w->shown_path, &w->opts, answer);
+}
+
+/* A reader that finds a large debug file asks for it, and the next one has the limits for it. */
+static enum worker_end run(struct reader *reader, struct work *w, struct strbuf *answer,
+			   char why[WORKER_WHY])
+{
+	enum worker_end end;
+
+	reader->debug_path = w->debug_path;
+	end = reader_run(reader, answer, why, NULL);
+	if (end == WORKER_DONE && !w->debug_path && (w->debug_path = reading_wanted(answer))) {
+		strbuf_reset(answer);
+		reader->debug_path = w->opts.debug_path = w->debug_path;
+		end = reader_run(reader, answer, why, NULL);
+	}
+	return end;
 }
 
 /* NULL without e: the worker was not up to it, and `why` says what became of it. */
@@ -94,7 +111,7 @@ static struct reading *read_to(const struct catalog *c, struct work *w, const ch
 	struct strbuf answer = STRBUF_INIT, copy = STRBUF_INIT;
 	struct reading *r = NULL;
 
-	if (reader_run(&reader, &answer, why, NULL) == WORKER_DONE) {
+	if (run(&reader, w, &answer, why) == WORKER_DONE) {
 		snprintf(why, WORKER_WHY, "gave a broken answer");
 		strbuf_add(&copy, answer.s, answer.len);
 		r = reading_unpack(&answer, e);
@@ -149,7 +166,7 @@ static bool is_of_use(const struct discovery *d)
 static void read_file(struct catalog *c, const char *path, const char *shown_path,
 		      struct catalog_entry *x)
 {
-	struct work w = { path, shown_path, c->opts };
+	struct work w = { path, shown_path, c->opts, NULL };
 	char *key = key_of(c, path), why[WORKER_WHY], first[WORKER_WHY] = "";
 	enum discover_depth depth = DISCOVER_ALL;
 
@@ -171,6 +188,7 @@ static void read_file(struct catalog *c, const char *path, const char *shown_pat
 		x->reading->d->path = intern_get(x->reading->strings,
 						 intern_puts(x->reading->strings, shown_path));
 	}
+	free(w.debug_path);
 	free(key);
 }
 

@@ -72,6 +72,7 @@ static struct lines *read_lines(const struct catalog *c, struct work *w, const c
 	const char *dir = c->opts.discover.cache_dir;
 	struct reader reader = { .stage = "lines",
 				 .path = w->path,
+				 .debug_path = w->debug_path,
 				 .cache_dir = dir,
 				 .run = work,
 				 .arg = w,

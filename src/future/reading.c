@@ -3,12 +3,14 @@
 #include "future/reading.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "future/reading_priv.h"
 #include "future/root_frames.h"
 #include "symbol/debug_file.h"
 
-#define VERSION 3 /* of how readings are made and packed */
+#define VERSION	    3			 /* of how readings are made and packed */
+#define LARGE_BYTES (UINT64_C(64) << 20) /* a debug file that a reader's least limits are for */
 
 /* Only of a table that is sure to be of one type: reading it as another would be the end of the
  * program. */
@@ -123,13 +125,39 @@ static void note_needs(struct reading *r, const char *path)
 	image_close(img);
 }
 
+/* The large debug file that will be read, unless the caller knows of it. */
+static char *find_unknown(const char *path, const struct reading_opts *o)
+{
+	struct image *img = NULL;
+	char *found = NULL;
+	struct stat st;
+
+	if (!o->debug_path && o->discover.depth != DISCOVER_TABLES)
+		img = image_open(path, NULL, NULL);
+	if (img && !image_section(img, ".debug_info"))
+		found = debug_file_find(img, path, NULL);
+	if (found && (stat(found, &st) || (uint64_t)st.st_size <= LARGE_BYTES)) {
+		free(found);
+		found = NULL;
+	}
+	image_close(img);
+	return found;
+}
+
 void reading_make(const char *path, const char *shown_path, const struct reading_opts *o,
 		  struct strbuf *answer)
 {
 	struct reading r = { .strings = intern_new() };
 	struct layouts *l = NULL;
 	struct err e = ERR_INIT;
+	char *unknown = find_unknown(path, o);
 
+	if (unknown) {
+		reading_pack_wanted(answer, unknown);
+		free(unknown);
+		intern_free(r.strings);
+		return;
+	}
 	r.d = discover_file(path, shown_path, &o->discover, &e);
 	if (!r.d) {
 		reading_pack_error(answer, &e);

@@ -47,14 +47,21 @@ struct reading {
 struct reading_opts {
 	struct discover_opts discover;
 	bool awaits; /* how to follow futures, too */
+	/* The separate debug file that the reader's limits are made for, too; NULL: none. */
+	const char *debug_path;
 };
 
 /*
  * Reads the file and appends the facts to `answer`. Errors as of discover_file: the answer tells
  * them as well.
+ *
+ * A separate debug file may be a hundred times as large as its program. If it is large, and not
+ * known to the caller in o->debug_path, the answer is only its path: see reading_wanted.
  */
 void reading_make(const char *path, const char *shown_path, const struct reading_opts *o,
 		  struct strbuf *answer);
+/* The debug file that has to be in reading_opts, NULL: the answer is another. To be freed. */
+char *reading_wanted(const struct strbuf *answer);
 /*
  * Takes the data. NULL: the answer is broken (*e is not set), or the file could not be looked at
  * and *e says why.

@@ -10,7 +10,7 @@
 
 #define LEAST_BYTES 8 /* of anything that is counted */
 
-enum outcome { FAILED, READ };
+enum outcome { FAILED, READ, WANTED };
 
 /* ---- to bytes ---- */
 
@@ -129,6 +129,12 @@ void reading_pack_error(struct strbuf *b, const struct err *e)
 	pack_number(b, FAILED);
 	pack_number(b, e->tag);
 	pack_string(b, e->msg);
+}
+
+void reading_pack_wanted(struct strbuf *b, const char *debug_path)
+{
+	pack_number(b, WANTED);
+	pack_string(b, debug_path);
 }
 
 /* ---- from bytes ---- */
@@ -341,6 +347,15 @@ static void unpack_error(struct unpack *u, struct err *e)
 	if (!u->is_broken && tag != ERR_NONE)
 		err_set(e, tag, "%s", text);
 	intern_free(strings);
+}
+
+char *reading_wanted(const struct strbuf *answer)
+{
+	struct unpack u = UNPACK_INIT(answer->s, answer->len);
+	bool is_wanted = unpack_below(&u, WANTED + 1) == WANTED;
+	const char *path = unpack_string(&u);
+
+	return is_wanted && !u.is_broken && *path ? xstrdup(path) : NULL;
 }
 
 struct reading *reading_unpack(struct strbuf *data, struct err *e)

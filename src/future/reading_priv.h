@@ -7,6 +7,7 @@
 #include "runtime/discover_pack.h"
 
 void reading_pack(struct strbuf *b, const struct reading *r);
+void reading_pack_wanted(struct strbuf *b, const char *debug_path);
 void reading_pack_error(struct strbuf *b, const struct err *e);
 
 #endif

@@ -13,7 +13,7 @@
 #define MS_NS	    UINT64_C(1000000)
 #define SECOND_NS   (1000 * MS_NS)
 #define LEAST_BYTES (2048 * MB)	    /* of memory; debug info of 100 MB takes 300 MB */
-#define BYTES_EACH  16		    /* … and for each byte of the file */
+#define BYTES_EACH  16		    /* … and for each byte of the files */
 #define LEAST_NS    (4 * SECOND_NS) /* of CPU time; the same takes 0.5 s */
 #define MB_NS	    (50 * MS_NS)
 #define QUICK_SHARE 4 /* of that for who reads but a part of the file */
@@ -80,7 +80,7 @@ static uint64_t size_of(const char *path)
 
 static struct worker_job job_of(const struct reader *r)
 {
-	uint64_t size = size_of(r->path), ram = sysconf(_SC_PHYS_PAGES);
+	uint64_t size = size_of(r->path) + size_of(r->debug_path), ram = sysconf(_SC_PHYS_PAGES);
 	struct worker_job job = { .run = run, .arg = (void *)r, .speaks = r->speaks };
 
 	ram *= sysconf(_SC_PAGESIZE);

@@ -10,9 +10,10 @@
 #include "base/worker.h"
 
 struct reader {
-	const char *stage;     /* what is read: for reader_set_fault */
-	const char *path;      /* of the file; NULL: none that tells how much there is to do */
-	const char *cache_dir; /* NULL: no cache */
+	const char *stage;	/* what is read: for reader_set_fault */
+	const char *path;	/* of the file; NULL: none that tells how much there is to do */
+	const char *debug_path; /* of its separate debug file, which is read too; NULL: none */
+	const char *cache_dir;	/* NULL: no cache */
 	void (*run)(void *arg, struct strbuf *answer); /* in the worker */
 	void *arg;
 	bool is_part; /* only a part of the file is read: there is less time */

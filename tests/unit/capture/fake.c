@@ -205,6 +205,11 @@ void reading_make(const char *path, const char *shown_path, const struct reading
 	strbuf_addstr(answer, shown_path);
 }
 
+char *reading_wanted(const struct strbuf *answer)
+{
+	return NULL;
+}
+
 struct reading *reading_unpack(struct strbuf *data, struct err *e)
 {
 	struct reading *r = fake_discovery ? xcalloc(1, sizeof(*r)) : NULL;

@@ -4,6 +4,8 @@
  * as it was, that it holds less on each lower rung but always the same tables, and that no answer,
  * however it is cut or changed, does harm to whoever unpacks it.
  */
+#include <unistd.h>
+
 #include "check.h"
 #include "future/reading_priv.h"
 
@@ -171,12 +173,44 @@ static void check_recipes(struct reading *r)
 	strbuf_release(&copy);
 }
 
+/*
+ * A debug file that is much larger than its program is asked for before it is read, and is read
+ * when the caller knows of it. What is behind its end is a hole.
+ */
+static void check_large(const char *path, const char *debug, const struct discovery *want)
+{
+	struct reading_opts o = { .discover = { .names = true }, .awaits = true };
+	struct strbuf answer = STRBUF_INIT, copy = STRBUF_INIT;
+	struct reading *r;
+	char *wanted;
+
+	check_num(truncate(debug, 700 << 20), 0);
+	reading_make(path, "shown", &o, &answer);
+	wanted = reading_wanted(&answer);
+	check_str(wanted ? wanted : "nothing", debug);
+	strbuf_add(&copy, answer.s, answer.len);
+	check_num(reading_unpack(&copy, NULL) != NULL, false);
+	strbuf_reset(&answer);
+	o.debug_path = debug;
+	reading_make(path, "shown", &o, &answer);
+	check_num(reading_wanted(&answer) != NULL, false);
+	r = reading_unpack(&answer, NULL);
+	check_num(r != NULL, true);
+	if (r)
+		check_same(r->d, want);
+	reading_free(r);
+	strbuf_release(&answer);
+	strbuf_release(&copy);
+	free(wanted);
+}
+
 int main(int argc, char **argv)
 {
 	struct discover_opts o = { .names = true };
 	struct strbuf answer = STRBUF_INIT;
 	struct discovery *want = discover_file(argv[1], "shown", &o, NULL);
 	struct reading *r = read_to(argv[1], DISCOVER_ALL, &answer);
+	char *debug = xasprintf("%s.debug", argv[1]);
 
 	check_num(r && want, true);
 	if (r && want) {
@@ -185,9 +219,12 @@ int main(int argc, char **argv)
 		check_damage(&answer);
 		check_rungs(argv[1]);
 		check_recipes(r);
+		if (access(debug, F_OK) == 0)
+			check_large(argv[1], debug, want);
 	}
 	reading_free(r);
 	discovery_free(want);
 	strbuf_release(&answer);
+	free(debug);
 	return check_result();
 }
