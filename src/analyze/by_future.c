@@ -23,6 +23,7 @@ struct fold {
 	const struct by_path_change *change;
 	struct left *left;     /* by step */
 	enum leaf_kind *kind;  /* by step, of leaves */
+	uint8_t *traits;       /* by future: enum future_trait */
 	bool *is_join;	       /* by step: what is awaited inside of it all finishes */
 	bool *keeps_done;      /* by step: those inside of it are kept when they have finished */
 	uint32_t *next_step;   /* by step: mark of the change after which it is there */
@@ -35,6 +36,11 @@ struct fold {
 	uint32_t chain[STEPS_MAX_DEPTH];
 };
 
+static bool has_trait(const struct fold *f, uint32_t step, enum future_trait trait)
+{
+	return f->traits[f->steps->future_of[step]] & trait;
+}
+
 static void judge_steps(struct fold *f)
 {
 	for (uint32_t i = 0; i < f->steps->nr; i++) {
@@ -42,11 +48,11 @@ static void judge_steps(struct fold *f)
 		uint32_t outer = f->steps->outer[i];
 
 		f->kind[i] = leaf_kind_named(s->leaf);
-		f->is_join[i] |= !s->is_generated && future_name_has(s->future, FUTURE_JOINS);
+		f->is_join[i] |= !s->is_generated && has_trait(f, i, FUTURE_JOINS);
 		/* what keeps a future that is done waits for the others */
 		if (s->state == TRACE_STEP_DONE && outer != TRACE_NO_STEP)
 			f->is_join[outer] = true;
-		if (outer != TRACE_NO_STEP && future_name_has(s->future, FUTURE_KEEPS_DONE))
+		if (outer != TRACE_NO_STEP && has_trait(f, i, FUTURE_KEEPS_DONE))
 			f->keeps_done[outer] = true;
 	}
 }
@@ -78,7 +84,7 @@ static void visit_branch(struct fold *f, uint32_t leaf)
 	const struct trace_step *s = &f->steps->v[leaf];
 	bool is_ready = s->state == TRACE_STEP_READY, is_alone = true;
 	bool may_finish = step_waits(s) && may_be_ended(f->kind[leaf], f->change->cause) &&
-			  !future_name_has(s->future, FUTURE_IS_PENDING);
+			  !has_trait(f, leaf, FUTURE_IS_PENDING);
 
 	for (uint32_t at = leaf; at != TRACE_NO_STEP; at = f->steps->outer[at]) {
 		bool was_there = f->left[at].mark == f->mark;
@@ -199,17 +205,15 @@ static void tell_again(struct fold *f, uint32_t step)
 
 static bool is_over_with_part(const struct fold *f, uint32_t step)
 {
-	const struct trace_step *s = &f->steps->v[step];
 	uint32_t outer = f->steps->outer[step];
 
 	if (f->is_join[step] || f->keeps_done[step])
 		return false;
-	if (!future_name_has(s->future, FUTURE_IS_POLL_FN))
-		return future_name_has(s->future, FUTURE_IS_ONE_WAIT);
+	if (!has_trait(f, step, FUTURE_IS_POLL_FN))
+		return has_trait(f, step, FUTURE_IS_ONE_WAIT);
 	/* select!; or a function of the runtime's. Who calls poll_fn himself may do anything */
 	return f->left[step].is_fork ||
-	       (outer != TRACE_NO_STEP &&
-		future_name_has(f->steps->v[outer].future, FUTURE_IS_ONE_WAIT));
+	       (outer != TRACE_NO_STEP && has_trait(f, outer, FUTURE_IS_ONE_WAIT));
 }
 
 /*
@@ -412,6 +416,9 @@ static void fold_init(struct fold *f, const struct recording *rec)
 	f->rec = rec;
 	f->left = xcalloc((size_t)s->nr + 1, sizeof(*f->left));
 	f->kind = xcalloc((size_t)s->nr + 1, sizeof(*f->kind));
+	f->traits = xcalloc((size_t)s->nr_futures + 1, sizeof(*f->traits));
+	for (uint32_t i = 0; i < s->nr_futures; i++)
+		f->traits[i] = future_name_traits(s->v[s->futures[i]].future);
 	f->is_join = xcalloc((size_t)s->nr + 1, sizeof(*f->is_join));
 	f->keeps_done = xcalloc((size_t)s->nr + 1, sizeof(*f->keeps_done));
 	f->next_step = xcalloc((size_t)s->nr + 1, sizeof(*f->next_step));
@@ -426,6 +433,7 @@ static void fold_release(struct fold *f)
 {
 	free(f->left);
 	free(f->kind);
+	free(f->traits);
 	free(f->is_join);
 	free(f->keeps_done);
 	free(f->next_step);

@@ -3,35 +3,43 @@
 
 #include <string.h>
 
-#include "base/util.h"
+#include "base/rust_name.h"
 
-static const struct known {
-	const char *text;
-	bool is_prefix; /* of the name; else it may stand anywhere in it */
+/* Types by the last segments of their path: what stands in their arguments says nothing of them. */
+static const struct {
+	const char *type;
 	unsigned traits;
-} futures[] = {
-	{ "JoinAll", false, FUTURE_JOINS },
-	{ "FuturesUnordered", false, FUTURE_JOINS },
-	{ "FuturesOrdered", false, FUTURE_JOINS },
-	{ "::Join<", false, FUTURE_JOINS },
-	{ "::TryJoin<", false, FUTURE_JOINS },
-	{ "MaybeDone", false, FUTURE_JOINS },
-	{ "MaybeDone<", false, FUTURE_KEEPS_DONE },
-	{ "::poll_fn::PollFn<", false, FUTURE_IS_POLL_FN },
-	{ "::pending::Pending<", false, FUTURE_IS_PENDING },
-	{ "tokio::sync::", true, FUTURE_IS_ONE_WAIT },
-	{ "tokio::time::sleep", true, FUTURE_IS_ONE_WAIT },
-	{ "tokio::time::interval", true, FUTURE_IS_ONE_WAIT },
-	{ "tokio::time::timeout", true, FUTURE_IS_ONE_WAIT },
-	{ "tokio::task::coop::", true, FUTURE_IS_ONE_WAIT },
+} types[] = {
+	{ "JoinAll", FUTURE_JOINS },
+	{ "TryJoinAll", FUTURE_JOINS },
+	{ "FuturesUnordered", FUTURE_JOINS },
+	{ "FuturesOrdered", FUTURE_JOINS },
+	{ "Join", FUTURE_JOINS },
+	{ "TryJoin", FUTURE_JOINS },
+	{ "MaybeDone", FUTURE_JOINS | FUTURE_KEEPS_DONE },
+	{ "TryMaybeDone", FUTURE_JOINS | FUTURE_KEEPS_DONE },
+	{ "poll_fn::PollFn", FUTURE_IS_POLL_FN },
+	{ "pending::Pending", FUTURE_IS_PENDING },
 };
 
-bool future_name_has(const char *name, enum future_trait trait)
+static const char *const one_wait[] = { "tokio::sync::", "tokio::time::sleep",
+					"tokio::time::interval", "tokio::time::timeout",
+					"tokio::task::coop::" };
+
+unsigned future_name_traits(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(futures); i++)
-		if (futures[i].traits & trait &&
-		    (futures[i].is_prefix ? str_has_prefix(name, futures[i].text)
-					  : strstr(name, futures[i].text) != NULL))
-			return true;
-	return false;
+	unsigned traits = 0;
+	struct rust_name n;
+	uint32_t path;
+
+	rust_name_init(&n, name, strlen(name));
+	path = rust_name_path(&n);
+	for (size_t i = 0; path && rust_name_args(&n, path) && i < ARRAY_SIZE(types); i++)
+		if (rust_name_path_ends(&n, path, types[i].type))
+			traits |= types[i].traits;
+	for (size_t i = 0; i < ARRAY_SIZE(one_wait); i++)
+		if (str_has_prefix(name, one_wait[i]))
+			traits |= FUTURE_IS_ONE_WAIT;
+	rust_name_release(&n);
+	return traits;
 }

@@ -6,8 +6,6 @@
 #ifndef BASE_FUTURE_NAME_H
 #define BASE_FUTURE_NAME_H
 
-#include <stdbool.h>
-
 enum future_trait {
 	/* It waits for all that it holds. What else has several branches takes the first. */
 	FUTURE_JOINS = 1 << 0,
@@ -18,6 +16,7 @@ enum future_trait {
 	FUTURE_IS_ONE_WAIT = 1 << 4,
 };
 
-bool future_name_has(const char *name, enum future_trait trait);
+/* All that it has: enum future_trait. The name is parsed. */
+unsigned future_name_traits(const char *name);
 
 #endif

@@ -414,6 +414,21 @@ bool rust_name_path_is(const struct rust_name *n, uint32_t path, const char *spe
 	return end - start == strlen(spelled) && memcmp(n->text + start, spelled, end - start) == 0;
 }
 
+bool rust_name_path_ends(const struct rust_name *n, uint32_t path, const char *spelled)
+{
+	uint32_t end = rust_name_head_end(n, last_segment(n, path));
+	size_t len = strlen(spelled);
+
+	rust_name_each(segment, n, path)
+	{
+		uint32_t start = n->nodes[segment].start;
+
+		if (end - start == len)
+			return memcmp(n->text + start, spelled, len) == 0;
+	}
+	return false;
+}
+
 uint32_t rust_name_argument(const struct rust_name *n, uint32_t item, const char *spelled)
 {
 	uint32_t part = rust_name_only_child(n, item), args;

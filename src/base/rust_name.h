@@ -77,6 +77,8 @@ uint32_t rust_name_only_child(const struct rust_name *n, uint32_t node);
 uint32_t rust_name_path(const struct rust_name *n);
 /* Does the PATH spell these segments? Only the last one may have arguments. */
 bool rust_name_path_is(const struct rust_name *n, uint32_t path, const char *spelled);
+/* Does the PATH end with these segments, as `futures::Join<T>` with `Join` and `futures::Join`? */
+bool rust_name_path_ends(const struct rust_name *n, uint32_t path, const char *spelled);
 /* The first argument of an ITEM that is a path of this spelling, 0 when it is none or has none. */
 uint32_t rust_name_argument(const struct rust_name *n, uint32_t item, const char *spelled);
 /* The crate that a node begins with: of `&<app::Conn as tower::Service>::call` that is app. */

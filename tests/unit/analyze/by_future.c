@@ -243,6 +243,38 @@ static void test_join(void **state)
 	done(&b, p);
 }
 
+/* What waits for the first of several may hold one that waits for all, and be called nearly so. */
+static void test_no_join(void **state)
+{
+	static const char *const names[] = { "app::First<futures::JoinAll<a>, b>",
+					     "app::JoinAllowed<a>",
+					     "<app::One as app::Get<x::Join<a>>>::get",
+					     "core::future::poll_fn::PollFn<app::MaybeDone<a>>" };
+	static const struct event evs[] = {
+		START(1, 0, 99, LAUNCH, 0), POLL_AT(10, 0, 1, AT_START), END(20, 0, 0),
+		WAKE(100, 0, 1, 0),	    POLL_AT(100, 0, 1, AT_JOIN), END(110, 0, COMPLETE),
+	};
+	struct recording before = path_rec;
+	struct trace_step steps[NR_STEPS];
+
+	memcpy(steps, path_steps, sizeof(steps));
+	steps[JOIN_DONE].state = TRACE_STEP_WAITS;
+	path_rec.steps = steps;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct by_future b;
+		struct by_path *p;
+
+		steps[JOIN_ALL].future = names[i];
+		steps_init(&path_rec.awaits, steps, NR_STEPS);
+		p = fold(&b, evs, ARRAY_SIZE(evs));
+		FATES(&b, "a", 1, 0, 0, 1, 0);
+		FATES(&b, "b", 1, 0, 0, 1, 0);
+		done(&b, p);
+		steps_release(&path_rec.awaits);
+	}
+	path_rec = before;
+}
+
 /* The same leaf at the same line again: a new one only where the old one was seen to be ready. */
 static void test_again(void **state)
 {
@@ -371,9 +403,9 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chain),	 cmocka_unit_test(test_dropped),
 		cmocka_unit_test(test_panicked), cmocka_unit_test(test_race),
-		cmocka_unit_test(test_join),	 cmocka_unit_test(test_again),
-		cmocka_unit_test(test_loop),	 cmocka_unit_test(test_exact),
-		cmocka_unit_test(test_begins),
+		cmocka_unit_test(test_join),	 cmocka_unit_test(test_no_join),
+		cmocka_unit_test(test_again),	 cmocka_unit_test(test_loop),
+		cmocka_unit_test(test_exact),	 cmocka_unit_test(test_begins),
 	};
 
 	return cmocka_run_group_tests(tests, make_path_rec, release_path_rec);
