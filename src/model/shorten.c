@@ -21,6 +21,71 @@ static void cut_middle(struct strbuf *out, const char *s, size_t len, size_t wid
 	strbuf_add(out, s + len - tail, tail);
 }
 
+#define MAX_BYTES 4096 /* of names that are cut between brackets */
+
+/* How many brackets are open before each byte, and at the end. */
+static uint32_t *depths_of(const char *s, size_t len)
+{
+	uint32_t *depths = xcalloc(len + 2, sizeof(*depths));
+	struct rust_name n;
+
+	rust_name_init(&n, s, len);
+	for (uint32_t i = 0; i < n.nr; i++) {
+		enum rust_kind kind = n.nodes[i].kind;
+		uint32_t start = n.nodes[i].start, end = n.nodes[i].end;
+
+		if (kind == RUST_BRACES)
+			end = rust_name_head_end(&n, i);
+		else if (kind != RUST_SELF && kind != RUST_ARGS && kind != RUST_TUPLE &&
+			 kind != RUST_ARRAY && kind != RUST_CONST)
+			continue;
+		depths[start + 1]++;
+		depths[end]--;
+	}
+	for (size_t i = 1; i <= len; i++)
+		depths[i] += depths[i - 1];
+	rust_name_release(&n);
+	return depths;
+}
+
+static bool is_torn(const char *s, size_t at)
+{
+	return (s[at] & 0xc0) == 0x80;
+}
+
+/*
+ * Takes out of the middle as little as will do, with each bracket its partner: `a<b..>::{c}` rather
+ * than `a<b..}`. False: there is no room, or it is too long to be looked at.
+ */
+static bool cut_between(struct strbuf *out, const char *s, size_t len, size_t width)
+{
+	size_t room = width - 2, least = len - room, best = 0, best_end = 0;
+	uint32_t *depths;
+
+	if (width <= 2 || len > MAX_BYTES)
+		return false;
+	depths = depths_of(s, len);
+	for (size_t from = 0; from + least <= len; from++) {
+		size_t to = from, last = 0;
+
+		for (; !last && to <= len && depths[to] >= depths[from]; to++)
+			if (to - from >= least && depths[to] == depths[from] && !is_torn(s, to))
+				last = to;
+		if (!last || is_torn(s, from))
+			continue;
+		if (!best_end || last - from < best_end - best ||
+		    (last - from == best_end - best && from <= room / 2)) {
+			best = from;
+			best_end = last;
+		}
+	}
+	free(depths);
+	strbuf_add(out, s, best);
+	strbuf_addstr(out, "..");
+	strbuf_add(out, s + best_end, len - best_end);
+	return true;
+}
+
 /* How long it is without the `::{async block#0}` at its end. */
 static size_t without_body(const char *name, size_t len)
 {
@@ -52,10 +117,10 @@ static void shorten(struct strbuf *out, const char *name, size_t width, bool has
 		rust_name_print(&text, &n, RUST_NAME_ROOT, &how);
 	}
 	len = has_place && text.len > width ? without_body(text.s, text.len) : text.len;
-	if (len > width)
-		cut_middle(out, text.s, len, width);
-	else
+	if (len <= width)
 		strbuf_add(out, text.s, len);
+	else if (!cut_between(out, text.s, len, width))
+		cut_middle(out, text.s, len, width);
 	rust_name_release(&n);
 	strbuf_release(&clean);
 	strbuf_release(&text);

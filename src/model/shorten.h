@@ -6,7 +6,8 @@
 
 /*
  * Appends the type name in at most `width` columns, and safe for a terminal: leading modules go
- * first (a::b::c::f<x::y::T> -> c::f<y::T> -> f<T>), then the middle.
+ * first (a::b::c::f<x::y::T> -> c::f<y::T> -> f<T>), then the middle, with each bracket its
+ * partner.
  */
 void shorten_type(struct strbuf *out, const char *name, size_t width);
 /*

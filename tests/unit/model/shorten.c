@@ -35,6 +35,22 @@ static void test_then_the_middle(void **state)
 	assert_short("abc", 0, "");
 }
 
+/* No bracket loses its partner. */
+static void test_brackets(void **state)
+{
+	assert_short("into_py<TokioRuntime, run<Get<u8>>::{closure#0}>::{closure#1}", 32,
+		     "into_py<TokioRun..>::{closure#1}");
+	assert_short("<Pool<T> as Get<Conn>>::get::{closure#0}", 30,
+		     "<Pool<T> ..>::get::{closure#0}");
+	assert_short("Map<A, fn(Bcdefghijkl) -> Cdefghi>", 20, "Map<A, fn.. Cdefghi>");
+	assert_short("dyn Fn(Abcdefghijklm) -> X + Send", 24, "dyn Fn(Ab..) -> X + Send");
+	assert_short("[Abcdefghijklmn; {const}]", 16, "[Abcde..{const}]");
+	assert_short("f<'<', Abcdefghijklmnopq>", 16, "f<'<', ..lmnopq>");
+	assert_short("a::{impl#3}::r#match<T>::{shim:vtable#0}", 20, "r#m..{shim:vtable#0}");
+	assert_short("f<Abcdefghij", 8, "f<A..hij");
+	assert_short("Vec<\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4>", 10, "Vec<..\xc3\xa4>");
+}
+
 /* Where the place is told, too, two instances of a generic function are told by their arguments. */
 static void test_bodies(void **state)
 {
@@ -44,7 +60,7 @@ static void test_bodies(void **state)
 		const char *expected;
 	} cases[] = {
 		{ "a::spawn<b::naps>::{async block#0}", 12, "spawn<naps>" },
-		{ "a::spawn<b::top::{async block#1}>::{async block#0}", 12, "spawn..k#1}>" },
+		{ "a::spawn<b::top::{async block#1}>::{async block#0}", 12, "spawn<top..>" },
 		{ "a::spawn<b::naps>::{async block#0}", 28, "spawn<naps>::{async block#0}" },
 		{ "a::f::{closure#3}::{async block#0}", 4, "f" },
 		{ "a::f::{closure#3}", 17, "a::f::{closure#3}" },
@@ -194,6 +210,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_modules_go_first),
 		cmocka_unit_test(test_then_the_middle),
+		cmocka_unit_test(test_brackets),
 		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_candidates),
 		cmocka_unit_test(test_bytes),
