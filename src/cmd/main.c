@@ -279,6 +279,18 @@ static bool is_confined(const struct confined *x)
 	return x->c->is_reader && !(x->nr && strcmp(x->argv[0], "--") == 0);
 }
 
+/* The operand, or the core file. */
+static const char *what_is_read(const struct confined *x)
+{
+	for (const struct opt *o = x->c->options; !x->nr && o && o->name; o++) {
+		const char *const *value = (const void *)((const char *)x->options + o->offset);
+
+		if (strcmp(o->name, "core") == 0 && *value)
+			return *value;
+	}
+	return x->nr ? x->argv[0] : "a process";
+}
+
 static int run_confined(struct confined *x)
 {
 	char *cache = cmd_cache_dir(), why[WORKER_WHY];
@@ -300,8 +312,7 @@ static int run_confined(struct confined *x)
 	else if (is_wish(number))
 		raise(number);
 	else
-		cmd_note("%s could not be read: its reader %s", x->nr ? x->argv[0] : "a process",
-			 why);
+		cmd_note("%s could not be read: its reader %s", what_is_read(x), why);
 	strbuf_release(&answer);
 	free(cache);
 	return u.is_broken ? EXIT_FAILED : rc;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Files that kill, stop or starve whoever reads them: the program runs as alone, and is recorded one rung lower."""
 import os
+import subprocess
 
 from live import check, nr_lost, same, test, user_tasks
 from test_exact import compare_tasks, truth
@@ -121,15 +122,67 @@ def remembered(t):
     same("types and places", names(after), names(before))
 
 
+def look_in_vain(t, fault, command, *operands):
+    """The command ends with one line and status 1."""
+    r = t.run(t.futrace, command, *operands, env={"FUTRACE_TEST_READER": f"{fault}@command:{LIMIT_MS}"})
+    same(f"status of {command}", r.status, 1)
+    same(f"output of {command}", r.out, "")
+    lines = r.err.splitlines()
+    same(f"lines of {command}", len(lines), 1)
+    check(lines[0].startswith(f"futrace {command}: ") and f"could not be read: its reader {FAULTS[fault]}" in lines[0], lines[0])
+    return lines[0]
+
+
 @test(cases=[(f,) for f in FAULTS])
 def commands(t, fault):
     """Commands that only look end with one line and status 1, whatever becomes of their reader."""
     program = t.program("exact", "dev")
     for command in ("doctor", "list", "tree", "ps"):
         operand = program if command in ("doctor", "list") else str(os.getpid())
-        r = t.run(t.futrace, command, operand, env={"FUTRACE_TEST_READER": f"{fault}@command:{LIMIT_MS}"})
-        same(f"status of {command}", r.status, 1)
-        same(f"output of {command}", r.out, "")
-        lines = r.err.splitlines()
-        same(f"lines of {command}", len(lines), 1)
-        check(lines[0].startswith(f"futrace {command}: {operand} could not be read: its reader {FAULTS[fault]}"), lines[0])
+        line = look_in_vain(t, fault, command, operand)
+        check(f"{operand} could not be read" in line, line)
+
+
+@test()
+def cores(t):
+    """So do those that read a core file, and it is named."""
+    core = t.path("core")
+    with open(core, "wb") as f:
+        f.write(b"\x7fELF")
+    for fault in FAULTS:
+        for command in ("tree", "ps"):
+            line = look_in_vain(t, fault, command, f"--core={core}")
+            check(f"{core} could not be read" in line, line)
+
+
+def apart(t, size=None):
+    """The program, with its debug info in another file, to which a hole is added up to a size."""
+    path = t.path("exact")
+    for argv in (["objcopy", "--only-keep-debug", t.program("exact", "dev"), path + ".debug"],
+                 *([["truncate", "-s", size, path + ".debug"]] if size else []),
+                 ["objcopy", "--strip-all", f"--add-gnu-debuglink={path}.debug", t.program("exact", "dev"), path]):
+        subprocess.run(argv, check=True, cwd=t.dir)
+    os.chmod(path, 0o755)
+    return path
+
+
+@test(cases=[(None,), ("100M",)])
+def debug_file(t, size):
+    """Names, places and counts are the same when debug info is in a file of its own, however large it is."""
+    t.record(t.program("exact", "dev"), "mt", "2", opts=("--no-cache",)).ok()
+    whole = t.report()
+    r = t.record(apart(t, size), "mt", "2", opts=("--no-cache",)).ok()
+    same("lines", notes(r), [])
+    names = lambda rep: sorted({(x["type"], x.get("spawned_at")) for x in user_tasks(rep)}, key=str)
+    same("types and places", names(check_counts(t, r)), names(whole))
+
+
+@test(cases=[(f,) for f in FAULTS])
+def without_debug_file(t, fault):
+    """A reader that dies of a separate debug file costs what is in it: of its symbols types have their names."""
+    r = record(t, apart(t), f"{fault}@full:{LIMIT_MS}")
+    said = notes(r)
+    same("lines", len(said), 1)
+    check(said[0].startswith("debug info of ") and FAULTS[fault] in said[0], said[0])
+    rep = check_counts(t, r)
+    check(any("exact::" in x["type"] for x in user_tasks(rep)), "no type has its name from symbols")
