@@ -35,9 +35,10 @@ struct table_sum {
 
 struct table_kind {
 	const char *name, *summary;
-	const char *what;	    /* a row is one: "type" */
-	const char *empty;	    /* said when there is none, unless the table knows better */
-	const char *sort;	    /* the usual key */
+	const char *what;  /* a row is one: "type" */
+	const char *empty; /* said when there is none, unless the table knows better; NULL: there is
+			      no task */
+	const char *sort;  /* the usual key */
 	uint64_t limit, data_limit; /* usual ones, as text and as data; 0: none */
 	const struct column *columns;
 	size_t nr_columns;
@@ -71,7 +72,7 @@ struct report_table {
 	const struct column *sort;
 	bool is_reverse;
 	uint64_t limit;	   /* of rows; 0: none */
-	const char *empty; /* why there is none */
+	const char *empty; /* why there is none; NULL: because there is no task */
 	const char *note;  /* under the table, or NULL; finish may set it */
 	struct table table;
 	void *state;

@@ -111,7 +111,6 @@ static const struct table_kind tasks_part = {
 	.name = "task",
 	.head = "TASKS",
 	.what = "task",
-	.empty = "No task was recorded.",
 	.sort = "blockades",
 	.limit = 20,
 	.data_limit = 1000,

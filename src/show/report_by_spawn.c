@@ -158,7 +158,6 @@ const struct table_kind table_by_spawn = {
 	.name = "spawn",
 	.summary = "each line that spawns tasks",
 	.what = "place",
-	.empty = "No task was recorded.",
 	.sort = "tasks",
 	.limit = 40,
 	.columns = columns,

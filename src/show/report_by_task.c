@@ -235,7 +235,6 @@ const struct table_kind table_by_task = {
 	.name = "task",
 	.summary = "the first tasks by some number",
 	.what = "task",
-	.empty = "No task was recorded.",
 	.sort = "busy",
 	.limit = 20,
 	.data_limit = MAX_DETAILED,

@@ -232,7 +232,6 @@ const struct table_kind table_by_type = {
 	.name = "type",
 	.summary = "each type of future",
 	.what = "type",
-	.empty = "No task was recorded.",
 	.sort = "busy",
 	.limit = 40,
 	.columns = columns,

@@ -50,7 +50,7 @@ void explain_no_steps(struct report_table *t, struct analyzer *a, bool has_any)
 	for (uint32_t g = 0; g < t->rec->nr_groups; g++)
 		nr_tasks += rows[g].nr_tasks;
 	if (!nr_tasks)
-		t->empty = "No task was recorded.";
+		t->empty = NULL;
 	else if (has_any)
 		t->empty = "None of those that were recorded is wanted.";
 }

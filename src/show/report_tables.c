@@ -156,13 +156,62 @@ void report_table_finish(struct report_table *t, struct analyzer *a, const struc
 		report_table_finish(*p, a, m);
 }
 
+/* The names of the runtimes that were found, each once. */
+static void add_runtimes(const struct trace_runtime *v, uint32_t nr, struct strbuf *out)
+{
+	size_t start = out->len;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t same = 0;
+
+		while (same < i && (strcmp(v[same].name, v[i].name) != 0 ||
+				    strcmp(v[same].version, v[i].version) != 0))
+			same++;
+		if (same < i)
+			continue;
+		strbuf_addstr(out, out->len > start ? " and " : "");
+		strbuf_add_clean(out, v[i].name, strlen(v[i].name));
+		strbuf_addstr(out, *v[i].version ? " " : "");
+		strbuf_add_clean(out, v[i].version, strlen(v[i].version));
+	}
+}
+
+/* As far as the file tells why; options may have left out what it has. */
+static void add_no_task(const struct recording *rec, struct strbuf *out)
+{
+	const struct trace *trace = rec->trace;
+	const struct trace_runtime *runtimes;
+	uint32_t nr;
+
+	strbuf_addstr(out, "No task was recorded");
+	if (!trace || trace_get_nr_events(trace)) {
+		strbuf_addstr(out, ".\n");
+		return;
+	}
+	runtimes = trace_get_runtimes(trace, &nr);
+	if (trace_get_end(trace)->nr_apart) {
+		strbuf_addstr(out, ": the async runtime was loaded by dlmopen, into a link "
+				   "namespace of its own.\n");
+	} else if (nr) {
+		strbuf_addstr(out, ": ");
+		add_runtimes(runtimes, nr, out);
+		strbuf_addstr(out, nr == 1 ? " was found, but no task of it was seen.\n"
+					   : " were found, but no task of them was seen.\n");
+	} else {
+		strbuf_addstr(out, ": no async runtime that can be recorded was found.\n");
+	}
+}
+
 static void put_text(struct report_table *t, struct out *out)
 {
 	if (t->kind->head)
 		strbuf_addf(&out->buf, "%s%s%s\n", style_on(t->opts->styles, STYLE_HEAD),
 			    t->kind->head, style_off(t->opts->styles));
 	if (!t->table.rows.nr) {
-		strbuf_addf(&out->buf, "%s\n", t->empty);
+		if (t->empty)
+			strbuf_addf(&out->buf, "%s\n", t->empty);
+		else
+			add_no_task(t->rec, &out->buf);
 	} else if (t->opts->is_verbose && t->kind->tell) {
 		for (size_t i = 0; i < t->table.rows.nr; i++)
 			t->kind->tell(t, t->table.rows.v[i], out);

@@ -900,3 +900,12 @@ def empty():
     s = Script()
     s.end(0, tool_ns=0, target_ns=0)
     return s
+
+
+@scenario()
+def taskless():
+    """A runtime is found, and nothing happens."""
+    s = Script()
+    s.runtime()
+    s.end(0, tool_ns=0, target_ns=0)
+    return s
