@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "walk/sound.h"
 
-#include <string.h>
-
 #define MAX_DEPTH  64
 #define MAX_DANGLE 4096 /* an empty Vec has its alignment for an address */
 
@@ -47,6 +45,13 @@ static bool is_vague(struct types *t, const struct layout *l)
 	return sum > l->size_bytes;
 }
 
+/* In core::num::niche_types, in earlier releases core::time and std::sys. */
+static bool is_nanoseconds(const struct layout *l)
+{
+	return (str_has_prefix(l->name, "core::") || str_has_prefix(l->name, "std::")) &&
+	       str_has_suffix(l->name, "::Nanoseconds") && l->size_bytes == 4;
+}
+
 static bool is_struct_sound(const struct snapshot *s, const struct value *v, const struct layout *l,
 			    unsigned depth)
 {
@@ -54,8 +59,7 @@ static bool is_struct_sound(const struct snapshot *s, const struct value *v, con
 
 	if (is_vague(v->types, l))
 		return true;
-	/* core::num::niche_types, in earlier releases core::time and std::sys */
-	if (strstr(l->name, "::Nanoseconds") && l->size_bytes == 4)
+	if (is_nanoseconds(l))
 		return snapshot_number(s, v->addr, 4, &ns) && ns < 1000000000;
 	return are_members_sound(s, v, l->members, l->nr_members, depth);
 }
