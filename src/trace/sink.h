@@ -10,7 +10,7 @@
 
 struct trace_sink {
 	/*
-	 * Takes a whole block; the file's header comes together with the first one. After -1 it is
+	 * Takes whole blocks; the file's header comes together with the first one. After -1 it is
 	 * not called again but for close.
 	 */
 	int (*write)(struct trace_sink *s, const void *bytes, size_t len, struct err *e);

@@ -58,6 +58,57 @@ static void read_all(const char *path)
 	trace_close(t);
 }
 
+/* What a reader was given, as a number. */
+static uint64_t mix_events(struct trace *t, uint64_t mix)
+{
+	const struct event *evs;
+	size_t n;
+
+	while ((n = trace_read(t, &evs)))
+		for (size_t i = 0; i < n; i++)
+			mix = (mix ^ evs[i].time ^ evs[i].task << 7 ^ evs[i].a << 13 ^ evs[i].kind ^
+			       (uint64_t)evs[i].thread << 40) *
+			      UINT64_C(0x9e3779b97f4a7c15);
+	return mix;
+}
+
+static uint64_t mix_damage(const struct trace *t, uint64_t mix)
+{
+	const struct trace_damage *d = trace_get_damage(t);
+
+	return mix + d->cut + d->bad_blocks * 3 + d->bad_events * 1000003 +
+	       d->bytes_skipped * 1000000007;
+}
+
+/* In pieces it is the same: unless events missed their mark, which a damaged file may have made. */
+static void read_pieces(const char *path, const struct strbuf *file, unsigned step)
+{
+	struct trace *whole = trace_open(path, NULL), *pieces = trace_new(NULL);
+	uint64_t a = 1, b = 1;
+	int rc = 0;
+
+	for (size_t off = 0, n; off < file->len && rc == 0; off += n) {
+		n = MIN((size_t)step, file->len - off);
+		rc = trace_feed(pieces, file->s + off, n, NULL);
+		if (rc == 0) {
+			climb(pieces);
+			b = mix_events(pieces, b);
+		}
+	}
+	if (rc == 0)
+		rc = trace_feed_end(pieces, NULL);
+	if ((rc == 0) != (whole != NULL))
+		abort();
+	if (whole) {
+		a = mix_damage(whole, mix_events(whole, a));
+		b = mix_damage(pieces, mix_events(pieces, b));
+		if (a != b && !trace_get_nr_late(pieces))
+			abort();
+	}
+	trace_close(whole);
+	trace_close(pieces);
+}
+
 static void add_block(struct strbuf *out, struct block_header *h, const void *raw, size_t len)
 {
 	static ZSTD_CCtx *zstd;
@@ -116,6 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || io_write_all(fd, file.s, file.len) < 0)
 		abort();
 	read_all(path);
+	read_pieces(path, &file, 1 + data[0] * 3);
 	close(fd);
 	strbuf_release(&file);
 	return 0;

@@ -13,6 +13,7 @@ import glob
 import json
 import math
 import os
+import random
 import re
 import subprocess
 import sys
@@ -272,6 +273,34 @@ def test_recomputed(env, scenario):
     env.run(sys.executable, '-B', os.path.join(ROOT, 'tests/oracle/recompute.py'), env.futrace, env.trace(scenario.name))
 
 
+def test_pieces(env):
+    """A recording that comes through a pipe, in pieces of any size, is the one in the file."""
+    rng = random.Random(16)
+    for s in SCENARIOS:
+        trace = env.trace(s.name)
+        whole = env.run(env.futrace, 'dump', trace)
+        with open(os.path.join(env.folder, trace), 'rb') as f:
+            data = f.read()
+        fifo = os.path.join(env.folder, 'pieces')
+        os.mkfifo(fifo)
+        with subprocess.Popen([env.futrace, 'dump', '--follow', fifo], env=env.environ, stdout=subprocess.PIPE) as p:
+            feeder = threading.Thread(target=feed, args=(fifo, data, rng))
+            feeder.start()
+            got = p.stdout.read()
+            feeder.join()
+        os.unlink(fifo)
+        check(p.returncode == 0 and got == whole, f'{s.name}: status {p.returncode}, {len(got)} bytes, not {len(whole)}')
+
+
+def feed(path, data, rng):
+    most = 1 << rng.randrange(3, 16)
+    with open(path, 'wb', buffering=0) as f:
+        while data:
+            n = rng.randint(1, most)
+            f.write(data[:n])
+            data = data[n:]
+
+
 def test_leftovers(env):
     """Nothing is kept that is compared with nothing."""
     have = {os.path.join(folder, f) for folder, _, files in os.walk(EXPECTED) for f in files}
@@ -279,7 +308,7 @@ def test_leftovers(env):
     check(not left, f'left over: {sorted(os.path.relpath(p, HERE) for p in left)}')
 
 
-META = [test_finds, test_analyses, test_events, test_page, test_leftovers]
+META = [test_finds, test_analyses, test_events, test_page, test_pieces, test_leftovers]
 OF_EACH = [test_recomputed, test_runs]
 
 
