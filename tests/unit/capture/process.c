@@ -298,6 +298,23 @@ static void test_full_disk(void **state)
 	assert_int_equal(s->agent.region->state, WIRE_REGION_STOP);
 }
 
+/* How the clocks stood at a flush is written by the next one: all rings were read in between. */
+static void test_marks(void **state)
+{
+	struct setup *s = *state;
+	unsigned before;
+
+	put_runs(s, fake_thread(&s->agent, 1, 1), 3);
+	process_drain(s->p, true);
+	before = fake_file.nr_anchors;
+	process_flush(s->p, true);
+	assert_int_equal(fake_file.nr_anchors, before);
+	process_flush(s->p, false);
+	assert_int_equal(fake_file.nr_anchors, before + 1);
+	process_flush(s->p, false);
+	assert_int_equal(fake_file.nr_anchors, before + 1);
+}
+
 /* A process that never came in leaves a file that says so. */
 static void test_absent(void **state)
 {
@@ -328,6 +345,7 @@ int main(void)
 		TEST(test_discard),
 		TEST(test_no_file),
 		TEST(test_full_disk),
+		TEST(test_marks),
 		TEST(test_absent),
 		TEST(test_taken_back_twice),
 	};
