@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "trace/event.h"
+#include "trace/trace.h"
 
 #define CRC_AT 44
 
@@ -72,4 +73,39 @@ uint64_t cursor_varint_slow(struct cursor *c)
 	c->bad = true;
 	c->p = c->end;
 	return 0;
+}
+
+void file_header_pack(uint8_t out[FILE_HEADER_LEN])
+{
+	memcpy(out, FILE_MAGIC, FILE_MAGIC_LEN);
+	put_le16(out + 8, FORMAT_MAJOR);
+	put_le16(out + 10, FORMAT_MINOR);
+	put_le32(out + 12, FILE_HEADER_LEN);
+}
+
+size_t end_pack(const struct trace_end *end, uint64_t base_ticks, uint8_t out[END_LEN_MAX])
+{
+	const uint64_t head[] = {
+		end->kind,
+		end->status,
+		zigzag(end->ticks - base_ticks),
+		end->tool_cpu_ns,
+		end->target_cpu_ns,
+		end->nr_unslotted,
+		ARRAY_SIZE(end->lost),
+	};
+	const uint64_t tail[] = { end->nr_unfollowed, end->nr_unredirected, end->nr_no_path,
+				  end->nr_bad_path, end->nr_apart };
+	uint8_t *p = out;
+
+	_Static_assert((ARRAY_SIZE(head) + ARRAY_SIZE(end->lost) + ARRAY_SIZE(tail)) * VARINT_MAX <=
+			       END_LEN_MAX,
+		       "room for all");
+	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
+		p = varint_put(p, head[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(end->lost); i++)
+		p = varint_put(p, end->lost[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(tail); i++)
+		p = varint_put(p, tail[i]);
+	return p - out;
 }

@@ -79,9 +79,15 @@ struct block_header {
 	uint64_t first_tick, last_tick;
 };
 
+void file_header_pack(uint8_t out[FILE_HEADER_LEN]);
 void block_header_pack(const struct block_header *h, uint8_t out[BLOCK_HEADER_LEN]);
 /* False when these bytes are no header: wrong magic or checksum, or beyond the format's bounds. */
 bool block_header_unpack(struct block_header *h, const uint8_t in[BLOCK_HEADER_LEN]);
+
+/* What is in the end block. Returns its length. */
+#define END_LEN_MAX 1024
+struct trace_end;
+size_t end_pack(const struct trace_end *end, uint64_t base_ticks, uint8_t out[END_LEN_MAX]);
 
 /* The columns of an event (LAYOUT_…) as event.def has it; 0 also for a kind that there is not. */
 uint8_t event_layout(unsigned kind);

@@ -28,8 +28,7 @@
  */
 #define DEFS_LEN   (128u << 10)
 #define STRING_LEN (64u << 10)
-/* Complete blocks are written when they reach this, and before a call of the writer's user
- * returns that promised it. */
+/* Complete blocks are written when they reach this, and by what promises to write. */
 #define OUT_LEN	   (256u << 10)
 #define BLOCK_ROOM (FILE_HEADER_LEN + BLOCK_HEADER_LEN + ZSTD_compressBound(RAW_LEN_MAX))
 /*
@@ -82,18 +81,11 @@ static void write_out(struct trace_writer *w)
 	w->out_len = 0;
 	if (w->error.tag || !len)
 		return;
-	if (w->fd >= 0 && io_write_all(w->fd, w->out, len) < 0)
+	if (w->fd >= 0 && io_write_all(w->fd, w->out, len) < 0) {
 		err_sys(&w->error, "cannot write the trace");
-	else if (w->tee && w->tee->write(w->tee, w->out, len, NULL) < 0)
+		w->nr_bytes -= len;
+	} else if (w->tee && w->tee->write(w->tee, w->out, len, NULL) < 0)
 		close_tee(w);
-}
-
-static void pack_file_header(uint8_t out[FILE_HEADER_LEN])
-{
-	memcpy(out, FILE_MAGIC, FILE_MAGIC_LEN);
-	put_le16(out + 8, FORMAT_MAJOR);
-	put_le16(out + 10, FORMAT_MINOR);
-	put_le32(out + 12, FILE_HEADER_LEN);
 }
 
 /*
@@ -119,7 +111,7 @@ static void add_block(struct trace_writer *w, struct block_header *h, const void
 	h->stored_len = n;
 	h->raw_len = len;
 	if (lead)
-		pack_file_header(w->out);
+		file_header_pack(w->out);
 	block_header_pack(h, block);
 	w->out_len += lead + BLOCK_HEADER_LEN + n;
 	w->nr_bytes += lead + BLOCK_HEADER_LEN + n;
@@ -576,28 +568,9 @@ const struct err *trace_writer_error(const struct trace_writer *w)
 static void write_end(struct trace_writer *w, const struct trace_end *end)
 {
 	struct block_header h = { .kind = BLOCK_END, .nr_events = 1 };
-	struct strbuf raw = STRBUF_INIT;
-	const uint64_t head[] = {
-		end->kind,
-		end->status,
-		zigzag(end->ticks - w->base_ticks),
-		end->tool_cpu_ns,
-		end->target_cpu_ns,
-		end->nr_unslotted,
-		ARRAY_SIZE(end->lost),
-	};
+	uint8_t raw[END_LEN_MAX];
 
-	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
-		add_varint(&raw, head[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(end->lost); i++)
-		add_varint(&raw, end->lost[i]);
-	add_varint(&raw, end->nr_unfollowed);
-	add_varint(&raw, end->nr_unredirected);
-	add_varint(&raw, end->nr_no_path);
-	add_varint(&raw, end->nr_bad_path);
-	add_varint(&raw, end->nr_apart);
-	add_block(w, &h, raw.s, raw.len);
-	strbuf_release(&raw);
+	add_block(w, &h, raw, end_pack(end, w->base_ticks, raw));
 }
 
 int trace_writer_close(struct trace_writer *w, const struct trace_end *end, struct err *e)
