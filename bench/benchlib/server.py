@@ -18,9 +18,9 @@ from .variants import Futrace, number_lost
 
 KINDS = ("hyper", "axum")
 CONNECTIONS = 64
-REQUESTS = 15000  # of a burst
-BURSTS = 10  # of a group
-SETTLE_S = 0.16  # longer than the tool lets events lie
+REQUESTS = 30000  # of a burst: so many that the pause behind it, in which the tool idles, weighs little
+BURSTS = 6  # of a group
+SETTLE_S = 0.34  # longer than the tool lets events lie
 
 PLAIN, AGAIN, FUTRACE, DIAL9_OFF, DIAL9 = "plain", "again", "futrace", "dial9-off", "dial9"
 LABELS = {PLAIN: "no tracing", AGAIN: "no tracing, again", FUTRACE: "`futrace record`",
