@@ -2,7 +2,7 @@
 /*
  * Root futures: what a thread waits for in block_on. Nothing calls their poll that we could stand
  * in front of; but a root is polled from when its thread enters the runtime until it parks, and
- * from when it is unparked until it parks again or leaves. See docs/INTERNALS.md.
+ * from when it is unparked until it parks again or leaves. See docs/internals/roots.md.
  *
  * Words: a *root* is a thread's stay in a runtime, and has a frame. They nest, if seldom. Workers
  * enter their runtime as well; the reader knows them by the run around theirs.

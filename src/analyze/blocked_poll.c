@@ -15,10 +15,10 @@ static const struct threshold thresholds[] = {
 	[LIMIT_CRITICAL] = { "blocked-poll-critical", THRESHOLD_NS, 50000000,
 			     "… and one that is critical" },
 	[LIMIT_COUNT] = { "blocked-poll-count", THRESHOLD_COUNT, 3,
-			  "so many such polls, if they wait for locks; one N times as long counts "
-			  "N times" },
+			  "number of such polls, if they wait for locks; one N times as long "
+			  "counts N times" },
 	[LIMIT_SHARE] = { "blocked-poll-share", THRESHOLD_PERCENT, 5,
-			  "… or all sleeps in a type's polls, of the recording" },
+			  "… or the share of the recording that a type's polls sleep" },
 	{ 0 },
 };
 
@@ -31,7 +31,7 @@ static const struct {
 	[SLEEP_LOCK] = { "waiting for a lock, a channel or a thread of std",
 			 "hold the lock for a shorter time, or use async locks and channels "
 			 "(as in tokio::sync)" },
-	[SLEEP_TIMED] = { "in thread::sleep or the like",
+	[SLEEP_TIMED] = { "in thread::sleep or a similar call",
 			  "await a timer (such as tokio::time::sleep), or move the call to "
 			  "spawn_blocking" },
 	[SLEEP_IO] = { "waiting for I/O", "use the async form of the call, or move it to "
@@ -144,7 +144,7 @@ static void finish(void *state, const struct analysis_input *in)
 
 const struct analysis analysis_blocked_poll = {
 	.name = "blocked-poll",
-	.summary = "polls that sleep in the kernel and hold up their worker",
+	.summary = "polls that sleep in the kernel and block their worker",
 	.thresholds = thresholds,
 	.group_size = sizeof(struct blocked),
 	.odd_run = on_odd_run,

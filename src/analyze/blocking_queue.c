@@ -14,7 +14,7 @@ enum { LIMIT_WAIT, LIMIT_NR };
 static const struct threshold thresholds[] = {
 	[LIMIT_WAIT] = { "blocking-queue", THRESHOLD_NS, 10000000,
 			 "a closure that waits this long for a thread" },
-	[LIMIT_NR] = { "blocking-queue-count", THRESHOLD_COUNT, 5, "… so many of them" },
+	[LIMIT_NR] = { "blocking-queue-count", THRESHOLD_COUNT, 5, "… number of such closures" },
 	{ 0 },
 };
 
@@ -131,11 +131,11 @@ static void say(const struct queued *q, uint16_t type, const struct analysis_inp
 		format_span(q->max_ns, max), is_short_of_cpu ? "a CPU for one of " : "",
 		(unsigned long long)nr_threads, plural(nr_threads));
 	if (is_short_of_cpu)
-		finding_advise(f, "more threads than CPUs: limit how many are begun at once with a "
-				  "Semaphore, or compute on rayon");
+		finding_advise(f, "there are more threads than CPUs: limit concurrent closures "
+				  "with a Semaphore, or compute on rayon");
 	else
-		finding_advise(f, "raise max_blocking_threads or limit how many are begun at once; "
-				  "give what runs for long a thread of its own");
+		finding_advise(f, "raise max_blocking_threads or limit concurrent closures; "
+				  "give long work a thread of its own");
 }
 
 static void finish(void *state, const struct analysis_input *in)

@@ -12,9 +12,11 @@
 enum { LIMIT_NR, LIMIT_SHARE, LIMIT_SPAN };
 
 static const struct threshold thresholds[] = {
-	[LIMIT_NR] = { "cancel-storm", THRESHOLD_COUNT, 100, "so many tasks of a type cancelled" },
+	[LIMIT_NR] = { "cancel-storm", THRESHOLD_COUNT, 100,
+		       "number of cancelled tasks of a "
+		       "type" },
 	[LIMIT_SHARE] = { "cancel-storm-share", THRESHOLD_PERCENT, 50,
-			  "… which are this share of those that ended" },
+			  "… as a share of the tasks that ended" },
 	[LIMIT_SPAN] = { "cancel-storm-span", THRESHOLD_NS, 100000000,
 			 "… over at least this time" },
 	{ 0 },
@@ -88,10 +90,10 @@ static void say(const struct cancelled *c, const struct by_type_row *row,
 		    format_grouped(c->nr, nr), format_grouped(nr_ended(row), ended),
 		    format_span(c->busy_ns, busy));
 	if (c->nr_unpolled * 2 > c->nr)
-		finding_advise(f, "spawn them only when they are needed: most never got to run");
+		finding_advise(f, "spawn them only when they are needed: most never ran");
 	else
-		finding_advise(f, "find out who aborts them: a timeout too short, work begun too "
-				  "early or retried too often");
+		finding_advise(f, "find the code that aborts them: a timeout may be too short, "
+				  "or work started too early or retried too often");
 }
 
 static void finish(void *state, const struct analysis_input *in)
@@ -105,7 +107,7 @@ static void finish(void *state, const struct analysis_input *in)
 
 const struct analysis analysis_cancel_storm = {
 	.name = "cancel-storm",
-	.summary = "types most of whose tasks are cancelled, again and again",
+	.summary = "types whose tasks are mostly cancelled",
 	.thresholds = thresholds,
 	.group_size = sizeof(struct cancelled),
 	.ops = &ops,

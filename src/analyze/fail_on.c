@@ -121,8 +121,8 @@ static int no_name(const char *text, size_t len, struct err *e)
 	for (size_t i = 0; i < RULES; i++)
 		strbuf_addf(&names, "%s, ", count_names[i]);
 	err_set(e, ERR_USAGE,
-		"--fail-on: '%.*s' is nothing to look at; there are %sand the rules that "
-		"--thresholds lists, as in %s",
+		"--fail-on: '%.*s' is unknown; there are %sand the rules that --thresholds "
+		"lists, as in %s",
 		(int)len, text, names.s, FAIL_ON_EXAMPLES);
 	strbuf_release(&names);
 	return -1;
@@ -148,7 +148,9 @@ static int add_condition(struct fail_on *f, const char *text, size_t len, struct
 	c.is_at_least = op[0] && op[1] == '=';
 	if (!rc &&
 	    (*op == '\0' ? c.is_time : *op != '>' || parse_limit(&c, op + 1 + c.is_at_least)))
-		rc = err_set(e, ERR_USAGE, "--fail-on: '%s' is no condition; say for example %s",
+		rc = err_set(e, ERR_USAGE,
+			     "--fail-on: '%s' is not a condition; use for example "
+			     "%s",
 			     c.text, FAIL_ON_EXAMPLES);
 	if (rc) {
 		free(c.text);

@@ -15,12 +15,12 @@
 enum { LIMIT_NR, LIMIT_RATE, LIMIT_SHARE, LIMIT_POLL };
 
 static const struct threshold thresholds[] = {
-	[LIMIT_NR] = { "idle-wakes", THRESHOLD_COUNT, 1000, "so many wakes for nothing" },
-	[LIMIT_RATE] = { "idle-wakes-rate", THRESHOLD_COUNT, 1000, "… so many a second" },
+	[LIMIT_NR] = { "idle-wakes", THRESHOLD_COUNT, 1000, "number of wakes without work" },
+	[LIMIT_RATE] = { "idle-wakes-rate", THRESHOLD_COUNT, 1000, "… per second" },
 	[LIMIT_SHARE] = { "idle-wakes-share", THRESHOLD_PERCENT, 80,
-			  "… which are this share of the type's polls" },
+			  "… as a share of the type's polls" },
 	[LIMIT_POLL] = { "idle-wakes-poll", THRESHOLD_NS, 5000,
-			 "a poll that takes this long did something" },
+			 "a poll that takes this long did work" },
 	{ 0 },
 };
 
@@ -135,7 +135,8 @@ static void say(const struct idle *i, const struct by_type_row *row,
 	finding_figure(f, "busy_ns", FIGURE_NS, i->ns);
 	finding_figure(f, "tasks", FIGURE_COUNT, row->nr_tasks);
 	finding_say(f,
-		    "%s wakes for tiny polls of %s each, %s in all, that woke nobody and waited on",
+		    "%s wakes led to polls of only %s each, %s in all, that woke no task and "
+		    "waited again",
 		    format_grouped(nr, polls), format_span(i->ns / i->nr, mean),
 		    format_span(i->ns, all));
 	finding_advise(f,

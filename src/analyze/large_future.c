@@ -16,7 +16,7 @@ enum { LIMIT_SIZE, LIMIT_TOTAL };
 static const struct threshold thresholds[] = {
 	[LIMIT_SIZE] = { "large-future", THRESHOLD_BYTES, 16384, "a future of this size" },
 	[LIMIT_TOTAL] = { "large-future-total", THRESHOLD_BYTES, UINT64_C(64) << 20,
-			  "… and all of a type at one time, to be a warning" },
+			  "… all of a type at one time, for a warning" },
 	{ 0 },
 };
 

@@ -14,7 +14,7 @@ enum { LIMIT_WAITERS, LIMIT_NR, LIMIT_SPAN };
 
 static const struct threshold thresholds[] = {
 	[LIMIT_WAITERS] = { "lock-queue", THRESHOLD_COUNT, 2,
-			    "so many tasks wait for an async lock at one line, on average" },
+			    "average number of tasks that wait for an async lock at one line" },
 	[LIMIT_NR] = { "lock-queue-count", THRESHOLD_COUNT, 20, "… so often" },
 	[LIMIT_SPAN] = { "lock-queue-span", THRESHOLD_NS, 50000000, "… over at least this time" },
 	{ 0 },
@@ -27,10 +27,11 @@ static const struct lock {
 	const char *advice;
 } locks[] = {
 	{ LEAF_KIND_MUTEX, "an async mutex", SEVERITY_WARNING,
-	  "hold it for less: not across an .await that need not be inside; or split what it "
-	  "protects, or give it to one task that others send to" },
+	  "hold it for a shorter time, without unnecessary .awaits; or split the data that it "
+	  "protects, or let one task own the data and receive messages" },
 	{ LEAF_KIND_RWLOCK, "an async RwLock", SEVERITY_WARNING,
-	  "hold it for less, above all for writing; or give readers a snapshot (watch, Arc swap)" },
+	  "hold it for a shorter time, above all for writing; or give readers a snapshot "
+	  "(watch, Arc swap)" },
 	{ LEAF_KIND_SEMAPHORE, "permits of a semaphore", SEVERITY_NOTE,
 	  "if they are not meant to wait here, raise the number of permits or release them earlier" },
 };
@@ -70,7 +71,7 @@ static void say(const struct by_await_row *row, const struct lock *lock,
 	finding_figure(f, "over_ns", FIGURE_NS, span_ns);
 	finding_say(f,
 		    "%s waits of %s task%s for %s took %s in all, the longest %s: on average %s "
-		    "tasks stood in the queue",
+		    "tasks were queued",
 		    format_grouped(row->nr, nr), format_grouped(row->nr_tasks, tasks),
 		    plural(row->nr_tasks), lock->what, format_span(row->wait_ns, sum),
 		    format_span(row->wait.max, max), format_grouped(waiters, queue));

@@ -19,7 +19,7 @@ static const struct threshold thresholds[] = {
 	[LIMIT_CRITICAL] = { "long-poll-critical", THRESHOLD_NS, 50000000,
 			     "… and one that is critical" },
 	[LIMIT_COUNT] = { "long-poll-count", THRESHOLD_COUNT, 5,
-			  "so many such polls of a type; one N times as long counts N times" },
+			  "number of such polls of a type; one N times as long counts N times" },
 	{ 0 },
 };
 
@@ -75,7 +75,7 @@ static const char *const advices[] = {
 	[CAUSE_CPU] = "split the work with yield_now, or move it to spawn_blocking",
 	[CAUSE_UNSEEN] = "look for calls that futrace does not see (file or pipe I/O, DNS, flock, "
 			 "locks of C), and move them to spawn_blocking",
-	[CAUSE_MACHINE] = "look at what else runs: the machine had no CPU free for them",
+	[CAUSE_MACHINE] = "check the other load: the machine had no CPU free for these polls",
 	[CAUSE_UNKNOWN] =
 		"split work with yield_now, and move calls that block (files, pipes, DNS, "
 		"locks of C) to spawn_blocking",
@@ -163,7 +163,7 @@ static void finish(void *state, const struct analysis_input *in)
 
 const struct analysis analysis_long_poll = {
 	.name = "long-poll",
-	.summary = "polls that keep their worker for long, awake or in a call that is not seen",
+	.summary = "polls that occupy their worker for long, on the CPU or in an unseen call",
 	.thresholds = thresholds,
 	.group_size = sizeof(struct over_limit),
 	.state_size = sizeof(struct state),

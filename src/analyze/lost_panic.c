@@ -16,7 +16,7 @@ enum { LIMIT_NR };
 
 static const struct threshold thresholds[] = {
 	[LIMIT_NR] = { "lost-panic", THRESHOLD_COUNT, 1,
-		       "so many panics that the program never learns of" },
+		       "number of panics whose JoinHandle was dropped unread" },
 	{ 0 },
 };
 
@@ -107,8 +107,7 @@ static void say(const struct lost *l, const struct by_type_row *row,
 		finding_say(f,
 			    "the JoinHandles of %s of %s tasks that panicked were dropped unread",
 			    format_grouped(l->nr, lost), format_grouped(nr_panics, all));
-	finding_advise(f,
-		       "keep the JoinHandle, or the task in a JoinSet, and look at its JoinError");
+	finding_advise(f, "keep the JoinHandle, or spawn into a JoinSet, and check the JoinError");
 }
 
 static void finish(void *unused, const struct analysis_input *in)

@@ -66,8 +66,8 @@ static void say(const struct unpolled *u, const struct by_type_row *row,
 	finding_say(f, "%s task%s spawned and dropped without a poll, after %s%s",
 		    format_grouped(u->nr, nr), u->nr == 1 ? " was" : "s were",
 		    u->nr == 1 ? "" : "up to ", format_span(u->max_ns, max));
-	finding_advise(f, "drive the runtime or LocalSet that they were spawned on, and see that "
-			  "no poll holds its worker");
+	finding_advise(f, "drive the runtime or LocalSet that they were spawned on, and make "
+			  "sure that no poll blocks its worker");
 }
 
 static void finish(void *state, const struct analysis_input *in)

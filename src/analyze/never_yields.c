@@ -119,7 +119,7 @@ static void finish(void *state, const struct analysis_input *in)
 
 const struct analysis analysis_never_yields = {
 	.name = "never-yields",
-	.summary = "tasks that keep their worker in their one and only poll",
+	.summary = "tasks that occupy their worker in their only poll",
 	.thresholds = thresholds,
 	.group_size = sizeof(struct sums),
 	.state_size = sizeof(struct state),

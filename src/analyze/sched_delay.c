@@ -23,10 +23,10 @@ static const struct threshold thresholds[] = {
 	[LIMIT_DELAY] = { "sched-delay", THRESHOLD_NS, 5000000,
 			  "a task that waits for a worker this long" },
 	[LIMIT_COUNT] = { "sched-delay-count", THRESHOLD_COUNT, 5,
-			  "so many such waits because of one type, and for as many of its polls "
-			  "unless one sleeps or surely takes 50ms" },
+			  "number of such waits caused by one type, in as many of its polls "
+			  "unless one sleeps or certainly takes 50ms" },
 	[LIMIT_SHARE] = { "sched-delay-share", THRESHOLD_PERCENT, 10,
-			  "… or, where no type held the worker, this share of all polls" },
+			  "… or, if no type held the worker, as a share of all polls" },
 	{ 0 },
 };
 
@@ -317,13 +317,13 @@ static void say_held(const struct harm *h, uint16_t type, const struct analysis_
 		    format_span(h->delays.max, max), (unsigned long long)h->victim.task.id);
 	if (2 * h->nr_by_sleepers >= h->delays.nr)
 		finding_advise(f,
-			       "keep task %llu and its like from sleeping in their polls: await "
-			       "instead, or use spawn_blocking (their blocked-poll finding, if "
-			       "there is one, says in what)",
+			       "do not sleep in the polls of tasks such as task %llu: await "
+			       "instead, or use spawn_blocking (a blocked-poll finding names "
+			       "the call)",
 			       (unsigned long long)h->holder.task.id);
 	else
 		finding_advise(f,
-			       "make the polls of task %llu and its like shorter, or move their "
+			       "shorten the polls of tasks such as task %llu, or move their "
 			       "work to spawn_blocking",
 			       (unsigned long long)h->holder.task.id);
 }
@@ -343,11 +343,11 @@ static void say_unheld(const struct harm *h, bool is_asleep, const struct analys
 		    format_span(histogram_percentile(&h->delays, 99), p99),
 		    format_span(h->delays.max, max));
 	if (is_asleep)
-		finding_advise(f, "give the program more of the machine: its workers were woken "
+		finding_advise(f, "give the program more CPU time: its workers were scheduled "
 				  "late");
 	else
-		finding_advise(f, "add workers or CPUs, or start less at a time: there is more to "
-				  "do than the workers can");
+		finding_advise(f, "add workers or CPUs, or start less work at a time: the "
+				  "workers are overloaded");
 }
 
 /*
@@ -408,7 +408,7 @@ static void finish(void *state, const struct analysis_input *in)
 
 const struct analysis analysis_sched_delay = {
 	.name = "sched-delay",
-	.summary = "tasks that wait for a worker, and who held it meanwhile",
+	.summary = "tasks that wait for a worker, and what held it",
 	.thresholds = thresholds,
 	.state_size = sizeof(struct state),
 	.init = init,

@@ -14,13 +14,14 @@ enum { LIMIT_SHARE, LIMIT_COUNT, LIMIT_RATE, LIMIT_POLL, LIMIT_COST };
 
 static const struct threshold thresholds[] = {
 	[LIMIT_SHARE] = { "self-wakes", THRESHOLD_PERCENT, 50,
-			  "a task that is woken by itself more often than that" },
-	[LIMIT_COUNT] = { "self-wakes-count", THRESHOLD_COUNT, 1000, "… and at least so often" },
-	[LIMIT_RATE] = { "self-wakes-rate", THRESHOLD_COUNT, 1000, "… and so often a second" },
+			  "share of a task's wakes that are its own" },
+	[LIMIT_COUNT] = { "self-wakes-count", THRESHOLD_COUNT, 1000, "… number of such wakes" },
+	[LIMIT_RATE] = { "self-wakes-rate", THRESHOLD_COUNT, 1000, "… per second" },
 	[LIMIT_POLL] = { "self-wakes-poll", THRESHOLD_NS, 5000,
-			 "who takes this long after a self-wake, on average, does something" },
+			 "a task whose polls after a self-wake take this long on average does "
+			 "work" },
 	[LIMIT_COST] = { "self-wakes-cost", THRESHOLD_PERCENT, 2,
-			 "a note if it takes less of the time than that" },
+			 "a note if these polls take a smaller share of the time" },
 	{ 0 },
 };
 
@@ -132,9 +133,9 @@ static void say(const struct sums *sums, uint16_t type, const struct analysis_in
 		    sums->nr == 1 ? "itself" : "themselves",
 		    format_grouped(sums->self_wakes, count), (unsigned long long)percent,
 		    format_span(sums->burnt_ns, burnt));
-	finding_advise(f, "wait for what the task needs: keep its waker and wake it when there is "
-			  "something to do, not at once (futures in one join!, select! or "
-			  "FuturesUnordered that wake each other look the same)");
+	finding_advise(f, "store the waker and call it when there is work, not at once (futures "
+			  "in one join!, select! or FuturesUnordered that wake each other look "
+			  "the same)");
 }
 
 static void finish(void *state, const struct analysis_input *in)

@@ -22,9 +22,9 @@ enum { LIMIT_GROWTH, LIMIT_TIME };
 
 static const struct threshold thresholds[] = {
 	[LIMIT_GROWTH] = { "task-leak", THRESHOLD_COUNT, 10,
-			   "so many more live tasks of a type at the end than near the start" },
+			   "increase of live tasks of a type from near the start to the end" },
 	[LIMIT_TIME] = { "task-leak-time", THRESHOLD_NS, 1000000000,
-			 "… since the first task of a recording, which took at least this time" },
+			 "… in at least this time since the first task" },
 	{ 0 },
 };
 
@@ -275,11 +275,11 @@ static void say(const struct lives *l, const struct trend *t, const struct recor
 		    size ? format_bytes(size * alive, bytes) : "", place.s);
 	strbuf_release(&place);
 	if (t->ended)
-		finding_advise(f, "find out what the oldest of them waits for and why that never "
-				  "comes; give them a timeout, or abort them");
+		finding_advise(f, "find out what the oldest of them waits for and why it never "
+				  "happens; add a timeout, or abort them");
 	else
-		finding_advise(f, "if they are meant to end: find out what the oldest of them "
-				  "waits for; most have not been polled for half of their lives");
+		finding_advise(f, "if they should end, find out what the oldest of them waits "
+				  "for; most have not been polled for half of their lives");
 }
 
 /* Every run that was lost may have been the last one of its task. */

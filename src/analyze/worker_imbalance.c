@@ -23,7 +23,7 @@ static const struct threshold thresholds[] = {
 	[LIMIT_BUSY] = { "worker-imbalance", THRESHOLD_PERCENT, 80,
 			 "a worker busy for this share of the time" },
 	[LIMIT_WAIT] = { "worker-imbalance-wait", THRESHOLD_NS, 1000000,
-			 "… and what waits this long for it" },
+			 "… and a run that waits this long for it" },
 	{ 0 },
 };
 
@@ -151,13 +151,13 @@ static void say(const struct pair *p, const struct worker *w, const struct analy
 	finding_figure(f, "max_ns", FIGURE_NS, w->max_ns);
 	finding_say(
 		f,
-		"of %llu workers one was busy %u%% of the time, and no other more than %u%%; %s "
+		"one of %llu workers was busy %u%% of the time, and no other more than %u%%; %s "
 		"runs waited %s in all for it",
 		(unsigned long long)p->nr, share, second, format_grouped(w->nr, nr),
 		format_span(w->ns, ns));
-	finding_advise(f, "split the work that holds this worker into tasks, or move it to "
-			  "spawn_blocking: what it wakes waits in a slot that no other worker "
-			  "takes from");
+	finding_advise(f, "split the work on this worker into tasks, or move it to "
+			  "spawn_blocking: tasks that it wakes wait in a slot that no other "
+			  "worker takes from");
 }
 
 static void finish(void *state, const struct analysis_input *in)

@@ -2,7 +2,7 @@
 /*
  * A USDT probe as a function of its own: a no-op that tracers may put a breakpoint on, `ret`, and a
  * note of the kind "stapsdt" that says where it is, where its arguments are, and which counter (the
- * *semaphore*) the kernel raises while somebody is attached. perf, bpftrace, bcc, SystemTap, libbpf
+ * *semaphore*) the kernel raises while a tracer is attached. perf, bpftrace, bcc, SystemTap, libbpf
  * and DTrace read such notes. One asm statement holds all probes of an object:
  *
  *	__asm__(USDT_BEGIN(semaphores)
@@ -23,11 +23,12 @@
  * ten, which tracers and kernels that know better take (libbpf's USDT does so): later kernels
  * replace that one by a call.
  *
- * Linux 6.18 and those after it do so with one of five, whoever attaches. Many of them are not to
+ * Linux 6.18 and those after it do so with one of five, for any tracer. Many of them are not to
  * be trusted with it: when the tracer goes, the call stays, and the next one may leave half of it
  * behind, which is no instruction. All of them lead a child by fork to a page that it does not
  * have. So USDT_PROBE_TWICE makes a second site of that kind, with a note of its own and the same
- * semaphore, for who can tell when to call which: tracers attach to both, one of them is called.
+ * semaphore, for callers that know when to call which: tracers attach to both, one of them is
+ *called.
  *
  * Where a site is in the file, most tracers learn from the program headers. perf takes the section
  * .stapsdt.base to be as far from its address as the code is. Elsewhere that section is data, and
@@ -127,7 +128,7 @@
 	".size " #symbol ", . - " #symbol "\n"         \
 	".popsection\n"
 
-/* Of the semaphore that was made last. */
+/* The semaphore that was made last. */
 #define USDT_NOTE(site, provider, name, operands)                   \
 	".pushsection .note.stapsdt, \"\", %note\n"                 \
 	".balign 4\n"                                               \

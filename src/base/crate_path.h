@@ -8,7 +8,7 @@
 const char *crate_skip_version(const char *s);
 
 /* Does the path begin with such a folder, "hyper-1.2.3/src/ext.rs"? Where its version begins, or
- * NULL. Paths that rustc was told to trim (--remap-path-prefix) begin so: they are relative, but to
+ * NULL. Paths that rustc trims (--remap-path-prefix) begin so: they are relative, but to
  * no folder that is known. */
 const char *crate_find_version(const char *file);
 

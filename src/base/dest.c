@@ -61,7 +61,7 @@ static int descriptor_of(const char *path, const char *name)
 /*
  * A copy, not opened again by name: it shares the position in a file, and a socket or another
  * user's pipe could not be opened. Whatever this program itself has opened is closed on exec, and
- * whoever started it could not have meant that.
+ * the process that started it cannot have meant that.
  */
 static int copy_descriptor(int n)
 {
@@ -74,7 +74,7 @@ static int copy_descriptor(int n)
 	return fcntl(n, F_DUPFD_CLOEXEC, 3);
 }
 
-/* What the kernel refuses to follow, we may not follow for it. */
+/* A link that the kernel refuses to follow is not followed here either. */
 static bool may_follow(int dir, const struct stat *link)
 {
 	struct stat st;
@@ -114,7 +114,7 @@ static int open_special(struct dest *p, int flags)
 	return p->fd < 0 ? -1 : 0;
 }
 
-/* 1: it was a link, and is to be looked at again. */
+/* 1: it was a link, and must be examined again. */
 static int look(struct dest *p)
 {
 	char *folder;

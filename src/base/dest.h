@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Where an output goes. Symbolic links are followed to the file that they lead to, on whatever
- * disk, so that this file is created, replaced or renamed and the link stays. What is no regular
- * file (a device, a FIFO, a descriptor such as /dev/stdout or /dev/fd/3) is written as it is: never
+ * disk, so that this file is created, replaced or renamed and the link stays. Anything but a
+ * regular file (a device, a FIFO, a descriptor such as /dev/fd/3) is written in place: never
  * truncated, replaced or renamed.
  */
 #ifndef BASE_DEST_H
@@ -14,8 +14,8 @@ struct dest {
 	char *path;	  /* with links followed; as given if the last component is no link */
 	const char *name; /* its last component */
 	int dir;	  /* the folder of name; -1: there is none, for it is written as it is */
-	int fd;	     /* open for writing, where it is written as it is; whoever takes it sets -1 */
-	bool exists; /* there is a regular file of that name */
+	int fd; /* open for writing, if it is written in place; a caller that takes it sets -1 */
+	bool exists;   /* there is a regular file of that name */
 	bool is_empty; /* and it has no bytes */
 };
 

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-/* Opens for reading, at once: the other end of a pipe may have nobody. -1 with errno set. */
+/* Opens for reading, at once: a pipe may have no writer. -1 with errno set. */
 int io_open(const char *path);
 /* Is /proc there? In some containers and chroots it is not. */
 bool io_has_proc(void);

@@ -104,8 +104,8 @@ static int check_choice(const struct opt *o, const char *arg, struct err *e)
 }
 
 /*
- * Of a script whose variable is not set; and a pattern of nothing fits everything. Other words may
- * well be empty: --features=.
+ * A script with an unset variable passes an empty value, and an empty pattern matches everything.
+ * Other values may be empty: --features=.
  */
 static bool lacks_name(const struct opt *o, const char *arg)
 {

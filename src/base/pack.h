@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Plain data as bytes, between processes of one build or in a cache file of this machine. What is
- * unpacked is hostile: nothing is read behind its end, and the first thing that is wrong makes all
+ * Plain data as bytes, between processes of one build or in a cache file of this machine. Unpacked
+ * data is hostile: nothing is read behind its end, and the first thing that is wrong makes all
  * that follows zeroes and empty strings, with is_broken set.
  */
 #ifndef BASE_PACK_H
@@ -30,7 +30,7 @@ uint64_t unpack_below(struct unpack *u, uint64_t limit);
 uint64_t unpack_count(struct unpack *u, size_t bytes);
 const char *unpack_string(struct unpack *u); /* inside of the data */
 void unpack_bytes(struct unpack *u, void *to, size_t len);
-/* What pack_blob packed, inside of the data; NULL: broken. */
+/* The bytes of pack_blob, inside the data; NULL: broken. */
 const void *unpack_blob(struct unpack *u, size_t *len);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * What people write for names of types and functions. '*' stands for any text and '?' for any
+ * Patterns of users for names of types and functions. '*' stands for any text and '?' for any
  * character; all else stands for itself, brackets too, for such names are full of them. For the
  * same reason a comma inside of brackets does not end an item of a list.
  */

@@ -99,7 +99,7 @@ struct rust_print {
 	 * symbol/demangle.h. Default allocators are left out.
 	 */
 	bool readable;
-	bool is_closure; /* readable: a closure at the very end is none of an async fn */
+	bool is_closure; /* readable: a closure at the very end is not one of an async fn */
 	unsigned keep;	 /* not 0: of each path only so many segments, not counting closures */
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Of many elements those that stand first by a number, in memory for these alone:
+ * The first of many elements by a number, with memory for these alone:
  *
  *	top_init(&top, sizeof(struct foo), 20);
  *	for each: if ((foo = top_add(&top, key, nr))) *foo = …;

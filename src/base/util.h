@@ -41,7 +41,7 @@
 		low_;                                               \
 	})
 
-/* What is called when there is no memory. It must neither return nor allocate; without one the tool
+/* Called when there is no memory. It must neither return nor allocate; without one the tool
  * aborts. */
 void set_no_memory_handler(void (*handler)(void));
 void *xmalloc(size_t size);

@@ -212,7 +212,7 @@ static bool has_ended(const struct worker *w, int *status)
 		return false;
 	if (pid > 0)
 		spent_ns += time_ns(&used.ru_utime) + time_ns(&used.ru_stime);
-	if (pid < 0) /* who ignores SIGCHLD is not told how it ended */
+	if (pid < 0) /* a process that ignores SIGCHLD gets no status */
 		*status = w->area->len ? 0 : FAILED << 8;
 	return pid != 0;
 }

@@ -21,7 +21,7 @@ struct worker_job {
 	bool speaks;	       /* keeps its descriptors, and takes signals as any program does */
 };
 
-/* What the caller does in the meantime, every few milliseconds. */
+/* The caller's work in the meantime, every few milliseconds. */
 struct worker_meanwhile {
 	void (*fn)(void *arg);
 	void *arg;

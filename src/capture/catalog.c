@@ -203,7 +203,7 @@ const struct reading *catalog_get(struct catalog *c, const char *path, const cha
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		err_set(e, ERR_NOT_ELF, "%s is no regular file", shown_path);
+		err_set(e, ERR_NOT_ELF, "%s is not a regular file", shown_path);
 		return NULL;
 	}
 	vec_each (x, &c->entries) {

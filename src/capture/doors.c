@@ -149,7 +149,9 @@ static void tell_of_look(struct session *s, uint64_t now)
 	if (!s->left_by || s->look_told || s->look_until_ns - now > LOOK_NS - SECOND_NS)
 		return;
 	s->look_told = true;
-	session_note(s, ERR_NONE, "looking where tasks wait; once more (Ctrl-C) leaves at once");
+	session_note(s, ERR_NONE,
+		     "taking a census of waiting tasks; a further Ctrl-C leaves at "
+		     "once");
 }
 
 /* One after another: each uses all processors. */
@@ -170,7 +172,8 @@ bool session_has_looked(struct session *s, uint64_t now)
 			return false;
 		}
 		session_note(s, ERR_NONE,
-			     "where tasks wait that still do could not be found out in time");
+			     "the census of waiting tasks took too long: waits that are not "
+			     "over have no place");
 		break;
 	}
 	return true;

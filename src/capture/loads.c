@@ -71,8 +71,7 @@ int loads_init(struct loads *l, const char *program, struct err *e)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (rc < 0 || status)
-		return err_set(e, ERR_SYS, "the loader does not say what it would load for %s",
-			       program);
+		return err_set(e, ERR_SYS, "the loader does not list the libraries of %s", program);
 	return 0;
 }
 

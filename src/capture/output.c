@@ -175,8 +175,8 @@ int output_open(struct output *o, const char *path, const struct trace_meta *fir
 			return 0;
 		output_release(o);
 		return err_set(e, ERR_SYS,
-			       "%s is a terminal, and a recording is no text; name a "
-			       "file with -o FILE",
+			       "%s is a terminal, and a recording is not text; name a file with "
+			       "-o FILE",
 			       path);
 	}
 	if (first)

@@ -198,7 +198,7 @@ static void tell_how_to_leave(struct session *s, uint64_t now)
 		return;
 	s->signal_told = true;
 	session_note(s, ERR_NONE,
-		     "the command goes on; once more (Ctrl-C) closes the recording and leaves");
+		     "the command continues; a further Ctrl-C closes the recording and leaves");
 }
 
 static void every_second(struct session *s, uint64_t now)

@@ -109,8 +109,8 @@ static void note_privileged(struct target_look *t)
 {
 	t->agent_works = false;
 	err_set(&t->note, ERR_SETUID,
-		"%s gets rights by setuid, setgid or capabilities and cannot be recorded; record a copy "
-		"without",
+		"%s has setuid, setgid or capabilities and cannot be recorded; record a copy "
+		"without them",
 		t->image);
 }
 

@@ -64,12 +64,12 @@ static void why_not_hooked(const struct session *s, struct err *e)
 	switch (s->seen.note) {
 	case WIRE_NOTE_NO_ANSWER:
 		err_set(e, ERR_SYS,
-			"nothing was recorded: looking at the program took too long; record it again "
-			"(it is cached now)");
+			"nothing was recorded: reading the program took too long; record it "
+			"again (it is cached now)");
 		break;
 	case WIRE_NOTE_SILENT:
 		err_set(e, ERR_SYS,
-			"nothing was recorded: futrace was stopped, or did not get to run, when the "
+			"nothing was recorded: futrace was stopped or got no CPU when the "
 			"program started; record it again");
 		break;
 	case WIRE_NOTE_NO_TID:
@@ -79,7 +79,7 @@ static void why_not_hooked(const struct session *s, struct err *e)
 		break;
 	case WIRE_NOTE_PROTECT:
 		err_set(e, ERR_PERMISSION,
-			"nothing was recorded: a security policy forbids to make the task tables "
+			"nothing was recorded: a security policy forbids making the task tables "
 			"writable");
 		break;
 	case WIRE_NOTE_OBJECTS:
@@ -104,8 +104,8 @@ static bool is_unreadable(const struct session *s)
 static void why_unreadable(const struct session *s, struct err *e)
 {
 	if (s->look.is_unreadable && s->look.note.tag == ERR_PERMISSION)
-		err_set(e, ERR_PERMISSION,
-			"nothing was recorded, as said before: %s cannot be read", s->look.image);
+		err_set(e, ERR_PERMISSION, "nothing was recorded: %s cannot be read, see above",
+			s->look.image);
 	else
 		err_set(e, ERR_PERMISSION,
 			"nothing was recorded: the program that %s became cannot be read; its owner can "
@@ -128,14 +128,14 @@ static void why_no_runtime(const struct session *s, struct err *e)
 	known_runtimes_text(&known);
 	if (is_loader(program(s)))
 		err_set(e, ERR_NOT_ASYNC,
-			"nothing was recorded: %s was started as a program, and what it loads then "
-			"cannot be told; start that itself",
+			"nothing was recorded: %s was started as a program, and the program "
+			"that it loads is unknown; start that one directly",
 			program(s));
 	else if (s->seen.has_left)
 		err_set(e, ERR_NO_AGENT,
-			"nothing was recorded: what %s became, or a program that it started, could not "
-			"take the agent: of another user or user namespace, static, or privileged; if the user "
-			"changes, put futrace behind that",
+			"nothing was recorded: the program that %s became or started could not "
+			"load the agent: it is of another user or user namespace, static, or "
+			"privileged; if the user changes, put futrace behind that command",
 			program(s));
 	else
 		err_set(e, ERR_NOT_ASYNC, "nothing was recorded: no async runtime (%s) in %s%s",
@@ -156,7 +156,8 @@ static void why_no_tables(const struct session *s, struct err *e)
 			seen->runtime ? seen->runtime : "an async runtime");
 	else if (seen->runtime)
 		err_set(e, ERR_NOT_ASYNC,
-			"nothing was recorded: %s was found, but no task table that is certain%s%s",
+			"nothing was recorded: %s was found, but no task table could be "
+			"identified%s%s",
 			seen->runtime, seen->refusal ? ": " : "",
 			seen->refusal ? seen->refusal : "");
 	else if (is_unreadable(s))
@@ -183,10 +184,10 @@ void why_empty(const struct session *s, struct err *e)
 	const struct session_seen *seen = &s->seen;
 
 	if (!s->look.agent_works)
-		err_set(e, s->look.note.tag, "nothing was recorded, as said before: %s is %s",
+		err_set(e, s->look.note.tag, "nothing was recorded: %s is %s, see above",
 			s->look.image, what_keeps_out(s->look.note.tag));
 	else if (s->stopped == TRACE_STOP_ERROR)
-		err_set(e, ERR_SYS, "nothing was recorded, as said before: %s cannot be written",
+		err_set(e, ERR_SYS, "nothing was recorded: %s cannot be written, see above",
 			s->o->output);
 	else if (!seen->nr_hooked && s->lobby.page->nr_no_room)
 		err_set(e, ERR_SYS,
@@ -198,8 +199,8 @@ void why_empty(const struct session *s, struct err *e)
 			s->lobby.page->nr_doors);
 	else if (!seen->exe)
 		err_set(e, ERR_NO_AGENT,
-			"nothing was recorded: %s ended before the agent came in, or became a static "
-			"program%s",
+			"nothing was recorded: %s ended before the agent was loaded, or became "
+			"a static program%s",
 			s->look.image, children(s));
 	else if (!seen->nr_tables)
 		why_no_tables(s, e);
@@ -207,12 +208,14 @@ void why_empty(const struct session *s, struct err *e)
 		why_not_hooked(s, e);
 	else if (seen->nr_unfollowed)
 		err_set(e, ERR_NOT_ASYNC,
-			"nothing was recorded: %s itself ran no task, and went on in a child by fork "
-			"that was not followed; run it in the foreground if it is a daemon%s",
+			"nothing was recorded: %s itself ran no task, and continued in a forked "
+			"child that was not followed; run it in the foreground if it is a "
+			"daemon%s",
 			program(s), s->o->follow ? "" : ", or add --follow");
 	else
 		err_set(e, ERR_NOT_ASYNC,
-			"nothing was recorded: %s ran no task of %s (what block_on is given is none)%s",
+			"nothing was recorded: %s ran no task of %s (the future of block_on is "
+			"not a task)%s",
 			program(s), seen->runtime ? seen->runtime : "its runtime", children(s));
 }
 

@@ -50,7 +50,7 @@ static const struct opt options[] = {
 	OPT(0, "no-report", OPT_FLAG, struct cargo_opts, no_report, NULL,
 	    "do not show the report at the end"),
 	OPT('q', "quiet", OPT_FLAG, struct cargo_opts, quiet, NULL,
-	    "neither cargo nor futrace say anything but errors"),
+	    "print nothing but errors of cargo and futrace"),
 	{ 0 },
 };
 

@@ -79,7 +79,7 @@ static int run(const void *opts, int nr, char **argv)
 
 const struct command cmd_completion = {
 	.name = "completion",
-	.summary = "print what makes a shell complete futrace's command line",
+	.summary = "print a script for shell completion",
 	.synopsis = "bash | zsh | fish",
 	.operands = OPERANDS_CHOICE,
 	.choices = shells,

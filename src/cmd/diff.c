@@ -25,9 +25,11 @@ static const struct diff_opts defaults = { .min_percent = 5 };
 static const char *const failures[] = { "slower", "worse", "changed", NULL };
 
 static const struct opt options[] = {
-	OPT('a', "all", OPT_FLAG, struct diff_opts, all, NULL, "types that did not change, too"),
+	OPT('a', "all", OPT_FLAG, struct diff_opts, all, NULL,
+	    "show types that did not change, "
+	    "too"),
 	OPT(0, "min-change", OPT_UINT, struct diff_opts, min_percent, "PERCENT",
-	    "smaller changes are none (default 5)"),
+	    "ignore smaller changes (default 5)"),
 	OPT_CHOICE(0, "fail-on", struct diff_opts, fail_on, "WHAT",
 		   "exit status 3 if a type is slower, if anything is worse, or changed", failures),
 	OPT(0, "json", OPT_FLAG, struct diff_opts, json, NULL, "all types as JSON (schema 1)"),

@@ -19,7 +19,7 @@ static const struct opt options[] = {
 	    "list every task table: kind, scheduler, future type, where it is defined"),
 	OPT(0, "json", OPT_FLAG, struct doctor_opts, json, NULL, "print JSON"),
 	OPT(0, "no-cache", OPT_FLAG, struct doctor_opts, no_cache, NULL,
-	    "look at symbols and debug info again"),
+	    "read symbols and debug info again"),
 	{ 0 },
 };
 
@@ -74,7 +74,7 @@ static int run(const void *opts, int nr, char **argv)
 
 const struct command cmd_doctor = {
 	.name = "doctor",
-	.summary = "tell what can be seen of a program or process, and how to see more",
+	.summary = "report what can be recorded of a program or process, and how to record more",
 	.synopsis = "[options] FILE | PID",
 	.options = options,
 	.options_size = sizeof(struct doctor_opts),

@@ -38,7 +38,7 @@ static const struct opt options[] = {
 	OPT('o', "output", OPT_STR, struct export_opts, output, "FILE",
 	    "write to FILE, - for stdout"),
 	OPT(0, "max-size", OPT_SIZE, struct export_opts, max_size, "SIZE",
-	    "leave out what tells least beyond SIZE; 0: nothing"),
+	    "omit the least informative parts beyond SIZE; 0: nothing"),
 	OPT(0, "tasks", OPT_UINT, struct export_opts, tasks, "N",
 	    "tasks with a track of their own (perfetto: 20)"),
 	OPT(0, "task", OPT_UINT, struct export_opts, task, "ID", "a track for this task alone"),
@@ -121,7 +121,7 @@ static int write_file(const struct exporter *x, struct export_job *job, struct e
 	if (!file.temporary && x->is_database) {
 		rc = err_set(e, ERR_USAGE, "%s can only be a file, not %s", x->name, job->path);
 	} else if (!file.temporary && !x->is_text && isatty(file.fd)) {
-		rc = err_set(e, ERR_USAGE, "%s is nothing for a terminal: say -o FILE", x->name);
+		rc = err_set(e, ERR_USAGE, "%s is not for a terminal: use -o FILE", x->name);
 	} else if (x->is_database) {
 		job->path = file.temporary;
 		rc = x->run(job, e);
@@ -202,7 +202,7 @@ static int choose_path(const struct exporter *x, const struct export_opts *o, co
 	if (is_stdout && x->is_database)
 		return cmd_usage("%s cannot go to stdout", x->name), -1;
 	if (is_stdout && !x->is_text && isatty(STDOUT_FILENO))
-		return cmd_usage("%s is nothing for a terminal: say -o FILE", x->name), -1;
+		return cmd_usage("%s is not for a terminal: use -o FILE", x->name), -1;
 	if (is_stdout)
 		return 0;
 	*path = o->output ? xstrdup(o->output) : xasprintf("futrace.%s", x->suffix);
@@ -228,7 +228,7 @@ static int run_export(const void *opts, int nr, char **argv)
 	int rc;
 
 	if (nr > 1)
-		return cmd_usage("one trace file at a time: what about '%s'?", argv[1]);
+		return cmd_usage("one trace file at a time, not also '%s'", argv[1]);
 	if (!o->format)
 		return cmd_usage("say --format=FMT: which format?");
 	x = exporter_find(o->format);

@@ -44,7 +44,7 @@ static int run(const void *options, int nr, char **argv)
 
 const struct command cmd_info = {
 	.name = "info",
-	.summary = "tell what a trace file holds: of what, when, where, how much, what was lost",
+	.summary = "describe a trace file: program, time, machine, size, losses",
 	.synopsis = "[options] [FILE]",
 	.options = info_options,
 	.options_size = sizeof(struct info_opts),

@@ -88,7 +88,7 @@ static void add_libraries(struct probes *p, const char *image)
 	if (loads_init(&loads, image, &e) < 0)
 		cmd_note("%s: its libraries are not listed", e.msg);
 	if (loads.nr_missing)
-		cmd_note("%u of its libraries would not be found", loads.nr_missing);
+		cmd_note("%u of its libraries cannot be found", loads.nr_missing);
 	vec_each (path, &loads.paths)
 		if (probes_add_file(p, *path, &e) < 0)
 			cmd_note("%s", e.msg);

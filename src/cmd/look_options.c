@@ -15,7 +15,7 @@ static int check_usage(const struct look_options *o, int nr)
 	if (o->core && nr)
 		return cmd_usage("give a process id or --core, not both");
 	if (o->exe && !o->core)
-		return cmd_usage("--exe is for --core: a process tells itself what it runs");
+		return cmd_usage("--exe is for --core: a process has its program itself");
 	return EXIT_OK;
 }
 

@@ -196,7 +196,7 @@ static int run_help(const void *options, int nr, char **argv)
 	const struct command *c = nr ? find(argv[0]) : NULL;
 
 	if (nr > 1)
-		return cmd_usage("one command at a time: what about '%s'?", argv[1]);
+		return cmd_usage("one command at a time, not also '%s'", argv[1]);
 	if (nr && !c)
 		return no_command(argv[0]);
 	if (c)
@@ -208,7 +208,7 @@ static int run_help(const void *options, int nr, char **argv)
 
 const struct command cmd_help = {
 	.name = "help",
-	.summary = "list the commands, or tell one command's options",
+	.summary = "list the commands, or the options of one command",
 	.synopsis = "[COMMAND]",
 	.operands = OPERANDS_COMMAND,
 	.run = run_help,
@@ -340,7 +340,7 @@ static int run_command(const struct command *c, int argc, char **argv)
 		x.nr = nr;
 		rc = nr < 0 ? cmd_usage("%s", e.msg)
 		     : has_empty_operand(c, nr, argv + 1)
-			     ? cmd_usage("an operand is empty: is a variable not set?")
+			     ? cmd_usage("an operand is empty: is a variable unset?")
 		     : is_confined(&x) ? run_confined(&x)
 				       : c->run(options, nr, argv + 1);
 	}

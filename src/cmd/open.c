@@ -29,7 +29,7 @@ static const struct opt options[] = {
 	OPT(0, "no-browser", OPT_FLAG, struct open_opts, no_browser, NULL,
 	    "only print the address to open"),
 	OPT(0, "timeout", OPT_TIME, struct open_opts, timeout_ns, "TIME",
-	    "give up when nobody has read it for so long (default 5m; 0: never)"),
+	    "give up if it was not read after TIME (default 5m; 0: never)"),
 	{ 0 },
 };
 
@@ -109,7 +109,7 @@ static int serve(int fd, const char *name, const struct open_opts *o, struct err
 	serve_file_close(s);
 	free(url);
 	if (!is_read && is_said)
-		err_set(e, ERR_SYS, "nobody has read the trace in time");
+		err_set(e, ERR_SYS, "the trace was not read in time");
 	return is_read ? 0 : -1;
 }
 
@@ -166,7 +166,7 @@ static int run_open(const void *opts, int nr, char **argv)
 	struct err e = ERR_INIT;
 
 	if (nr > 1)
-		return cmd_usage("one file at a time: what about '%s'?", argv[1]);
+		return cmd_usage("one file at a time, not also '%s'", argv[1]);
 	return open_any(path, opts, &e) ? cmd_fail(&e) : EXIT_OK;
 }
 

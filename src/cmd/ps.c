@@ -16,12 +16,12 @@ struct ps_opts {
 static const struct opt options[] = {
 	OPT(0, "core", OPT_STR, struct ps_opts, look.core, "FILE", "look into a core file"),
 	OPT(0, "exe", OPT_STR, struct ps_opts, look.exe, "FILE",
-	    "with --core: the program, where it is now"),
+	    "with --core: the path of the program"),
 	OPT(0, "filter", OPT_STR, struct ps_opts, filter, "PATTERN",
-	    "only tasks with a type, function or file that fits"),
+	    "only tasks with a matching type, function or file"),
 	OPT(0, "json", OPT_FLAG, struct ps_opts, json, NULL, "print a JSON object"),
 	OPT(0, "no-cache", OPT_FLAG, struct ps_opts, look.no_cache, NULL,
-	    "look at symbols and debug info again"),
+	    "read symbols and debug info again"),
 	COLOR_OPTION(struct ps_opts, color),
 	{ 0 },
 };

@@ -24,30 +24,30 @@ struct record_opts {
 
 static const struct opt options[] = {
 	OPT('o', "output", OPT_STR, struct record_opts, output, "FILE",
-	    "write to FILE (futrace.data); one that is there becomes FILE.old"),
+	    "write to FILE (futrace.data); an existing one becomes FILE.old"),
 	OPT(0, "follow", OPT_FLAG, struct record_opts, follow, NULL,
 	    "record child processes too, each to FILE.PID"),
 	OPT(0, "duration", OPT_STR, struct record_opts, duration, "TIME",
-	    "stop recording after TIME; the command goes on"),
+	    "stop recording after TIME; the command continues"),
 	OPT(0, "max-size", OPT_STR, struct record_opts, max_size, "SIZE",
-	    "stop recording when SIZE is written; the command goes on"),
+	    "stop recording when SIZE is written; the command continues"),
 	OPT(0, "ring-size", OPT_STR, struct record_opts, ring_size, "SIZE",
-	    "memory for events not yet read, per thread (64M)"),
+	    "memory for unread events, per thread (64M)"),
 	OPT(0, "max-memory", OPT_STR, struct record_opts, max_memory, "SIZE",
-	    "memory for events not yet read, of all threads and processes (by the memory there is)"),
+	    "memory for unread events of all threads and processes (by the machine's memory)"),
 	OPT(0, "no-cache", OPT_FLAG, struct record_opts, no_cache, NULL,
-	    "do not use or fill the cache of looked-at programs"),
+	    "do not use or fill the cache of known programs"),
 	OPT(0, "no-spawn-places", OPT_FLAG, struct record_opts, no_spawn_places, NULL,
-	    "do not look where in the source tasks are spawned"),
+	    "do not record where tasks are spawned"),
 	OPT(0, "no-roots", OPT_FLAG, struct record_opts, no_roots, NULL,
-	    "do not look at the futures of block_on, which takes changing the program's code"),
+	    "do not record the futures of block_on, which needs changes of code in memory"),
 	OPT(0, "no-await", OPT_FLAG, struct record_opts, no_await, NULL,
-	    "do not look where tasks wait"),
+	    "do not record where tasks wait"),
 	OPT(0, "futures", OPT_MAYBE, struct record_opts, futures, "PATTERN",
 	    "record each poll of inner futures that have a function, too: the program's own, or those "
 	    "of these names"),
 	OPT(0, "generated-future", OPT_FLAG, struct record_opts, generated_future, NULL,
-	    "of these only async fns and blocks"),
+	    "only async fns and blocks"),
 	OPT(0, "report", OPT_FLAG, struct record_opts, report, NULL,
 	    "show the report when the recording is over"),
 	OPT('q', "quiet", OPT_FLAG, struct record_opts, quiet, NULL, "say nothing but errors"),
@@ -175,7 +175,7 @@ static void tell_futures(const struct session_file *f)
 	bool is_none = !s->nr_futures && !s->nr_futures_refused && !s->nr_futures_beyond &&
 		       !s->nr_futures_inlined;
 
-	strbuf_addf(&line, "polls of %llu inner futures were looked at",
+	strbuf_addf(&line, "polls of %llu inner futures were recorded",
 		    (unsigned long long)s->nr_futures);
 	if (s->nr_futures_refused)
 		strbuf_addf(&line,
@@ -185,12 +185,10 @@ static void tell_futures(const struct session_file *f)
 		strbuf_addf(&line, "; %llu more are too many: give a pattern",
 			    (unsigned long long)s->nr_futures_beyond);
 	if (s->nr_futures_inlined)
-		strbuf_addf(&line,
-			    "; of %llu there is no function: the compiler made it part of its "
-			    "callers",
+		strbuf_addf(&line, "; %llu have no function: the compiler inlined them",
 			    (unsigned long long)s->nr_futures_inlined);
 	if (is_none)
-		strbuf_addstr(&line, "; none that is wanted was found");
+		strbuf_addstr(&line, "; no future matches --futures");
 	if (*s->futures_note)
 		strbuf_addf(&line, "; %s", s->futures_note);
 	cmd_note("%s: %s", f->path, line.s);
@@ -203,7 +201,7 @@ static void on_file(void *arg, const struct session_file *f)
 
 	clear_line(t);
 	if (f->sum.nr_broken)
-		cmd_note("%s: %llu stretches of a ring made no sense and were skipped", f->path,
+		cmd_note("%s: %llu parts of a ring could not be decoded and were skipped", f->path,
 			 (unsigned long long)f->sum.nr_broken);
 	if (f->sum.nr_unslotted)
 		cmd_note("%s: %llu threads found no room and were not recorded; their events are "
@@ -222,10 +220,9 @@ static void on_file(void *arg, const struct session_file *f)
 			f->sum.nr_apart == 1 ? "y with" : "ies with",
 			f->sum.nr_apart == 1 ? "its" : "their");
 	if (f->sum.has_given_up)
-		cmd_note(
-			"%s: futrace was kept from running for so long that the recording was given up; "
-			"what came later is missing",
-			f->path);
+		cmd_note("%s: futrace got no CPU for so long that recording stopped; later "
+			 "events are missing",
+			 f->path);
 	if (t->report && f->is_regular && f->sum.nr_task_events)
 		vec_push(&t->reports, xstrdup(f->path));
 	if (t->quiet)

@@ -31,7 +31,7 @@ static const struct opt options[] = {
 	OPT_CHOICE(0, "by", struct report_opts, by, "WHAT", "which table; usually by type",
 		   report_table_names),
 	OPT(0, "sort", OPT_STR, struct report_opts, sort, "KEY",
-	    "by which column, greatest first; -KEY: least first"),
+	    "sort by this column, descending; -KEY: ascending"),
 	OPT('n', "limit", OPT_UINT, struct report_opts, limit, "N",
 	    "rows of the table or runs of the story, 0: all"),
 	FUTURES_OPTIONS(struct report_opts, futures),
@@ -229,13 +229,13 @@ static int run_report(const void *opts, int nr, char **argv)
 	if (o->thresholds)
 		return list_thresholds(&o->view);
 	if (nr > 1)
-		return cmd_usage("one trace file at a time: what about '%s'?", argv[1]);
+		return cmd_usage("one trace file at a time, not also '%s'", argv[1]);
 	return report_file(o, nr ? argv[0] : CMD_DEFAULT_FILE);
 }
 
 const struct command cmd_report = {
 	.name = "report",
-	.summary = "tell what is wrong in a recording and what it holds",
+	.summary = "show the findings and contents of a recording",
 	.synopsis = "[options] [FILE]",
 	.options = options,
 	.options_size = sizeof(struct report_opts),

@@ -11,9 +11,9 @@ static const struct opt options[] = {
 	OPT(0, "follow", OPT_FLAG, struct run_opts, follow, NULL,
 	    "child processes have the probes, too"),
 	OPT(0, "no-cache", OPT_FLAG, struct run_opts, no_cache, NULL,
-	    "do not use or fill the cache of looked-at programs"),
+	    "do not use or fill the cache of known programs"),
 	OPT(0, "no-roots", OPT_FLAG, struct run_opts, no_roots, NULL,
-	    "leave the program's code as it is in memory"),
+	    "leave the program's code in memory unchanged"),
 	OPT('q', "quiet", OPT_FLAG, struct run_opts, quiet, NULL, "say nothing but errors"),
 	{ 0 },
 };
@@ -51,7 +51,7 @@ static int run(const void *opts, int nr, char **argv)
 
 const struct command cmd_run = {
 	.name = "run",
-	.summary = "run a command with the probes in it, and record nothing",
+	.summary = "run a command with probes, and record nothing",
 	.synopsis = "[options] [--] CMD [ARGS...]",
 	.options = options,
 	.options_size = sizeof(struct run_opts),

@@ -19,19 +19,19 @@ struct tree_opts {
 static const struct opt options[] = {
 	OPT(0, "core", OPT_STR, struct tree_opts, look.core, "FILE", "look into a core file"),
 	OPT(0, "exe", OPT_STR, struct tree_opts, look.exe, "FILE",
-	    "with --core: the program, where it is now"),
+	    "with --core: the path of the program"),
 	OPT(0, "all", OPT_FLAG, struct tree_opts, forest.all, NULL, "print equal trees one by one"),
 	OPT(0, "wrappers", OPT_FLAG, struct tree_opts, forest.wrappers, NULL,
-	    "print futures that only pass on what they hold, too"),
+	    "print wrapper futures, too"),
 	OPT(0, "locals", OPT_FLAG, struct tree_opts, forest.locals, NULL,
 	    "print variables of plain types"),
 	OPT(0, "filter", OPT_STR, struct tree_opts, forest.filter, "PATTERN",
-	    "only tasks with a type, function or file that fits"),
+	    "only tasks with a matching type, function or file"),
 	OPT(0, "interval", OPT_TIME, struct tree_opts, interval_ns, "TIME",
-	    "look twice, so far apart, and tell of what tasks there are more"),
+	    "take two censuses, TIME apart, and report growing types"),
 	OPT(0, "json", OPT_FLAG, struct tree_opts, json, NULL, "print a JSON object"),
 	OPT(0, "no-cache", OPT_FLAG, struct tree_opts, look.no_cache, NULL,
-	    "look at symbols and debug info again"),
+	    "read symbols and debug info again"),
 	COLOR_OPTION(struct tree_opts, color),
 	{ 0 },
 };
@@ -80,7 +80,7 @@ static int look_before(const struct tree_opts *o, int nr, char **argv, struct ma
 	int rc;
 
 	if (o->look.core)
-		return cmd_usage("--interval is of no use with a core file: it does not change");
+		return cmd_usage("--interval does not work with a core file: it does not change");
 	rc = look_options_open(&l, &o->look, nr, argv);
 	if (!rc) {
 		findings_count(&l, counts);

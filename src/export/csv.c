@@ -93,7 +93,7 @@ static int run(struct export_job *job, struct err *e)
 
 const struct exporter exporter_csv = {
 	.name = "csv",
-	.summary = "a line for every run of a task, with where it waited before it and who woke it",
+	.summary = "a line for every run of a task, with the wait before it and its cause",
 	.suffix = "csv",
 	.is_text = true,
 	.is_whole = true,

@@ -129,7 +129,7 @@ static int run(struct export_job *job, struct err *e)
 
 const struct exporter exporter_folded = {
 	.name = "folded",
-	.summary = "folded stacks for flame graphs: who spawned whom or, waiting, who awaits whom",
+	.summary = "folded stacks for flame graphs: chains of spawns or, waiting, of awaits",
 	.suffix = "folded",
 	.is_text = true,
 	.is_whole = true,

@@ -296,7 +296,7 @@ static int run(struct export_job *job, struct err *e)
 const struct exporter exporter_pprof = {
 	.name = "pprof",
 	.summary =
-		"a profile for go tool pprof, Parca, Pyroscope: time of tasks by who spawned whom",
+		"a profile for go tool pprof, Parca, Pyroscope: time of tasks by chain of spawns",
 	.suffix = "pb.gz",
 	.is_whole = true,
 	.has_stacks = true,

@@ -130,7 +130,7 @@ static void put_waiting(struct state *s)
 	struct json *j = &s->json;
 	uint64_t sum = 0;
 
-	open_profile(j, "waiting: by who awaits whom");
+	open_profile(j, "waiting: by chain of awaits");
 	for (uint32_t i = 0; i < s->waits.frames.nr; i++) {
 		if (!s->waits.frames.v[i].ns)
 			continue;
@@ -201,8 +201,8 @@ static int run(struct export_job *job, struct err *e)
 
 const struct exporter exporter_speedscope = {
 	.name = "speedscope",
-	.summary =
-		"speedscope's JSON: who spawned whom, by busy, scheduled and idle time; who awaits whom",
+	.summary = "speedscope's JSON: chains of spawns, by busy, scheduled and idle time; chains "
+		   "of awaits",
 	.suffix = "speedscope.json",
 	.is_whole = true,
 	.has_stacks = true,

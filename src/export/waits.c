@@ -107,8 +107,8 @@ struct model *waits_read(struct waits *w, const struct export_job *job)
 					 &(struct recording_sink){ &by_path_ops, paths }, 1);
 
 	if (!job->rec->nr_paths)
-		job->note(job->note_arg, "no await points were recorded: nobody knows where tasks "
-					 "waited");
+		job->note(job->note_arg, "no await points were recorded: where tasks waited is "
+					 "unknown");
 	by_path_finish(paths);
 	waits_init(w, job, paths);
 	by_path_free(paths);

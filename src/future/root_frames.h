@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Where the futures of block_on lie: docs/INTERNALS.md, "Root futures". */
+/* Where the futures of block_on lie: docs/internals/roots.md. */
 #ifndef FUTURE_ROOT_FRAMES_H
 #define FUTURE_ROOT_FRAMES_H
 

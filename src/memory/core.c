@@ -31,7 +31,7 @@ struct core_memory {
 	uint64_t size_bytes;
 	uint64_t nr_held;		   /* bytes of it that are memory: none is twice */
 	VEC(struct core_segment) segments; /* what is in the file, sorted */
-	uint64_t phdr_addr;		   /* of the program, as its loader was told; 0: unknown */
+	uint64_t phdr_addr;		   /* of the program, as passed to its loader; 0: unknown */
 };
 
 /* Bytes of a note, read from front to back. */
@@ -245,7 +245,7 @@ static int read_header(struct core_memory *c, const char *path, Elf64_Ehdr *eh, 
 {
 	if (io_pread_all(c->fd, eh, sizeof(*eh), 0) < 0 ||
 	    memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0)
-		return err_set(e, ERR_NOT_ELF, "%s is no core file", path);
+		return err_set(e, ERR_NOT_ELF, "%s is not a core file", path);
 	if (eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_machine != ARCH_ELF_MACHINE)
 		return err_set(e, ERR_FOREIGN, "%s is of another kind of machine", path);
 	if (eh->e_type != ET_CORE)
@@ -276,8 +276,7 @@ static int read_segments(struct core_memory *c, const char *path, struct err *e)
 	if (c->segments.nr)
 		qsort(c->segments.v, c->segments.nr, sizeof(*c->segments.v), by_addr);
 	if (!c->segments.nr)
-		return err_set(e, ERR_BAD_ELF, "%s was cut right at the start: no memory is in it",
-			       path);
+		return err_set(e, ERR_BAD_ELF, "%s is cut: it contains no memory", path);
 	if (!c->m.files.nr)
 		return err_set(e, ERR_BAD_ELF,
 			       c->m.nr_missing_bytes

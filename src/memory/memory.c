@@ -188,15 +188,14 @@ char *memory_path_of(struct memory *m, const struct memory_file *f, struct err *
 	if (path)
 		return path;
 	if (!m->is_core)
-		err_set(e, ERR_SYS, "%s is not the file any more that was loaded", f->path);
+		err_set(e, ERR_SYS, "%s is no longer the file that was loaded", f->path);
 	else if (!memory_is_program(m, f))
-		err_set(e, ERR_SYS, "%s is not here: put the very file there that was loaded",
-			f->path);
+		err_set(e, ERR_SYS, "%s does not exist: restore the file that was loaded", f->path);
 	else if (m->exe_file)
 		err_sys(e, "cannot read %s", m->exe_file);
 	else
 		err_set(e, ERR_SYS,
-			"%s is not here: name the very file that was loaded by --exe=FILE",
+			"%s does not exist: name the file that was loaded with --exe=FILE",
 			f->path);
 	return NULL;
 }

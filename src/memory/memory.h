@@ -35,7 +35,7 @@ struct memory_file {
 
 struct memory_thread {
 	uint32_t tid;
-	uint64_t sp; /* 0: it runs, and nobody knows */
+	uint64_t sp; /* 0: unknown, as it runs */
 };
 
 struct memory_piece {
@@ -68,7 +68,7 @@ struct memory {
 	VEC(struct memory_area) areas;
 	VEC(struct memory_file) files;
 	VEC(struct memory_thread) threads;
-	/* Of a process: what its epoll sets know a file descriptor by -> the descriptor. */
+	/* For a process: key of a file descriptor in its epoll sets -> the descriptor. */
 	struct map epoll;
 	struct map fd_kinds;	   /* of a process: descriptor -> enum fd_kind */
 	uint32_t pid;		   /* 0: unknown */
@@ -109,9 +109,9 @@ bool memory_is_program(const struct memory *m, const struct memory_file *f);
  */
 bool memory_build_id(struct memory *m, uint64_t addr, char build_id[MEMORY_BUILD_ID_SIZE]);
 bool memory_is_there(struct memory *m);
-/* There is no more time: whoever reads, maybe in another thread, comes to an end soon. */
+/* Time is up: readers, also in other threads, end soon. */
 void memory_give_up(struct memory *m);
-/* A process maps more memory while it is looked at. Not while others read. */
+/* A process maps more memory meanwhile. Not while other threads read. */
 void memory_refresh(struct memory *m);
 
 /* For those that make one: sorts areas and marks stacks. */

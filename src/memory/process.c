@@ -175,15 +175,15 @@ static void add_line(struct memory *m, const struct maps_line *l)
 static int fail(uint32_t pid, int failure, struct err *e)
 {
 	if (failure == ENOENT && !io_has_proc())
-		return err_set(e, ERR_SYS, "cannot look at process %u: " ERR_TEXT_NO_PROC, pid);
+		return err_set(e, ERR_SYS, "cannot inspect process %u: " ERR_TEXT_NO_PROC, pid);
 	if (failure == ENOENT || failure == ESRCH)
 		return err_set(e, ERR_NO_PROCESS, "there is no process %u", pid);
 	if (failure == EACCES || failure == EPERM)
-		return err_set(e, ERR_PERMISSION, "may not look at process %u: %s", pid,
+		return err_set(e, ERR_PERMISSION, "no permission to inspect process %u: %s", pid,
 			       geteuid() ? "run futrace as its user or as root"
 					 : "root lacks CAP_SYS_PTRACE here, as in most containers");
 	errno = failure;
-	return err_sys(e, "cannot look at process %u", pid);
+	return err_sys(e, "cannot inspect process %u", pid);
 }
 
 /* The stack pointer of a thread that waits in the kernel. */

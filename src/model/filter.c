@@ -183,7 +183,7 @@ static int check_text(const struct condition *c, struct err *e)
 	bool is_whole = c->op == OP_EQ || c->op == OP_NE;
 
 	if (c->op > OP_HAS_NOT)
-		return err_set(e, ERR_USAGE, "%s is a text: compare it by =, !=, ~ or !~",
+		return err_set(e, ERR_USAGE, "%s is text: compare it by =, !=, ~ or !~",
 			       c->field->name);
 	/* "place=": of which it is not known */
 	if (is_whole && !*c->text && strcmp(c->field->name, "place") == 0)
@@ -208,7 +208,7 @@ static int parse_value(struct condition *c, struct err *e)
 	if (f->unit == UNIT_TEXT)
 		return check_text(c, e);
 	if (c->op == OP_HAS || c->op == OP_HAS_NOT || (is_word && c->op > OP_NE))
-		return err_set(e, ERR_USAGE, "%s cannot be compared that way; say %s%sVALUE",
+		return err_set(e, ERR_USAGE, "%s cannot be compared that way; use %s%sVALUE",
 			       f->name, f->name, is_word ? "=" : ">");
 	rc = is_word		    ? parse_word(f, c->text, &c->value)
 	     : f->unit == UNIT_TIME ? parse_time(c->text, &c->value)
@@ -258,8 +258,8 @@ static int add_condition(struct filter *f, const char *text, size_t len, struct 
 			break;
 	if (i == ARRAY_SIZE(ops) || name >= len)
 		return err_set(e, ERR_USAGE,
-			       "'%.*s' is no condition; say for example type~serve, kind=blocking, "
-			       "life>1s, id=5",
+			       "'%.*s' is not a condition; use for example type~serve, "
+			       "kind=blocking, life>1s, id=5",
 			       (int)len, text);
 	if (!c.field)
 		return no_field(text, name, e);

@@ -346,14 +346,14 @@ const char *recording_get_outcome(const struct recording *rec, char buf[RECORDIN
 			 end->status);
 		return buf;
 	case TRACE_EXECED:
-		return "the process went on as another program";
+		return "the process became another program";
 	case TRACE_STOPPED:
 		snprintf(buf, RECORDING_OUTCOME_SIZE, "the recording stopped before the program%s",
 			 end->status < ARRAY_SIZE(stops) ? stops[end->status] : "");
 		return buf;
 	case TRACE_GONE:
-		return "the program ended, only its parent knows how";
+		return "the program ended; its status is known to its parent only";
 	default:
-		return "how the program ended is not known";
+		return "how the program ended is unknown";
 	}
 }

@@ -20,7 +20,7 @@ static char *trimmed(const char *s, size_t len)
 	return xstrndup(s, len);
 }
 
-/* Of what stands behind a '['. NULL: it is no set, or one that nothing is in. */
+/* The end of the set that follows a '['. NULL: it is not a set, or nothing is in it. */
 static const char *set_end(const char *s)
 {
 	const char *first, *end;
@@ -34,7 +34,7 @@ static const char *set_end(const char *s)
 	return end;
 }
 
-/* What no name can ever fit is a slip. */
+/* A part that no name can ever match is a mistake. */
 static int check_part(const char *part, struct err *e)
 {
 	for (const char *s = part; *s; s++) {

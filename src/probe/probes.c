@@ -111,7 +111,7 @@ static bool is_same_program(const struct memory *before)
 
 int probes_add_process(struct probes *p, uint32_t pid, bool values, struct err *e)
 {
-	/* What is mapped may be known to more than what is in memory. */
+	/* The map of a process may be readable though its memory is not. */
 	struct memory *m = values ? memory_open_process(pid, NULL) : NULL;
 	bool can_read = m;
 	size_t nr_homes = p->homes.nr;
@@ -131,8 +131,7 @@ int probes_add_process(struct probes *p, uint32_t pid, bool values, struct err *
 			free(p->homes.v[--p->homes.nr].values);
 		p->nr_unreadable = nr_unreadable; /* nothing can be read of what is gone */
 		rc = err_set(e, ERR_NO_PROCESS,
-			     "process %u ended, or began another program, while it was looked at",
-			     pid);
+			     "process %u ended, or began another program, while it was read", pid);
 	}
 	memory_close(m);
 	return rc;

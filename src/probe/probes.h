@@ -45,7 +45,7 @@ struct probe_home {
 	const struct probe_file *file;
 	uint32_t pid;  /* 0: by itself */
 	uint64_t base; /* run-time address = base + va */
-	/* Of the semaphore of each site, or PROBE_NO_VALUE. NULL: nothing is known. */
+	/* The semaphore of each site, or PROBE_NO_VALUE. NULL: unknown. */
 	int32_t *values;
 };
 
@@ -65,12 +65,12 @@ void probes_release(struct probes *p);
 /* ERR_NOT_ELF, ERR_FOREIGN, ERR_BAD_ELF, ERR_SYS or ERR_PERMISSION. No probes are no error. */
 int probes_add_file(struct probes *p, const char *path, struct err *e);
 /*
- * Of all files that the process has mapped executable; values: read the semaphores, too.
+ * Adds all files that the process has mapped executable; values: read the semaphores, too.
  * ERR_NO_PROCESS, also when it ends meanwhile, ERR_PERMISSION or ERR_SYS. A file that cannot be
  * read is no error but counted.
  */
 int probes_add_process(struct probes *p, uint32_t pid, bool values, struct err *e);
-/* Of all processes that may be looked at. Others are counted. */
+/* Adds all processes that the user may inspect. Others are counted. */
 int probes_add_all(struct probes *p, bool values, struct err *e);
 
 /* file.c: shown: what to call it. NULL: it cannot be read. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* What is seen of async-task's tasks. docs/INTERNALS.md says why. */
+/* What is seen of async-task's tasks. docs/internals/async-task.md says why. */
 #include "runtime/async_task.h"
 
 void async_task_judge(struct finding *f, const struct discovery *d, const struct found_runtime *r,
@@ -35,9 +35,9 @@ void async_task_judge(struct finding *f, const struct discovery *d, const struct
 							 "lies; not how long its first poll took; "
 							 "not futures_lite's and futures' own, of "
 							 "which nothing tells when they end" }
-			: (struct found_fact){ HOW_NOT, "its future is no task",
-					       "spawn what it does as a task, or build with "
-					       "`strip = false` and `debug = \"full\"`" };
+			: (struct found_fact){ HOW_NOT, "its future is not a task",
+					       "spawn its work as a task, or build with `strip "
+					       "= false` and `debug = \"full\"`" };
 	facts[FACT_BLOCKING] =
 		d->rung == RUNG_NOTHING
 			? (struct found_fact){ HOW_SOME, "calls look like any other task",
@@ -46,5 +46,6 @@ void async_task_judge(struct finding *f, const struct discovery *d, const struct
 							  "was inlined" };
 	facts[FACT_ENDS] = (struct found_fact){ HOW_EXACT };
 	facts[FACT_PANICS] =
-		(struct found_fact){ HOW_EXACT, "told from those that the program catches" };
+		(struct found_fact){ HOW_EXACT, "distinguished from those that the program "
+						"catches" };
 }

@@ -35,5 +35,5 @@ struct found_fact fact_awaits(const struct discovery *d, const struct found_runt
 	if (nr_exact < nr)
 		return (struct found_fact){ HOW_SOME,
 					    "not of tables that stand for several types" };
-	return (struct found_fact){ HOW_EXACT, "line by line, down to what is waited for" };
+	return (struct found_fact){ HOW_EXACT, "line by line, down to the leaf" };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* What is seen of Tokio's tasks. docs/INTERNALS.md says why. */
+/* What is seen of Tokio's tasks. docs/internals/exactness.md says why. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static struct found_fact spawns(struct finding *f, const struct discovery *d,
 	struct found_fact fact = { HOW_EXACT, "with parent" };
 
 	if (*d->allocator && !is_alloc_seen(d)) {
-		why = xasprintf("no parent: %s is inside, and what it gives is not seen",
+		why = xasprintf("no parent: it contains %s, whose allocations are not seen",
 				d->allocator);
 		fact = (struct found_fact){ HOW_FIRST_SEEN, finding_string(f, why),
 					    "build with `strip = false`, or with the "
@@ -189,5 +189,6 @@ void tokio_judge(struct finding *f, const struct discovery *d, const struct foun
 					       "use Tokio 1.9 or later" }
 			: (struct found_fact){ HOW_EXACT };
 	facts[FACT_PANICS] =
-		(struct found_fact){ HOW_EXACT, "told from those that the program catches" };
+		(struct found_fact){ HOW_EXACT, "distinguished from those that the program "
+						"catches" };
 }

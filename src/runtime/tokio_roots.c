@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * The future that a thread waits for in block_on is no task and goes through no table. But around
- * it are functions that no build inlines away, which symbols name: docs/INTERNALS.md tells what
- * each of them says. All must be there, once each, and fit to be redirected; otherwise root futures
- * are not seen. Before Tokio 1.29 they were other functions: an old name is no match.
+ * it are functions that no build inlines away, which symbols name: docs/internals/roots.md says
+ * what each of them says. All must be there, once each, and fit to be redirected; otherwise root
+ * futures are not seen. Before Tokio 1.29 they were other functions: an old name is no match.
  */
 #include <string.h>
 
@@ -263,7 +263,7 @@ static bool is_there(const struct search *s, unsigned place)
 
 static const char *missing(struct finding *f, const struct search *s, unsigned place)
 {
-	const char *why = is_there(s, place) ? "of which there are several, or which was made one "
+	const char *why = is_there(s, place) ? "of which there are several, or which was merged "
 					       "with another function"
 					     : "which was inlined everywhere (as fat LTO does in "
 					       "some programs: build with lto = \"thin\")";
@@ -284,14 +284,15 @@ static const char *plan(struct finding *f, const struct search *s)
 		return "none of the functions of Tokio that they pass through has a symbol: all were "
 		       "inlined (as fat LTO does in some programs: build with lto = \"thin\")";
 	if (!s->matches.nr && f->syms_img != f->img)
-		return "its symbols are in a file of their own, which is not looked at for this: build "
+		return "its symbols are in a separate file, which does not help here: build "
 		       "with `strip = false`, or strip = \"debuginfo\"";
 	if (!s->matches.nr)
 		return "it has no symbols: build with `strip = false`, or strip = \"debuginfo\"";
 	if (has_copies(s))
-		return "several copies of Tokio are inside, and which one's they are is not known";
+		return "there are several copies of Tokio, and which one they belong to is "
+		       "unknown";
 	if (!find_flag(s, &flag_off))
-		return "how this build of Tokio marks that a root future was woken is not known";
+		return "how this build of Tokio marks that a root future was woken is unknown";
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
 		const struct match *m = only(s, needed[i]);
 
@@ -303,7 +304,7 @@ static const char *plan(struct finding *f, const struct search *s)
 			return "a function of Tokio that they pass through cannot be redirected";
 	}
 	if (!add_ends(f, s))
-		return "that a thread leaves a runtime cannot be seen";
+		return "the end of a root future cannot be seen";
 	add_builds(f, s);
 	return "";
 }
@@ -353,7 +354,7 @@ static const char *add_wakers(struct finding *f, const struct search *s)
 	if (!only(s, UNPARK)) {
 		scan_tables(f, WAKER_WORDS, add_waker, &parker);
 		if (f->tables.nr == nr)
-			return "who wakes them cannot be seen";
+			return "the source of their wakes cannot be seen";
 	}
 	scan_tables(f, WAKER_WORDS, add_waker, &arc);
 	return "";

@@ -328,7 +328,7 @@ static void say_counts(const struct diff_table *d, bool is_all, struct strbuf *l
 	if (!*sep)
 		strbuf_addstr(out, "no type changed beyond the noise");
 	if (counts[COMPARE_SAME] + counts[COMPARE_UNSURE])
-		strbuf_addf(out, "; %zu the same within the noise, %zu cannot be told%s",
+		strbuf_addf(out, "; %zu the same within the noise, %zu cannot be compared%s",
 			    counts[COMPARE_SAME], counts[COMPARE_UNSURE],
 			    is_all ? "" : " (--all shows them)");
 	strbuf_addch(lines, '\n');

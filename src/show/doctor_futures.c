@@ -7,7 +7,7 @@
 static const struct {
 	const char *text, *key;
 } refusals[NR_FUTURES_REFUSALS] = {
-	[FUTURES_MERGED] = { "the compiler made it one with another function", "merged" },
+	[FUTURES_MERGED] = { "the compiler merged it with another function", "merged" },
 	[FUTURES_STACK] = { "it may take arguments on the stack", "stack" },
 	[FUTURES_FIXED] = { "its first instructions cannot give way to a jump", "fixed" },
 };
@@ -38,7 +38,7 @@ void futures_field(const struct subject *s, struct strbuf *out)
 			    f->has_inlined ? "" : "perhaps ");
 	add_refused(&text, f);
 	if (f->has_inlined && f->nr_inlined)
-		strbuf_addf(&text, "; %u async fns and blocks are parts of their callers",
+		strbuf_addf(&text, "; %u async fns and blocks are inlined into their callers",
 			    f->nr_inlined);
 	if (f->note[0] && !s->d->is_debug_info_unusable)
 		strbuf_addf(&text, " (%s)", f->note);

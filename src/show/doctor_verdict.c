@@ -13,7 +13,7 @@ const char *subject_obstacle(const struct subject *s, const char **todo)
 	case ELF_STATIC:
 	case ELF_STATIC_PIE:
 		*todo = "build it for x86_64-unknown-linux-gnu, without crt-static";
-		return "it is static, and so ignores LD_PRELOAD, by which the agent comes in";
+		return "it is static, and so ignores LD_PRELOAD, which loads the agent";
 	case ELF_DYNAMIC_MUSL:
 		*todo = "build it for x86_64-unknown-linux-gnu";
 		return "it runs on musl, and the agent needs glibc";
@@ -85,7 +85,7 @@ void checkup_summary(const struct checkup *c, struct strbuf *out)
 	strbuf_addf(out, "%s%u other mapped file%s without an async runtime\n",
 		    c->subjects.nr ? "" : "  ", c->nr_without, plural(c->nr_without));
 	if (c->nr_unreadable) {
-		strbuf_addf(out, "%u mapped file%s could not be looked at: ", c->nr_unreadable,
+		strbuf_addf(out, "%u mapped file%s could not be read: ", c->nr_unreadable,
 			    plural(c->nr_unreadable));
 		strbuf_add_clean(out, c->unreadable, strlen(c->unreadable));
 		strbuf_addch(out, '\n');

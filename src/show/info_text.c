@@ -54,13 +54,13 @@ static void add_end(const struct info *in, struct strbuf *out)
 			sig ? sig : "unknown");
 		break;
 	case TRACE_EXECED:
-		add_row(out, "ended", "process went on as another program");
+		add_row(out, "ended", "process became another program");
 		break;
 	case TRACE_STOPPED:
 		add_row(out, "ended", "recording was stopped first: %s", info_stop_reason(in));
 		break;
 	case TRACE_GONE:
-		add_row(out, "ended", "program ended, only its parent knows how");
+		add_row(out, "ended", "program ended; its status is known to its parent only");
 		break;
 	}
 	if (end->kind == TRACE_CUT)

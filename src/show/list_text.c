@@ -87,7 +87,7 @@ static void add_address(struct strbuf *out, const struct probe_home *h, uint64_t
 	if (off)
 		strbuf_addf(out, ", at 0x%llx of the file", (unsigned long long)off);
 	else
-		strbuf_addstr(out, ", not in the file: no kernel can count it up");
+		strbuf_addstr(out, ", not in the file: the kernel cannot increment it");
 }
 
 static void add_site(const struct list_row *r, uint32_t index, struct strbuf *out)
@@ -161,12 +161,14 @@ void list_files(const struct probe_list *l, struct out *out)
 void list_notes(const struct probes *p, const struct note_sink *notes)
 {
 	if (p->nr_broken)
-		note_add(notes, "%u note%s of probes could not be read: cut, or of no code",
+		note_add(notes,
+			 "%u note%s of probes could not be read: truncated, or not of "
+			 "code",
 			 p->nr_broken, plural(p->nr_broken));
 	if (p->nr_unreadable)
-		note_add(notes, "%u mapped file%s could not be looked at: %s", p->nr_unreadable,
+		note_add(notes, "%u mapped file%s could not be read: %s", p->nr_unreadable,
 			 plural(p->nr_unreadable), p->unreadable.msg);
 	if (p->nr_denied)
-		note_add(notes, "%u process%s not looked at: %s", p->nr_denied,
+		note_add(notes, "%u process%s not inspected: %s", p->nr_denied,
 			 p->nr_denied == 1 ? " was" : "es were", p->denied.msg);
 }

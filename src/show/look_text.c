@@ -12,17 +12,16 @@ void look_notes(const struct look *l, const struct note_sink *notes)
 		note_add(notes, "thread %u waits in block_on, but its future was not found", *tid);
 	if (l->memory->nr_missing_bytes)
 		note_add(notes,
-			 "the core file was cut: %s of memory are missing, and with them tasks",
+			 "the core file was cut: %s of memory are missing, and tasks with them",
 			 format_bytes(l->memory->nr_missing_bytes, bytes));
 	if (l->objects.nr_other)
 		note_add(notes, "%s: its tasks are not shown", l->objects.note.msg);
 	else if (l->objects.nr_unreadable)
-		note_add(notes, "%u mapped file%s could not be looked at: %s",
-			 l->objects.nr_unreadable, plural(l->objects.nr_unreadable),
-			 l->objects.note.msg);
+		note_add(notes, "%u mapped file%s could not be read: %s", l->objects.nr_unreadable,
+			 plural(l->objects.nr_unreadable), l->objects.note.msg);
 	vec_each (o, &l->objects.list) {
 		if (!o->layouts && o->d->nr_tables)
-			note_add(notes, "%s: where its tasks wait is not known: %s", o->d->path,
+			note_add(notes, "%s: where its tasks wait is unknown: %s", o->d->path,
 				 o->why_no_layouts);
 		else if (o->why_no_layouts && *o->why_no_layouts)
 			note_add(notes, "%s: %s", o->d->path, o->why_no_layouts);
@@ -43,8 +42,8 @@ void look_note_none(const struct look *l, const char *filter, const struct note_
 		note_add(notes, "no live task fits '%s'", filter);
 	else if (nr)
 		note_add(notes,
-			 "no task is alive; but %u thread%s, and what a thread that runs has in "
-			 "block_on is not seen",
+			 "no task is alive; but %u thread%s, and the block_on future of a "
+			 "running thread is not seen",
 			 nr, nr == 1 ? " runs" : "s run");
 	else
 		note_add(notes, "no task is alive");

@@ -116,10 +116,10 @@ static void init(struct report_table *t)
 static const char *hint(const struct report_table *t)
 {
 	if (trace_get_end(t->rec->trace)->kind == TRACE_STOPPED)
-		return "Where tasks wait that were still waiting at the end: 'futrace tree PID' "
-		       "tells, while they do.";
-	return "Where tasks wait that still do at the end: 'record --duration' tells, or 'futrace "
-	       "tree PID'.";
+		return "'futrace tree PID' shows where tasks wait that were still waiting at "
+		       "the end, while they do.";
+	return "'record --duration' and 'futrace tree PID' show where tasks wait that still "
+	       "wait at the end.";
 }
 
 static void finish(struct report_table *t, struct analyzer *a)
@@ -149,7 +149,7 @@ const struct table_kind table_by_await = {
 	.name = "await",
 	.summary = "where tasks wait",
 	.what = "await point",
-	.empty = "No await point was recorded: that takes futures whose place is known, debug = 2, "
+	.empty = "No await point was recorded: they need futures with a known place, debug = 2, "
 		 "no --no-await.",
 	.sort = "wait_ns",
 	.limit = 40,

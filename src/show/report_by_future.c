@@ -191,7 +191,7 @@ static void tell_ends(const struct by_future_row *row, struct strbuf *b)
 	put_count(b, &sep, row->nr_unsure, "finished or dropped");
 	put_count(b, &sep, row->nr_unknown, "of unknown end");
 	sep = "; perhaps ";
-	put_count(b, &sep, row->nr_again, "more, in turns of a select!");
+	put_count(b, &sep, row->nr_again, "more, in iterations of a select!");
 	if (row->nr)
 		strbuf_addch(b, '\n');
 }
@@ -229,7 +229,7 @@ static void tell_drops(const struct by_future_row *row, struct strbuf *b)
 		} else if (d->is_panic) {
 			strbuf_addstr(b, "in its first poll, or after a wait at no known line");
 		} else {
-			strbuf_addstr(b, "before its first wait, or where nobody saw it");
+			strbuf_addstr(b, "before its first wait, or at an unknown place");
 		}
 		strbuf_addch(b, '\n');
 	}
@@ -261,8 +261,8 @@ const struct table_kind table_by_future = {
 	.name = "future",
 	.summary = "the futures inside of tasks",
 	.what = "future",
-	.empty = "No future was recorded: that takes debug info (debug = 2), and no --no-await; or "
-		 "record --futures.",
+	.empty = "No future was recorded: this needs debug info (debug = 2), and no --no-await; "
+		 "or record --futures.",
 	.sort = "wait_ns",
 	.limit = 40,
 	.columns = columns,

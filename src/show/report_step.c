@@ -52,5 +52,5 @@ void explain_no_steps(struct report_table *t, struct analyzer *a, bool has_any)
 	if (!nr_tasks)
 		t->empty = NULL;
 	else if (has_any)
-		t->empty = "None of those that were recorded is wanted.";
+		t->empty = "No recorded row matches.";
 }

@@ -160,9 +160,8 @@ static void add_roots(const struct report *r, const struct report_totals *t, str
 			    nr == 1 ? "is a root future" : "are root futures",
 			    format_grouped(t->roots.polls, b), plural(t->roots.polls));
 	else if (t->all.nr_tasks && !are_roots_looked_for(r))
-		strbuf_addstr(
-			out,
-			"block_on    not recorded ('futrace doctor' tells why, if not --no-roots)\n");
+		strbuf_addstr(out, "block_on    not recorded ('futrace doctor' shows why, if not "
+				   "--no-roots)\n");
 }
 
 #define MAX_RUNTIMES 8 /* lines for them */
@@ -210,7 +209,7 @@ static void add_runtimes(const struct report *r, struct strbuf *out)
 		nr_said++;
 	}
 	if (nr_said < nr)
-		strbuf_addf(out, "runtime     %s more, told by --json\n",
+		strbuf_addf(out, "runtime     %s more, see --json\n",
 			    format_grouped(nr - nr_said, a));
 }
 
@@ -306,7 +305,7 @@ static void add_file(const struct report *r, struct strbuf *out)
 			    format_grouped(nr_events, a), plural(nr_events),
 			    format_grouped(trace_get_size(r->rec.trace), b),
 			    d->is_live	    ? "still recording: this is what it has so far"
-			    : d->cut	    ? "CUT: it has no end, what came later is missing"
+			    : d->cut	    ? "CUT: it has no end, later events are missing"
 			    : is_damaged(r) ? "DAMAGED"
 					    : "complete");
 	if (is_damaged(r))

@@ -110,7 +110,7 @@ static void write_waits(struct story_writer *w, const struct story_waits *waits)
 		strbuf_addch(out, '\n');
 	}
 	if (nr < waits->v.nr)
-		strbuf_addf(out, "… and at %zu more places (-v tells them)\n", waits->v.nr - nr);
+		strbuf_addf(out, "… and at %zu more places (-v lists them)\n", waits->v.nr - nr);
 	if (nr)
 		strbuf_addch(out, '\n');
 }
@@ -226,7 +226,7 @@ static void write_run(struct story_writer *w, const struct story_event *ev)
 			strbuf_addf(out, "%s idle, ", format_span(ev->idle_ns, a));
 		strbuf_addf(out, "%s scheduled", format_span(ev->sched_ns, a));
 	} else if (!ev->is_known) {
-		strbuf_addstr(out, "; what was before is not known");
+		strbuf_addstr(out, "; earlier events are unknown");
 	}
 	if (ev->is_open)
 		strbuf_addstr(out, "; it was still running when the recording ended");
@@ -247,8 +247,8 @@ static void write_end(struct story_writer *w, const struct story_event *ev)
 	} else {
 		strbuf_addf(&w->out->buf, "%s%s", model_end_name(ev->end),
 			    w->is_root	   ? ""
-			    : ev->is_known ? "; somebody held its JoinHandle"
-					   : "; nobody held its JoinHandle");
+			    : ev->is_known ? "; its JoinHandle existed"
+					   : "; no JoinHandle existed");
 	}
 }
 

@@ -16,30 +16,30 @@ struct rule {
 };
 
 static const struct rule rules[] = {
-	{ "lock-cycle", "critical",
-	  "waits for a lock that it holds itself, and will do so for ever",
-	  "wait for each other's locks, and will do so for ever",
-	  "take locks in the same order everywhere, or let go of one before waiting for another" },
+	{ "lock-cycle", "critical", "waits for ever for a lock that it holds itself",
+	  "wait for ever for each other's locks",
+	  "take locks in the same order everywhere, or release one before waiting for another" },
 	{ "semaphore-cycle", "warning",
-	  "waits for permits of a semaphore of which it holds some itself, and will do so for ever "
-	  "unless others have or add some",
-	  "wait for each other's permits, and will do so for ever unless others have or add some",
+	  "waits for permits of a semaphore of which it holds some itself, for ever unless "
+	  "others have or add some",
+	  "wait for each other's permits, for ever unless others have or add some",
 	  "take semaphores in the same order everywhere, or all permits at once (acquire_many)" },
-	{ "await-cycle", "critical", "waits for its own end",
-	  "wait for each other's end, and will do so for ever",
-	  "let one of them be told by a channel, or abort it, in place of waiting for its end" },
-	{ "futurelock", "critical", "waits for a lock that belongs to a future which nobody polls",
-	  "wait for locks that belong to futures which nobody polls",
+	{ "await-cycle", "critical", "waits for its own end", "wait for ever for each other's end",
+	  "use a channel between them, or abort one, instead of awaiting its end" },
+	{ "futurelock", "critical",
+	  "waits for a lock that belongs to a future which is not "
+	  "polled",
+	  "wait for locks that belong to futures which are not polled",
 	  "drop the future that lost before waiting again, or let a task of its own run it" },
 	{ "no-waker", "critical", "waits, and nothing can wake it",
 	  "wait, and nothing can wake them",
-	  "a future that returns Pending must keep the waker it was given, and somebody must call it" },
+	  "a future that returns Pending must store its waker, and some code must call it" },
 };
 
 void findings_notes(const struct findings *f, const struct note_sink *notes)
 {
 	if (f->nr_left_out)
-		note_add(notes, "%u finding%s of tasks that do not fit '%s' %s left out",
+		note_add(notes, "%u finding%s of tasks that do not match '%s' %s left out",
 			 f->nr_left_out, plural(f->nr_left_out), f->filter,
 			 f->nr_left_out == 1 ? "is" : "are");
 	if (f->nr_doubtful)

@@ -246,9 +246,9 @@ static void print_node(const struct forest *f, const struct say *s, const struct
 static void add_group(const struct forest *f, const struct forest_group *g, struct strbuf *out)
 {
 	static const char *const why[] = {
-		[WALK_RUNNING] = "it runs: nothing can be said of its future",
-		[WALK_UNKNOWN] = "debug info does not tell how its future lies in memory",
-		[WALK_BROKEN] = "what is in memory does not fit its debug info",
+		[WALK_RUNNING] = "it runs: its future is unknown",
+		[WALK_UNKNOWN] = "debug info does not describe its future",
+		[WALK_BROKEN] = "its memory does not match its debug info",
 		[WALK_GONE] = "",
 	};
 	struct say s = { .tree = g->tree,

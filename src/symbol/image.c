@@ -262,7 +262,7 @@ static int parse(struct image *img, const char *shown, struct err *e)
 
 	if (img->size_bytes < EI_NIDENT || memcmp(img->data, ELFMAG, SELFMAG) != 0)
 		return err_set(e, ERR_NOT_ELF,
-			       "%s is no ELF file: give a compiled program or library", shown);
+			       "%s is not an ELF file: give a compiled program or library", shown);
 	if (img->data[EI_CLASS] != ELFCLASS64 || img->data[EI_DATA] != ELFDATA2LSB)
 		return err_set(e, ERR_FOREIGN,
 			       "%s is for another architecture: only " ARCH_NAME " is known",
@@ -303,7 +303,7 @@ static int map_file(struct image *img, const char *path, const char *shown, stru
 	if (fstat(fd, &st) < 0) {
 		err_sys(e, "cannot look at %s", shown);
 	} else if (!S_ISREG(st.st_mode)) {
-		err_set(e, ERR_NOT_ELF, "%s is %s, no ELF file", shown,
+		err_set(e, ERR_NOT_ELF, "%s is %s, not an ELF file", shown,
 			S_ISDIR(st.st_mode) ? "a directory" : "no regular file");
 	} else if (st.st_size == 0) {
 		err_set(e, ERR_NOT_ELF, "%s is empty", shown);

@@ -169,13 +169,13 @@ static int load_header(struct load *l, struct err *e)
 	if (l->source.size < sizeof(head))
 		return err_set(e, ERR_NOT_TRACE,
 			       l->source.size ? "%s is too short to be a trace of futrace"
-					      : "%s is empty, no trace of futrace",
+					      : "%s is empty, not a trace of futrace",
 			       l->name);
 	if (!source_read(&l->source, head, sizeof(head), 0))
 		return err_sys(e, "cannot read %s", l->name);
 	if (memcmp(head, FILE_MAGIC, FILE_MAGIC_LEN) != 0)
 		return err_set(e, ERR_NOT_TRACE,
-			       "%s is no trace of futrace; 'futrace record' makes one", l->name);
+			       "%s is not a trace of futrace; 'futrace record' makes one", l->name);
 	major = get_le16(head + 8);
 	if (major != FORMAT_MAJOR)
 		return err_set(

@@ -88,7 +88,7 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *u
 	struct MHD_Response *r;
 	enum MHD_Result rc;
 
-	if (*data_size) { /* nobody has anything to send us */
+	if (*data_size) { /* no client has anything to send */
 		*data_size = 0;
 		return MHD_YES;
 	}
@@ -128,7 +128,7 @@ static int take_file(struct serve_file *s, int fd, const char *name, struct err 
 	if (fstat(fd, &st))
 		return err_sys(e, "cannot read %s", name);
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, ERR_SYS, "cannot serve %s: it is no regular file", name);
+		return err_set(e, ERR_SYS, "cannot serve %s: it is not a regular file", name);
 	if (!st.st_size)
 		return err_set(e, ERR_SYS, "cannot serve %s: it is empty", name);
 	s->fd = fd;

@@ -67,7 +67,7 @@ int look_check(const struct look *l, struct err *e)
 	if (memory_is_there(l->memory))
 		return 0;
 	return err_set(e, ERR_NO_PROCESS,
-		       "process %u ended, or began another program, while it was looked at",
+		       "process %u ended, or began another program, while it was read",
 		       l->memory->pid);
 }
 

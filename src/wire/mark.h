@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Between the crate `futrace`, as it is compiled into a program, and whoever records the program:
+ * Between the crate `futrace`, as it is compiled into a program, and the recorder of the program:
  * how marks and spans of the program's own reach the recorder. The crate has this file, too.
  *
  * Each copy of the crate has one *slot*, and a note in its ELF file that tells where:
@@ -9,7 +9,7 @@
  *
  * Nobody records: `on` is 0, and a mark costs one load and one branch. The recorder stores its
  * function, and then sets `recorder`. The other three are semaphores of USDT probes, counted by the
- * kernel. All four lie in one word, so that one look tells whether anybody wants to know.
+ * kernel. All four lie in one word, so that one test finds any recorder or tracer.
  */
 #ifndef WIRE_MARK_H
 #define WIRE_MARK_H

@@ -24,7 +24,7 @@
 #define WIRE_PRELOAD_LEN   11
 #define WIRE_SANITIZER_MAX 64 /* bytes of a sanitizer's file name, with its NUL */
 #define WIRE_PRELOAD_EXTRA (WIRE_SANITIZER_MAX + 4) /* what a list may need besides its parts */
-#define WIRE_MAX_DYNAMIC   4096 /* entries of a dynamic section that are looked at */
+#define WIRE_MAX_DYNAMIC   4096			    /* entries of a dynamic section that are read */
 #define WIRE_DYNAMIC_CHUNK 16
 
 /* How long the first entry is: the loader cuts a list at both. */
@@ -138,7 +138,7 @@ static inline void wire_preload_write(char *to, const char *theirs, const char *
 
 /* ---- which one a program links ---- */
 
-/* The file that is looked at, by the pread of whoever looks. */
+/* Reads the examined file, by the caller's pread. */
 typedef long wire_pread(int fd, void *to, size_t len, long off);
 
 static inline bool wire_read_phdr(wire_pread *read_at, int fd, const Elf64_Ehdr *eh, unsigned i,

@@ -10,10 +10,10 @@
  *			header, objects (the dialogue), tables, recipes and strings (the plan),
  *			stacks, paths, texts, open runs, threads, rings
  *
- * Everything is sparse: a page that nobody touched takes no memory. The tool fills in all sizes
+ * Everything is sparse: an untouched page takes no memory. The tool fills in all sizes
  * before the first process starts; they do not change.
  *
- * Who writes what. *agent*: door.pid (by compare-and-swap), region.state up to WIRE_REGION_LIVE,
+ * Writers: *agent*: door.pid (by compare-and-swap), region.state up to WIRE_REGION_LIVE,
  * objects when EMPTY, stacks, paths, texts, threads except tail. *tool*: everything in the lobby
  * but doors and doorbell, an object when ANNOUNCED, all tables, recipes and strings, thread.tail,
  *and recycling a slot or door whose owner is gone.
@@ -96,7 +96,7 @@ struct wire_lobby {
 	uint32_t tool_pid;
 	uint32_t target_pid; /* the only process to trace, unless follow */
 	uint32_t follow;     /* children too */
-	uint32_t doorbell; /* futex: incremented and woken by whoever wants the tool's attention */
+	uint32_t doorbell;   /* futex: incremented and woken to get the tool's attention */
 	uint64_t region_off;
 	uint64_t region_size;
 	uint32_t nr_doors;
@@ -180,7 +180,7 @@ static inline int wire_is_task_table(unsigned kind)
 }
 
 /*
- * What the runtime itself calls a task: a number, and maybe a name, an Option<Arc<String>>. Both
+ * The runtime's own names of a task: a number, and maybe a name, an Option<Arc<String>>. Both
  * lie in the future, at places that only debug info tells.
  */
 struct wire_own_name {
@@ -229,7 +229,7 @@ struct wire_table {
 	uint8_t pad[7];
 };
 
-/* See docs/INTERNALS.md. */
+/* See docs/internals/roots.md. */
 enum wire_redirect_kind {
 	/* functions of Tokio that a root future passes through */
 	WIRE_ROOT_BEGIN = 1, /* RngSeedGenerator::next_seed: a thread enters a runtime, or a runtime
@@ -291,7 +291,7 @@ enum wire_node_kind {
 	WIRE_NODE_END,
 	WIRE_NODE_STATE, /* choice: the number at off is below nr, and counts the edges */
 	WIRE_NODE_CASE,	 /* choice: the edge that has the number at off as its value, else the last
-			    one if `other`, else it is none of ours */
+			    one if `other`, else it is unknown */
 	WIRE_NODE_DEREF, /* goes on where the word at off points to */
 	WIRE_NODE_DYN,	 /* choice: by the table whose address is at `other`, goes on where the
 			    word at off points to; edge 0: a table that is not known */
@@ -380,7 +380,7 @@ enum wire_thread_state {
 
 /* Key of a slot that no thread can own: the owner left, the tool has not recycled it yet. */
 #define WIRE_KEY_DEAD	  1
-#define WIRE_KEY_CLAIMED  2 /* somebody is moving in */
+#define WIRE_KEY_CLAIMED  2 /* a thread is claiming it */
 
 #define WIRE_MAX_SEGMENTS 64
 #define WIRE_MAX_LEFT	  256 /* as a table of open runs has entries */
@@ -406,7 +406,7 @@ struct wire_thread {
 	uint64_t limit; /* producer: head may grow up to here; 0 while an event is being written */
 	uint64_t top;	/* producer: address of the wire_run of its innermost run */
 	uint64_t bias;	/* producer: the word of count c lies at address bias + 8 * c */
-	uint64_t instance; /* producer: whose tasks it runs, as was told last */
+	uint64_t instance; /* producer: whose tasks it runs, as recorded last */
 	uint64_t reading;  /* producer: the task whose path it is looking at, or the last one */
 
 	uint64_t tail; /* consumer, published with release */
@@ -427,8 +427,8 @@ struct wire_thread {
 	uint64_t segment_pad[2];
 	uint8_t order[2][WIRE_MAX_SEGMENTS];
 
-	uint32_t pending_lost[EV_MAX]; /* not yet told by a LOST event in the ring */
-	uint64_t lost[EV_MAX];	       /* all that were ever lost, told or not */
+	uint32_t pending_lost[EV_MAX]; /* not yet in a LOST event in the ring */
+	uint64_t lost[EV_MAX];	       /* all that were ever lost */
 	/* segments of the small and of the large ring that take memory, and count in the budget */
 	uint64_t touched[2];
 	uint64_t nr_left;      /* words of wire_region.left that are used */

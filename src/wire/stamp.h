@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * What the agent's file has in a section of this name, so that the tool sees before it starts a
+ * Content of a section of the agent's file with this name, so that the tool sees before it starts a
  * program whether the two fit: magic, version and layout are those of wire/region.h.
  */
 #ifndef WIRE_STAMP_H

@@ -13,6 +13,11 @@ if len(sys.argv) > 1 and not sys.argv[1].startswith('-'):
 _bad = []
 
 
+def is_own_tree():
+    """Exceptions for files of this tree do not hold in the small trees of check-checks."""
+    return ROOT == os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
 def files(*suffixes, under=''):
     """Paths of tracked and new files (not ignored ones) under a folder, relative to ROOT."""
     out = subprocess.run(['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', under or '.'],

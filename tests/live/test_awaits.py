@@ -263,7 +263,7 @@ def none(t, by):
         return t.run(t.futrace, "report", "--by", by, *options, t.path("t.data")).ok().out.splitlines()[-1]
     t.record(t.program("counts", "await"), "mt").ok()
     same("without tasks", why("--filter=type=nobody"), "No task was recorded.")
-    same("all hidden", why("--hide-future=::"), "None of those that were recorded is wanted.")
+    same("all hidden", why("--hide-future=::"), "No recorded row matches.")
     t.record(t.program("counts", "await"), "mt", opts=["--no-await"]).ok()
     check("no --no-await" in why(), why())
 

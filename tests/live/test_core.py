@@ -67,5 +67,5 @@ def program_elsewhere_with_debug_file(t):
     os.remove(f"{exe}.debug")
     found = trees.look(t, "tree", f"--core={core}", f"--exe={exe}")
     check(found["tasks"] and all(not x["tree"] for x in found["tasks"]), f"trees without debug info: {short(found)}")
-    check(f"{exe}: where its tasks wait is not known" in t.run(t.futrace, "tree", f"--core={core}", f"--exe={exe}").ok().err,
+    check(f"{exe}: where its tasks wait is unknown" in t.run(t.futrace, "tree", f"--core={core}", f"--exe={exe}").ok().err,
           "no word of what is missing")

@@ -30,7 +30,7 @@ def line_of(text):
 def interrupt(p):
     """The second that is no part of the first makes futrace leave, as it says itself; the program takes no notice."""
     os.kill(p.pid, signal.SIGINT)
-    p.wait_line("once more (Ctrl-C)", err=True)
+    p.wait_line("a further Ctrl-C", err=True)
     os.kill(p.pid, signal.SIGINT)
     same("status", p.wait(), 128 + signal.SIGINT)
 

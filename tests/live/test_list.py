@@ -281,7 +281,7 @@ def bad_input(t):
     check("no USDT probes" in none.err, none.err)
     if os.geteuid() == 0:  # the test runs as somebody else
         other = t.run(t.futrace, "list", str(os.getpid())).failed()
-        check("may not look at process" in other.err, other.err)
+        check("no permission to inspect process" in other.err, other.err)
 
 
 def notes_of(data):

@@ -114,7 +114,7 @@ def before_the_agent(t):
     os.unlink(lib)
     alone, r = t.run(program), t.record(program)
     same("status", r.status, alone.status)
-    check("before the agent came in" in r.err and "async runtime" not in r.err, f"said: {r.err!r}")
+    check("before the agent was loaded" in r.err and "async runtime" not in r.err, f"said: {r.err!r}")
 
 
 @test(cases=[(False,), (True,)])

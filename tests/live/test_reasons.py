@@ -67,7 +67,7 @@ def symbols(t):
                  ["objcopy", "--add-gnu-debuglink=" + apart + ".debug", apart]):
         subprocess.run(argv, check=True, cwd=t.dir)
     for path, want in ((none, "it has no symbols"), (few, "has a symbol: all were inlined"),
-                       (apart, "in a file of their own")):
+                       (apart, "in a separate file")):
         os.chmod(path, 0o755)
         text = " ".join(t.run(t.futrace, "doctor", "-v", "--no-cache", path).ok().out.split())
         check(want in text, f"{path}: {text}")

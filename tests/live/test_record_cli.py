@@ -183,7 +183,7 @@ def nothing_by_loader(t):
     """Of a program that is started by the loader it is said that this hides it."""
     loader = "/lib64/ld-linux-x86-64.so.2"
     said = why_nothing(t, loader, t.program("life"), "small", "5")
-    check("start that itself" in said, said)
+    check("start that one directly" in said, said)
 
 
 @test(only_root=True)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* What the two files with probes share. */
+/* Shared by the two files with probes. */
 #ifndef OWN_H
 #define OWN_H
 
@@ -31,10 +31,10 @@
 #endif
 
 /*
- * Linkers throw away what nobody calls, but never notes, which would then tell of code that is not
+ * Linkers discard uncalled code, but never notes, which would then tell of code that is not
  * there, and of semaphores: lld lets them say that it is at 0, and gold gives up. So each file has
  * a note of this kind. It is loaded, unlike those of probes, and what it speaks of stays with it,
- * in all linkers. Distances need no relocation when it is. Nobody looks for it by its type. The
+ * in all linkers. Distances need no relocation when it is. Its type has no readers. The
  * attribute `retain` would do the same, if all compilers had it.
  */
 #define OWN_KEEP(site, semaphores)                                               \

@@ -62,7 +62,7 @@ static void test_blocked_sleep(void **state)
 	assert_int_equal(f->span_ns, 60 * MS);
 	assert_int_equal(f->thread, 0);
 	assert_string_equal(f->what, "4 polls of 10ms or more slept 180ms, the longest 60ms, in "
-				     "thread::sleep or the like");
+				     "thread::sleep or a similar call");
 	assert_non_null(strstr(f->advice, "tokio::time::sleep"));
 	found_release(&found);
 }
@@ -118,7 +118,7 @@ static void test_blocked_worst_kind(void **state)
 	add_poll(&s, 99500 * MS, 8, ASYNC, 61 * MS, 60 * MS, EF_SLEEP_TIMED);
 	find_all(&found, &s, script_types, RECORDING, "");
 	f = found_one(&found, "blocked-poll");
-	assert_string_equal(f->what, "1 poll slept 60ms, in thread::sleep or the like");
+	assert_string_equal(f->what, "1 poll slept 60ms, in thread::sleep or a similar call");
 	assert_non_null(strstr(f->advice, "tokio::time::sleep"));
 	found_release(&found);
 }

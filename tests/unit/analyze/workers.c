@@ -51,8 +51,9 @@ static void test_idle_wakes(void **state)
 	assert_int_equal(figure_of(f, "idle_wakes"), 2000);
 	assert_int_equal(figure_of(f, "polls"), 2001);
 	assert_int_equal(figure_of(f, "share_percent"), 99);
-	assert_string_equal(f->what, "2,000 wakes for tiny polls of 500ns each, 1ms in all, that "
-				     "woke nobody and waited on");
+	assert_string_equal(f->what,
+			    "2,000 wakes led to polls of only 500ns each, 1ms in all, that "
+			    "woke no task and waited again");
 	found_release(&found);
 }
 
