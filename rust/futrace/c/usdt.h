@@ -1,1 +1,1 @@
-../../../src/wire/usdt.h
+../../../src/arch/usdt.h

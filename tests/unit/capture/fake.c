@@ -151,6 +151,7 @@ void trace_writer_flush(struct trace_writer *w)
 
 void trace_writer_mark(struct trace_writer *w, const struct clock_anchor *a)
 {
+	fake_file.nr_anchors++;
 }
 
 void trace_writer_set_prepare(struct trace_writer *w, void (*prepare)(void *arg), void *arg)

@@ -17,7 +17,7 @@ import tempfile
 
 from checks import ARGUMENTS, check, finish, futrace, simulate
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../model"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../oracle"))
 import awaits  # noqa: E402
 
 TABLES = ["type", "task", "spawn", "worker", "thread", "wake", "await", "future", "mark"]

@@ -175,7 +175,7 @@ static void test_errors(void **state)
 		{ "kind>task", "kind=" },
 		{ "state~alive", "state=" },
 		{ "state=dead", "'dead'" },
-		{ "type>5", "type is a text" },
+		{ "type>5", "type is text" },
 		{ "type~", "type: " },
 		{ "type=,kind=task", "type: " },
 		{ "place!~", "place: " },
