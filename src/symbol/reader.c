@@ -67,6 +67,8 @@ static void run(void *arg, struct strbuf *answer)
 	r->run(r->arg, &body);
 	pack_blob(answer, kept.s, kept.len);
 	strbuf_add(answer, body.s, body.len);
+	strbuf_release(&kept);
+	strbuf_release(&body);
 }
 
 /* ---- in the caller ---- */
