@@ -11,6 +11,7 @@
 #include "runtime/source.h"
 #include "symbol/code.h"
 #include "symbol/demangle.h"
+#include "symbol/extent.h"
 #include "symbol/symtab.h"
 
 #define PARK	      "5Inner4park"
@@ -26,6 +27,7 @@ struct search {
 	struct layouts *layouts;
 	const struct image *img;
 	struct code_frames *frames;
+	struct extents *extents;
 	uint64_t base;
 	VEC(struct symbol) functions;
 	bool is_blind; /* not all waits by the crate parking are seen */
@@ -244,7 +246,8 @@ static void collect(void *arg, const struct symbol *symbol)
 
 	for (size_t i = 0; i < ARRAY_SIZE(around); i++)
 		is_around = is_around || strstr(symbol->name, around[i]);
-	if (is_around && symbol->size_bytes <= MAX_FUNCTION)
+	if (is_around && symbol->size_bytes <= MAX_FUNCTION &&
+	    extents_agree(s->extents, symbol->va, symbol->size_bytes))
 		vec_push(&s->functions, *symbol);
 }
 
@@ -279,8 +282,10 @@ uint32_t root_frames_find(struct recipe_book *b, struct layouts *l, const struct
 
 	if (img && d->roots.nr_parks)
 		symtab_each_function(img, look_for_copies, &s);
-	if (img)
+	if (img) {
+		s.extents = extents_new(img);
 		symtab_each_function(img, collect, &s);
+	}
 	if (s.functions.nr)
 		qsort(s.functions.v, s.functions.nr, sizeof(*s.functions.v), by_address);
 	for (; img && s.runtime < d->nr_runtimes; s.runtime++) {
@@ -294,6 +299,7 @@ uint32_t root_frames_find(struct recipe_book *b, struct layouts *l, const struct
 	}
 	vec_release(&s.functions);
 	code_frames_free(s.frames);
+	extents_free(s.extents);
 	image_close(img);
 	return s.nr;
 }

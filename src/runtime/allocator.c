@@ -81,12 +81,12 @@ static void look_for_merged(void *arg, const struct symbol *s)
 				 strcmp(s->name, known[i].function) != 0;
 }
 
-static bool plan(const struct image *img, const struct symbol *s, struct wire_redirect *r)
+static bool plan(struct finding *f, const struct symbol *s, struct wire_redirect *r)
 {
-	const uint8_t *code = image_at(img, s->va, s->size_bytes);
+	const uint8_t *code = image_at(f->img, s->va, s->size_bytes);
 	unsigned skip;
 
-	if (!code)
+	if (!code || !finding_is_function(f, s->va, s->size_bytes))
 		return false;
 	skip = code_landing(code, s->size_bytes);
 	r->va = s->va + skip;
@@ -106,7 +106,7 @@ void allocator_find_functions(struct finding *f)
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		struct wire_redirect r = { .kind = known[i].kind };
 
-		if (matches[i].nr == 1 && plan(f->img, &matches[i].symbol, &r))
+		if (matches[i].nr == 1 && plan(f, &matches[i].symbol, &r))
 			f->allocs[f->nr_allocs++] = (struct found_alloc){ known[i].name, r };
 	}
 }

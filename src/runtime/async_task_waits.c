@@ -76,7 +76,8 @@ static bool add(struct finding *f, const struct match *m, const struct place *p)
 	const uint8_t *code = image_at(f->img, m->symbol.va, len);
 	struct wire_redirect *r = &f->roots.redirects[f->roots.nr_redirects];
 
-	if (m->nr != 1 || !code || f->roots.nr_redirects == WIRE_MAX_REDIRECTS)
+	if (m->nr != 1 || !code || f->roots.nr_redirects == WIRE_MAX_REDIRECTS ||
+	    !finding_is_function(f, m->symbol.va, len))
 		return false;
 	*r = (struct wire_redirect){ .va = m->symbol.va,
 				     .kind = p->kind,

@@ -14,6 +14,7 @@
 #include "runtime/task.h"
 #include "symbol/debug_file.h"
 #include "symbol/demangle.h"
+#include "symbol/extent.h"
 
 /* The file, and the one that its symbols and debug info are in (the same, another, or none). */
 struct files {
@@ -236,6 +237,7 @@ struct discovery *discover_file(const char *path, const char *shown_path,
 	o->d.memory = opts->allocator ? allocator_memory(f.syms_img) : MEMORY_UNKNOWN;
 	judge(&f, &o->d);
 	symtab_free(f.syms);
+	extents_free(f.extents);
 	free(key);
 	files_close(&fs);
 	o->d.took_ns = clock_mono_ns() - start_ns;

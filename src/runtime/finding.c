@@ -3,6 +3,7 @@
 
 #include "base/strbuf.h"
 #include "runtime/runtime.h"
+#include "symbol/extent.h"
 
 const char *finding_string(struct finding *f, const char *s)
 {
@@ -20,4 +21,11 @@ const struct symtab *finding_symbols(struct finding *f)
 	if (!f->syms)
 		f->syms = symtab_new(f->syms_img);
 	return f->syms;
+}
+
+bool finding_is_function(struct finding *f, uint64_t va, uint64_t nr_bytes)
+{
+	if (!f->extents)
+		f->extents = extents_new(f->img);
+	return extents_agree(f->extents, va, nr_bytes);
 }

@@ -161,6 +161,9 @@ static void plan(const struct futures_search *s, const struct code_frames *frame
 	if (x->is_refused)
 		return;
 	x->why = FUTURES_FIXED;
+	x->is_refused = !finding_is_function(s->f, c->va, c->size_bytes);
+	if (x->is_refused)
+		return;
 	if (!result_by_state(s, c, &x->to.plan.result))
 		result_by_type(s, c, &x->to.plan.result);
 	if (plan_redirect(s->f->img, c, r))

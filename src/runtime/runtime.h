@@ -21,6 +21,7 @@ struct finding {
 	const struct image *img;
 	const struct image *syms_img; /* that the symbols are in: the file or its debug file */
 	struct symtab *syms;	      /* may be empty; NULL: not asked for yet */
+	struct extents *extents;      /* of the file's functions; NULL: not asked for yet */
 	struct dwarf *dwarf;	      /* NULL when there is none */
 	struct intern *strings;
 	VEC(struct found_runtime) runtimes;
@@ -63,6 +64,11 @@ runtime_descriptor(const struct found_runtime *r); /* NULL: no such descriptor *
 
 /* Reads the symbols if that was not done yet. */
 const struct symtab *finding_symbols(struct finding *f);
+/*
+ * Is what a symbol or debug info calls a function really one, and as long? Without that nothing may
+ * be changed there, and nothing concluded from its code that the agent relies on.
+ */
+bool finding_is_function(struct finding *f, uint64_t va, uint64_t nr_bytes);
 
 const char *allocator_in(const struct image *img);
 /* syms_img: that the symbols are in. */

@@ -80,7 +80,7 @@ struct match {
 };
 
 struct search {
-	const struct finding *f;
+	struct finding *f;
 	VEC(struct match) matches;
 	size_t nr_functions; /* that have a symbol */
 };
@@ -168,13 +168,18 @@ static const struct match *only(const struct search *s, unsigned place)
 	return found && !found->is_merged ? found : NULL;
 }
 
+static bool is_function(struct finding *f, const struct match *m)
+{
+	return finding_is_function(f, m->symbol.va, m->symbol.size_bytes);
+}
+
 static bool add(struct finding *f, const struct match *m, uint32_t flag_off)
 {
 	uint64_t len = m->symbol.size_bytes;
 	const uint8_t *code = image_at(f->img, m->symbol.va, len);
 	struct wire_redirect *r = &f->roots.redirects[f->roots.nr_redirects];
 
-	if (!code || f->roots.nr_redirects == WIRE_MAX_REDIRECTS)
+	if (!code || f->roots.nr_redirects == WIRE_MAX_REDIRECTS || !is_function(f, m))
 		return false;
 	*r = (struct wire_redirect){ .va = m->symbol.va,
 				     .kind = m->place->kind,
@@ -196,7 +201,8 @@ static bool find_flag(const struct search *s, uint32_t *off)
 
 		if (!is_reset && m->place != &places[WAKE_BY_REF])
 			continue;
-		if (!code_find_flag(s->f->img, m->symbol.va, is_reset, &found))
+		if (!is_function(s->f, m) ||
+		    !code_find_flag(s->f->img, m->symbol.va, is_reset, &found))
 			continue;
 		if (nr++ && found != *off)
 			return false;

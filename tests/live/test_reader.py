@@ -107,6 +107,55 @@ def damaged(t, section):
     check(not wrong, f"{len(wrong)} tasks are missing or have other polls: {wrong[:5]}")
 
 
+# What is redirected in a Tokio program, and what the waker's flag is found by.
+REDIRECTED = (b"RngSeedGenerator9next_seed", b"5Inner4park", b"5Inner6unpark", b"7Context4park", b"7Context10park_yield",
+              b"7Context13park_internal", b"EnterRuntimeGuard", b"SetCurrentGuard", b"7Builder5build", b"11reset_woken",
+              b"19wake_by_ref_arc_raw", b"Future$GT$4poll", b"$u7b$$u7b$closure")
+WRONG = {
+    "early": lambda at, size, other: (at - 2, size),
+    "late": lambda at, size, other: (at + 1, size),
+    "later": lambda at, size, other: (at + 4, size - 4),
+    "moved": lambda at, size, other: (at + 16, size),
+    "another": lambda at, size, other: (other, size),
+    "short": lambda at, size, other: (at, size // 2),
+    "none": lambda at, size, other: (at, 0),
+    "long": lambda at, size, other: (at, 4096 * size),
+}
+
+
+def with_wrong_symbols(t, path, wrong):
+    """A copy of the program whose redirected functions have another address or size."""
+    data, found = sections(path)
+    bad = bytearray(data)
+    (off, size), (names, _) = found[".symtab"], found[".strtab"]
+    number = lambda at, n: int.from_bytes(data[at:at + n], "little")
+    entries = []
+    for at in range(off, off + size, 24):
+        name = names + number(at, 4)
+        if data[at + 4] & 15 == 2 and any(x in data[name:data.index(b"\0", name)] for x in REDIRECTED):
+            entries.append(at)
+    check(len(entries) > 50, f"only {len(entries)} symbols were made wrong")
+    for at, other in zip(entries, entries[1:] + entries[:1]):
+        value = WRONG[wrong](number(at + 8, 8), number(at + 16, 8), number(other + 8, 8))
+        bad[at + 8:at + 24] = b"".join(max(x, 0).to_bytes(8, "little") for x in value)
+    path = t.path("exact")
+    with open(path, "wb") as f:
+        f.write(bad)
+    os.chmod(path, 0o755)
+    return path
+
+
+@test(cases=[(w, p) for w in WRONG for p in ("dev", "release")])
+def wrong_symbols(t, wrong, profile):
+    """Where symbols are wrong no code is changed: the program runs as alone, and all of its tasks are recorded."""
+    path = with_wrong_symbols(t, t.program("exact", profile), wrong)
+    r = t.record(path, "mt", "2", opts=("--no-cache", "--futures=*")).ok()
+    same("lost", nr_lost(t.report()), 0)
+    got = {(x["id"], x["polls"], x["end"]) for x in t.report()["tasks"]}
+    missing = [w for w in truth(r.out, "task") if (w["id"], w["polls"], w["end"]) not in got]
+    check(not missing, f"{len(missing)} tasks are missing or have other polls: {missing[:5]}")
+
+
 @test()
 def remembered(t):
     """What was read once is remembered: the second time no reader is asked, and as much is recorded."""
