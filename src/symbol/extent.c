@@ -224,9 +224,11 @@ static bool is_padding(const struct instruction *i)
 	return i->in.mnemonic == ZYDIS_MNEMONIC_NOP || i->in.mnemonic == ZYDIS_MNEMONIC_INT3;
 }
 
+/* A call may be one that never returns. */
 static bool is_last(const struct instruction *i)
 {
-	return i->in.meta.category == ZYDIS_CATEGORY_RET ||
+	return i->in.meta.category == ZYDIS_CATEGORY_CALL ||
+	       i->in.meta.category == ZYDIS_CATEGORY_RET ||
 	       i->in.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
 	       i->in.mnemonic == ZYDIS_MNEMONIC_UD2;
 }

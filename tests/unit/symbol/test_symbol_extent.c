@@ -10,10 +10,9 @@
 
 #define check_true(x) check_num(!!(x), 1)
 
-/* Without unwind tables: one is called, one pointed to, and nothing leads to the third. */
-void called(void);
+/* Without unwind tables: one is called, two are pointed to, and nothing leads to the last. */
 void pointed_to(void);
-void caller(void);
+void panics(void);
 __asm__(".text\n"
 	".p2align 4, 0xcc\n"
 	".type called, @function\n"
@@ -24,6 +23,10 @@ __asm__(".text\n"
 	"pointed_to: xor %eax, %eax; jmp called\n"
 	".size pointed_to, . - pointed_to\n"
 	".p2align 4\n"
+	".type panics, @function\n"
+	"panics: push %rax; mov $1, %edi; call called\n"
+	".size panics, . - panics\n"
+	".p2align 4, 0xcc\n"
 	".type caller, @function\n"
 	"caller: call called; ud2\n"
 	".size caller, . - caller\n"
@@ -31,7 +34,7 @@ __asm__(".text\n"
 	"int3\n"
 	".p2align 4, 0xcc\n");
 
-void (*volatile pointer)(void) = pointed_to;
+void (*volatile pointers[])(void) = { pointed_to, panics };
 
 static const struct symbol *find(const struct symtab *syms, const char *name)
 {
@@ -72,12 +75,13 @@ static void test_told(struct extents *e, const struct symtab *syms)
 static void test_untold(struct extents *e, const struct symtab *syms)
 {
 	const struct symbol *c = find(syms, "called"), *p = find(syms, "pointed_to"),
-			    *no = find(syms, "caller");
+			    *panic = find(syms, "panics"), *no = find(syms, "caller");
 
-	if (!c || !p || !no)
+	if (!c || !p || !panic || !no)
 		return;
 	check_function(e, c);
 	check_function(e, p);
+	check_function(e, panic);
 	check_true(!extents_agree(e, no->va, no->size_bytes));
 	check_true(!extents_agree(e, c->va, p->va + p->size_bytes - c->va + 1));
 	check_true(!extents_agree(e, p->va, c->size_bytes));
