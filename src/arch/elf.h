@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* What files of this machine have in their headers, and how addresses in them are relocated. */
+/* The numbers in ELF headers of this machine, and how its files are relocated. */
 #ifndef ARCH_ELF_H
 #define ARCH_ELF_H
 

@@ -28,7 +28,7 @@ static inline void arch_put_far_jump(uint8_t *at)
 
 /*
  * Code that goes on behind itself, unless the function's second argument is large: then by `to`
- * bytes from there. When a function begins, nobody needs the flags, or rax.
+ * bytes from there. At the start of a function the flags and rax are unused.
  */
 #define ARCH_GUARD_LOG_BYTES	10
 #define ARCH_GUARD_LOG(max, to) /* the argument's lower six bits are above max */ \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Columns -> events: the mirror of encode.c, for bytes that nobody vouches for. */
+/* Columns -> events: the mirror of encode.c, for bytes that are not trusted. */
 #include "trace/decode.h"
 
 static bool split(struct decoder *d, const struct block_header *h, const uint8_t *raw)

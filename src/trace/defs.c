@@ -53,7 +53,7 @@ static bool load_string(struct load *l, struct cursor *c)
 	return true;
 }
 
-/* In the file all ticks count from time 0; whoever asks for anchors wants the clock's own count. */
+/* In the file ticks count from time 0; the anchors that callers get have the clock's own count. */
 static void set_base(struct load *l, uint64_t base_ticks)
 {
 	uint64_t by = base_ticks - l->meta.base_ticks;
@@ -218,7 +218,7 @@ static bool load_instance(struct load *l, struct cursor *c)
 	return !c->bad;
 }
 
-/* A step of a higher number cannot lie around this one: so whoever climbs gets to an end. */
+/* A step of a higher number cannot be around this one: so each way outwards ends. */
 static bool load_step(struct load *l, struct cursor *c)
 {
 	uint64_t number = cursor_varint(c), outer = take_field(c), state = take_field(c);
@@ -387,7 +387,7 @@ static int compare_cpu(const void *pa, const void *pb)
 	return a->cpu_ns < b->cpu_ns ? -1 : a->cpu_ns > b->cpu_ns;
 }
 
-/* What the kernel counted: in order, and only what does not run backwards. */
+/* Counts of the kernel: sorted, without those that run backwards. */
 void load_finish_defs(struct load *l)
 {
 	size_t kept = 0;

@@ -26,7 +26,7 @@ struct event {
 	};
 };
 
-/* What event.def says of a kind. */
+/* The entry of a kind in event.def. */
 struct event_desc {
 	const char *name;  /* NULL: no such kind */
 	uint8_t task;	   /* EVENT_TASK_… */

@@ -84,7 +84,7 @@ void block_header_pack(const struct block_header *h, uint8_t out[BLOCK_HEADER_LE
 /* False when these bytes are no header: wrong magic or checksum, or beyond the format's bounds. */
 bool block_header_unpack(struct block_header *h, const uint8_t in[BLOCK_HEADER_LEN]);
 
-/* What is in the end block. Returns its length. */
+/* Packs the payload of the end block. Returns its length. */
 #define END_LEN_MAX 1024
 struct trace_end;
 size_t end_pack(const struct trace_end *end, uint64_t base_ticks, uint8_t out[END_LEN_MAX]);

@@ -38,7 +38,7 @@ static enum look look_at(const struct load *l, const uint8_t *p, uint64_t off,
 									       : LOOK_PART;
 }
 
-/* What is cut off may still come. */
+/* The rest of an incomplete block may still come. */
 static bool is_worth_it(const struct load *l, enum look look)
 {
 	return look == LOOK_BLOCK || (look == LOOK_PART && !l->source.is_final);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Everything of a trace but its events: finds the blocks as they come, tells where the events are,
- * reads the definitions. At any time all that was read is valid: what nobody defined has empty
- * names. Only for the files of this folder.
+ * Everything of a trace but its events: finds the blocks as they come, lists those with events,
+ * reads the definitions. These are valid at any time: undefined numbers have empty names. Only for
+ * the files of this folder.
  */
 #ifndef TRACE_LOAD_H
 #define TRACE_LOAD_H
@@ -18,7 +18,7 @@
 /* A block of events. */
 struct load_block {
 	uint64_t off; /* of the payload in the file */
-	/* The payload itself, if the source does not keep it; whoever takes the block frees it. */
+	/* The payload itself, if the source does not keep it; the owner of the block frees it. */
 	uint8_t *stored;
 	struct block_header header;
 };
@@ -56,7 +56,7 @@ struct load {
 	uint64_t nr_lost_bytes; /* of the file, so far, that may have held further definitions */
 };
 
-/* follow: the file may grow. What it has is not yet scanned. */
+/* follow: the file may grow. Its present content is not yet scanned. */
 int load_open(struct load *l, const char *path, bool follow, struct err *e);
 /* For bytes that come by source_feed(). */
 int load_open_fed(struct load *l, struct err *e);
@@ -64,8 +64,8 @@ int load_open_fed(struct load *l, struct err *e);
 int load_restart(struct load *l, struct err *e);
 void load_release(struct load *l); /* also after a failed load_open */
 /*
- * Scans what has come since the last time, as far as it is certain what it is: a part of a block
- * waits for the rest, unless the source is final. -1: it is no trace that can be read.
+ * Scans the bytes that came since the last call, as far as their meaning is certain: a part of a
+ * block waits for the rest, unless the source is final. -1: the bytes are no readable trace.
  */
 int load_scan(struct load *l, struct err *e);
 /* Decompresses a block's payload into raw, which has header.raw_len bytes. False: damaged. */

@@ -40,7 +40,7 @@ struct trace {
 	struct trace_damage damage;	 /* all of it: what scanning has met … */
 	struct trace_damage read_damage; /* … and what reading has */
 	bool is_growing;		 /* more may come; blocks are forgotten once read */
-	uint64_t mark;	  /* while it grows: events of earlier ticks may be told, others wait */
+	uint64_t mark;	  /* while it grows: events of earlier ticks may be read, others wait */
 	uint64_t nr_late; /* events that came when their mark had passed */
 	/* Stands in the heap before all that has to wait. */
 	struct stream limit;
@@ -119,7 +119,7 @@ static void give_page(struct trace *t, struct stream *s)
 	s->page = NULL;
 }
 
-/* What was wrong with the blocks, and with what was in them. */
+/* The damage found by the scan, and that found in the content of blocks. */
 static void sum_damage(struct trace *t)
 {
 	t->damage = t->load.damage;
@@ -370,7 +370,8 @@ static int scan(struct trace *t, struct err *e)
 	return 0;
 }
 
-/* Reads what has come by now. A file that has its end grows no more, whoever still has it open. */
+/* Reads the bytes that have come. A file with an end block does not grow, even if a writer has it
+ * open. */
 static int look(struct trace *t, struct err *e)
 {
 	struct source *s = &t->load.source;

@@ -7,8 +7,8 @@
  * A trace may be read while it grows: a file that is being written, a pipe, or bytes that the
  * caller feeds. Definitions are then those that have come so far; what a getter returned is good
  * until more is read. Events wait until it is certain that no earlier one follows: the writer marks
- * how far that is, about once a second (docs/FORMAT.md, anchor). What is read in the end does not
- * depend on the pieces in which it came.
+ * how far that is, about once a second (docs/FORMAT.md, anchor). The result does not depend on the
+ * pieces in which the bytes came.
  */
 #ifndef TRACE_READER_H
 #define TRACE_READER_H
@@ -20,7 +20,7 @@
 
 struct trace;
 
-/* What was wrong with the file. All zero for a good one. */
+/* Faults of the file. All zero for a good one. */
 struct trace_damage {
 	bool cut;		/* ends without an end block */
 	bool is_live;		/* … since it is still being written */
@@ -47,16 +47,16 @@ struct trace *trace_new(struct err *e);
 int trace_feed(struct trace *t, const void *bytes, size_t len, struct err *e);
 int trace_feed_end(struct trace *t, struct err *e);
 /*
- * For a writer in the same process, to feed a trace_new() by. Whoever reads takes what there is
- * between two blocks, or at least once a second: what waits takes memory.
+ * A sink for a writer in the same process; feeds a trace_new(). The reader must take the events
+ * between two blocks, or at least once a second: events that wait take memory.
  */
 struct trace_sink *trace_get_sink(struct trace *t);
 /* No more will come: what trace_read still has is all. */
 bool trace_is_over(const struct trace *t);
 /*
- * Of a trace that grows: events that may have come too late for their place in time, because their
- * thread was stopped while it told them. They are given when they come. trace_open() of the
- * finished file puts them where they belong.
+ * The number of late events of a trace that grows: their thread was stopped between stamp and
+ * publication, so they may have come too late for their place in time. They are returned when they
+ * come. trace_open() of the finished file puts them where they belong.
  */
 uint64_t trace_get_nr_late(const struct trace *t);
 void trace_close(struct trace *t);
@@ -70,8 +70,8 @@ const struct trace_runtime *trace_get_runtimes(const struct trace *t, uint32_t *
 const struct trace_type *trace_get_types(const struct trace *t, uint32_t *nr);
 const struct trace_thread *trace_get_threads(const struct trace *t, uint32_t *nr);
 const struct clock_anchor *trace_get_anchors(const struct trace *t, uint32_t *nr);
-/* What the kernel counted of threads, in order of thread and time; counts only grow. Of a trace
- * that grows, neither in order nor in ns before it is over; as what is told of stands. */
+/* The kernel's counts for threads, in order of thread and time; counts only grow. While a trace
+ * grows, they and the stands are neither in order nor in ns. */
 const struct trace_cpu *trace_get_cpu(const struct trace *t, uint32_t *nr);
 /* The clocks at time 0 of the recording; all zero but the ticks when not known. */
 struct clock_anchor trace_get_zero(const struct trace *t);
@@ -79,10 +79,10 @@ const struct trace_stack *trace_get_stacks(const struct trace *t, uint32_t *nr);
 const struct trace_instance *trace_get_instances(const struct trace *t, uint32_t *nr);
 /* A step's outer one has a lower number. */
 const struct trace_step *trace_get_steps(const struct trace *t, uint32_t *nr);
-/* By the number that run-start events have; without steps: number 0, and what nobody defined. */
+/* By the number that run-start events have; without steps: number 0, and undefined numbers. */
 const struct trace_path *trace_get_paths(const struct trace *t, uint32_t *nr);
 const struct trace_future *trace_get_futures(const struct trace *t, uint32_t *nr);
-/* Where tasks stood when they were looked at, in no order. */
+/* Where tasks stood at the final census, in no order. */
 const struct trace_stand *trace_get_stands(const struct trace *t, uint32_t *nr);
 /* By the number that events have; "" when it is not known. */
 const char *trace_get_string(const struct trace *t, uint64_t number);

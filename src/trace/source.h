@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Where the bytes of a trace come from: a file, which may be growing, a pipe, or the caller, who
- * feeds them. A file keeps its bytes; of the others only those are kept that were not yet dropped.
- * Only for the files of this folder.
+ * Where the bytes of a trace come from: a file, which may be growing, a pipe, or a caller that
+ * feeds them. A file keeps its bytes; for the others the source keeps those that were not yet
+ * dropped. Only for the files of this folder.
  */
 #ifndef TRACE_SOURCE_H
 #define TRACE_SOURCE_H
@@ -21,10 +21,10 @@ struct source {
 	uint64_t size; /* bytes that have come so far */
 	bool is_final; /* no more will come */
 	bool is_live;  /* a file whose writer was alive at the latest source_grow() */
-	/* Of a pipe or the caller: the bytes from window_off on. */
+	/* SOURCE_PIPE, SOURCE_FED: the bytes from window_off on. */
 	struct strbuf window;
 	uint64_t window_off;
-	/* Of a file: its first bytes. They are others once the recording has begun anew. */
+	/* SOURCE_FILE: its first bytes. They differ once the recording has begun anew. */
 	uint8_t head[SOURCE_HEAD_LEN];
 	size_t nr_head;
 };
@@ -46,7 +46,7 @@ void source_feed(struct source *s, const void *bytes, size_t len);
 void source_wait(struct source *s, int timeout_ms);
 /* All of len bytes, which lie below size and were not dropped. */
 bool source_read(const struct source *s, void *to, size_t len, uint64_t off);
-/* What is before off is not needed again. */
+/* Bytes before off are not needed again. */
 void source_drop(struct source *s, uint64_t off);
 
 #endif

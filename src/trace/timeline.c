@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "trace/timeline.h"
 
-/* A clock slower than 1 MHz is none that futrace records with: such an anchor is damage. */
+/* futrace records with no clock slower than 1 MHz: such an anchor is damage. */
 #define NS_PER_TICK_MAX 1000
 
 /* Ticks before the first anchor lie on its line, which then must begin at their time. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * What a trace file holds besides events: the definitions that make it self-contained. Both the
+ * The definitions that stand beside the events of a trace file and make it self-contained. Both the
  * writer and the reader use these. Strings are borrowed: on writing from the caller for the length
  * of the call, on reading from the trace until it is closed. Numbers are indices in order of
  * definition.
@@ -44,7 +44,7 @@ enum trace_task_kind {
 	TRACE_LOCAL,
 	TRACE_BLOCKING,
 	TRACE_HELPER,  /* worker launch etc. */
-	TRACE_BLOCK_ON /* a root future, which is no task: a thread waits for it in block_on */
+	TRACE_BLOCK_ON /* a root future, not a task: a thread waits for it in block_on */
 };
 
 /* The future type behind one task table. One type may have several tables, and so several entries.
@@ -79,7 +79,7 @@ struct trace_stack {
 struct trace_instance {
 	uint32_t type; /* of a task that it ran: tells the copy of the runtime, and the scheduler */
 	uint64_t owner; /* the runtime's own number for it, in the order of their making; 0: not
-			   defined, or told by a root future */
+			   defined, or known from a root future */
 	uint64_t addr;	/* of the scheduler; of a root future: somewhere in it; 0: not known */
 	const char *scheduler; /* where more is known than the type tells; else "" */
 	uint64_t root; /* address that a root future told last on the thread that ran a task of it,
@@ -124,8 +124,8 @@ struct trace_path {
 };
 
 /*
- * A task that nobody was about to poll stood there at that moment: known of tasks that were still
- * waiting when they were looked at, for otherwise the run that ends a wait tells where it was.
+ * A task that no thread was about to poll stood there at that moment. Only tasks that still waited
+ * at the final census have one: otherwise the run that ends a wait has the path.
  */
 struct trace_stand {
 	uint64_t task; /* as events name it, with its type */
@@ -160,7 +160,7 @@ struct trace_thread {
 	const char *name; /* the last one it had, or "" */
 };
 
-/* What the kernel had counted of a thread at one moment, since the thread began. */
+/* The kernel's counts for a thread at one moment, since the thread began. */
 struct trace_cpu {
 	uint32_t thread;
 	uint64_t time; /* on writing ticks of the clock, on reading ns since time 0 */
@@ -197,10 +197,10 @@ struct trace_end {
 	uint64_t
 		nr_apart; /* libraries with a runtime in a link namespace of their own: not recorded
 			   */
-	uint64_t nr_unredirected; /* functions that were to be watched and are not: what they would
-				     have told (root futures, spawns, sleeps) is not seen */
-	/* runs of tasks whose path could have been told, but there were too many paths, or the task
-	 * was not as debug info says */
+	uint64_t nr_unredirected; /* functions that were planned and not redirected: their root
+				     futures, spawns and sleeps are missing */
+	/* runs of tasks without a path because there were too many paths, or because the task
+	 * contradicts debug info */
 	uint64_t nr_no_path, nr_bad_path;
 };
 

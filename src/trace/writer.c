@@ -19,9 +19,8 @@
 
 /* A fifth to a third smaller than level -5, and fast enough (docs/FORMAT.md, Choices). */
 #define ZSTD_LEVEL 1
-/* Of the table in which zstd looks for repetitions, for events: one that stays in the nearest
- * cache, and is cleared for a small block in no time, finds nearly all (docs/FORMAT.md, Choices).
- */
+/* The size of zstd's hash table for events: a table that stays in the nearest cache, and is
+ * quickly cleared for a small block, finds nearly all repetitions (docs/FORMAT.md, Choices). */
 #define ZSTD_HASH_LOG 10
 /*
  * Pending definitions are written when they reach this. One record may be longer, but not by much.
@@ -444,7 +443,7 @@ static void write_full(struct trace_stream *s)
 	write_out(s->w);
 }
 
-/* Names and tids are definitions too, so that a thread can be told before its events are read. */
+/* Names and tids are definitions too, so that readers know a thread before they read its events. */
 static void note_thread(struct trace_stream *s, const struct event *ev)
 {
 	if (ev->kind == EV_THREAD_START) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Writes a trace file (docs/FORMAT.md). Errors are sticky: after the first one nothing more is
- * written, and trace_writer_error tells it. Only whole blocks go out, so that the file is readable
- * up to the last block whatever dies: a full block at once, all others with a flush.
+ * written, and trace_writer_error returns it. Only whole blocks go out, so that the file is
+ * readable up to the last block whatever dies: a full block at once, all others with a flush.
  */
 #ifndef TRACE_WRITER_H
 #define TRACE_WRITER_H
@@ -19,9 +19,9 @@ struct trace_stream; /* events of one thread */
 struct trace_writer *trace_writer_new(int fd, const struct trace_meta *meta);
 
 /*
- * The same with a second sink (borrowed until trace_writer_close), which is given what the file is
- * given. fd -1: no file. What is wrong with the second one does not keep the file from being
- * written: it is left out from then on.
+ * The same with a second sink (borrowed until trace_writer_close), which gets each block that the
+ * file gets. fd -1: no file. After an error of the second sink the file is still written, and the
+ * sink gets nothing more.
  */
 struct trace_writer *trace_writer_new_tee(int fd, struct trace_sink *tee,
 					  const struct trace_meta *meta);
@@ -57,7 +57,7 @@ struct trace_stream *trace_writer_thread(struct trace_writer *w, uint32_t tid);
 void trace_stream_put(struct trace_stream *s, const struct event *ev);
 /* The same of many, in less time. */
 void trace_stream_put_all(struct trace_stream *s, const struct event *ev, size_t nr);
-/* What the kernel has counted of the thread; u->thread is ignored. */
+/* The kernel's counts for the thread; u->thread is ignored. */
 void trace_stream_cpu(struct trace_stream *s, const struct trace_cpu *u);
 void trace_stream_close(struct trace_stream *s); /* no more events; frees it */
 
@@ -66,8 +66,8 @@ void trace_stream_close(struct trace_stream *s); /* no more events; frees it */
 void trace_writer_flush(struct trace_writer *w);
 
 /*
- * Flushes, and says that all events of ticks before this anchor's were put: whoever reads the file
- * while it grows can go on up to there.
+ * Flushes, and writes a complete anchor: all events of earlier ticks were put. A reader of the
+ * growing file can go on up to there.
  */
 void trace_writer_mark(struct trace_writer *w, const struct clock_anchor *a);
 

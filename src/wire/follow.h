@@ -38,7 +38,7 @@ struct follow_memory;
 static inline bool follow_word(struct follow_memory *m, uint64_t addr, uint64_t *word);
 /* The edge of the type whose `dyn` table lies there; 0: it is not known. */
 static inline uint32_t follow_dyn(struct follow_memory *m, uint64_t table);
-/* What the way depends on: a choice, the number that made it, or that it was none of some. */
+/* The way depends on this: a choice, the number that made it, or that it was none of some. */
 static inline void follow_chose(struct follow_memory *m, uint32_t edge);
 static inline void follow_saw(struct follow_memory *m, uint32_t base, uint64_t addr, uint64_t value,
 			      uint64_t mask);
@@ -52,7 +52,7 @@ static inline uint64_t follow_mask(unsigned bytes)
 	return ~UINT64_C(0) >> (64 - 8 * bytes);
 }
 
-/* What lies in one word, which is in memory as a whole if any of it is. */
+/* A number within one word, which is in memory as a whole if any of it is. */
 static inline bool follow_number(struct follow_memory *m, uint64_t addr, unsigned bytes,
 				 uint64_t *number)
 {
