@@ -354,6 +354,7 @@ const char *recording_get_outcome(const struct recording *rec, char buf[RECORDIN
 	case TRACE_GONE:
 		return "the program ended; its status is known to its parent only";
 	default:
-		return "how the program ended is unknown";
+		return trace_get_damage(rec->trace)->is_live ? "still recording"
+							     : "how the program ended is unknown";
 	}
 }

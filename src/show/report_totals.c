@@ -85,13 +85,13 @@ static void add_program(const struct report *r, struct strbuf *out)
 	}
 }
 
-static void add_tasks(const struct report_totals *t, struct strbuf *out)
+static void add_tasks(const struct report *r, const struct report_totals *t, struct strbuf *out)
 {
+	bool is_live = trace_get_damage(r->rec.trace)->is_live;
 	char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
 
-	strbuf_addf(out, "tasks       %s (%s alive at the end), ",
-		    format_grouped(t->all.nr_tasks, a),
-		    format_grouped(t->all.ends[MODEL_ALIVE], b));
+	strbuf_addf(out, "tasks       %s (%s alive %s), ", format_grouped(t->all.nr_tasks, a),
+		    format_grouped(t->all.ends[MODEL_ALIVE], b), is_live ? "now" : "at the end");
 	strbuf_addf(out, "%s poll%s, %s wake%s (%s by the task itself)\n",
 		    format_grouped(t->all.polls, a), plural(t->all.polls),
 		    format_grouped(t->wakes, b), plural(t->wakes),
@@ -371,7 +371,7 @@ void report_totals_text(const struct report *r, const struct report_totals *t, s
 	struct strbuf text = STRBUF_INIT;
 
 	add_program(r, &text);
-	add_tasks(t, &text);
+	add_tasks(r, t, &text);
 	add_roots(r, t, &text);
 	add_threads(t, &text);
 	add_blocking(t, &text);
