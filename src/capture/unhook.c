@@ -56,7 +56,7 @@ static unsigned restore_object(int mem, const struct range *agent, const struct 
 		const struct wire_table *t = &o->d->tables[i].plan;
 		const uint8_t slots[] = { t->slot_poll,	    t->slot_schedule, t->slot_dealloc,
 					  t->slot_shutdown, t->slot_wake,     t->slot_wake_by_ref,
-					  t->slot_abort };
+					  t->slot_abort,    t->slot_detach };
 
 		for (size_t k = 0; k < ARRAY_SIZE(slots); k++)
 			if (slots[k] < t->nr_words && t->code_mask & 1u << slots[k])
