@@ -35,9 +35,9 @@ static inline void init_runs(struct core_page *p, struct wire_thread *t)
 		 (t - p->region->threads) * WIRE_RUNS_BYTES;
 	no_run(t)->id = CORE_UNTOLD; /* no hook has this number, and 0 is "not in the table" */
 	t->nr_forgotten = 0;
-	for (unsigned i = 0; t->nr_left && i < WIRE_MAX_LEFT; i++)
+	for (unsigned i = 0; t->has_left && i < WIRE_MAX_LEFT; i++)
 		__atomic_store_n(&left_of(p, t)[i], 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&t->nr_left, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->has_left, 0, __ATOMIC_RELAXED);
 }
 
 /* NULL: the table does not know it. */
@@ -100,7 +100,7 @@ static void post_left(const struct core_page *p, struct wire_thread *began, uint
 		if (!__atomic_compare_exchange_n(&left[i], &free, id, false, __ATOMIC_RELEASE,
 						 __ATOMIC_RELAXED))
 			continue;
-		__atomic_fetch_add(&began->nr_left, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&began->has_left, 1, __ATOMIC_RELEASE);
 		return;
 	}
 }
@@ -110,12 +110,16 @@ static NOINLINE bool remove_all_left(const struct core_page *p, struct wire_thre
 	uint64_t *left = left_of(p, t);
 	bool is_told = true;
 
+	/* First: what comes from now on sets it again. At worst all are empty by then. */
+	__atomic_exchange_n(&t->has_left, 0, __ATOMIC_ACQ_REL);
 	for (unsigned i = 0; i < WIRE_MAX_LEFT; i++) {
-		uint64_t id = __atomic_exchange_n(&left[i], 0, __ATOMIC_ACQUIRE);
-		struct wire_run *run = find_run(t, id);
+		struct wire_run *run;
+		uint64_t id;
 
-		if (id) /* it may be found before it is counted */
-			__atomic_fetch_sub(&t->nr_left, 1, __ATOMIC_RELAXED);
+		if (!__atomic_load_n(&left[i], __ATOMIC_RELAXED))
+			continue;
+		id = __atomic_exchange_n(&left[i], 0, __ATOMIC_ACQUIRE);
+		run = find_run(t, id);
 		if (!run)
 			continue;
 		remove_run(t, run);
@@ -127,7 +131,7 @@ static NOINLINE bool remove_all_left(const struct core_page *p, struct wire_thre
 /* Removes what ended on other threads. False: the end of one of these is in no ring. */
 static inline bool remove_left(const struct core_page *p, struct wire_thread *t)
 {
-	return likely(!__atomic_load_n(&t->nr_left, __ATOMIC_ACQUIRE)) || remove_all_left(p, t);
+	return likely(!__atomic_load_n(&t->has_left, __ATOMIC_ACQUIRE)) || remove_all_left(p, t);
 }
 
 #endif

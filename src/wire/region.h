@@ -431,7 +431,7 @@ struct wire_thread {
 	uint64_t lost[EV_MAX];	       /* all that were ever lost */
 	/* segments of the small and of the large ring that take memory, and count in the budget */
 	uint64_t touched[2];
-	uint64_t nr_left;      /* words of wire_region.left that are used */
+	uint64_t has_left;     /* words of wire_region.left may be used */
 	uint64_t nr_forgotten; /* producer: how often it forgot which runs are open */
 	uint64_t slot_pad[28]; /* a kilobyte: the slot of a thread is found by a shift */
 };
