@@ -157,8 +157,9 @@ static void load_blocks(struct load *l)
 			l->nr_lost_bytes += next - l->off;
 			l->off = next;
 		}
-		source_drop(&l->source, l->off);
 	}
+	/* not for each block: what is left moves */
+	source_drop(&l->source, l->off);
 }
 
 static int load_header(struct load *l, struct err *e)
