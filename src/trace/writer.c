@@ -392,6 +392,8 @@ struct trace_stream *trace_writer_thread(struct trace_writer *w, uint32_t tid)
 	s->tid = tid;
 	s->thread = w->nr_threads++;
 	s->pos = w->streams.nr;
+	if (s->thread == THREADS_MAX)
+		trace_writer_flush(w); /* after an error nothing more is written */
 	if (s->thread >= THREADS_MAX && !w->error.tag)
 		err_set(&w->error, ERR_SYS, "cannot record more than %u threads; stopped here",
 			THREADS_MAX);

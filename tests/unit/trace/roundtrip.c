@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "trace/encode.h"
+#include "trace/format.h"
 
 /*
  * Proves that a new line in event.def is covered: the loop below runs over event_descs, not over a
@@ -554,13 +555,40 @@ static void new_file_reads(void **state)
 	memory_file_release(&f);
 }
 
+/* More threads than a file can have end the recording; what was put before is in the file. */
+static void too_many_threads(void **state)
+{
+	const struct event ev = { .kind = EV_SLEEP, .time = 1000 };
+	struct memory_file f;
+	struct trace_writer *w;
+	struct trace *t;
+
+	memory_file_init(&f, "", 0);
+	w = make_writer(&f);
+	for (unsigned i = 0; i <= THREADS_MAX; i++) {
+		struct trace_stream *s = trace_writer_thread(w, i);
+
+		if (i == THREADS_MAX - 1)
+			trace_stream_put(s, &ev);
+		if (i < THREADS_MAX - 1)
+			trace_stream_close(s);
+	}
+	assert_non_null(trace_writer_error(w));
+	assert_true(trace_writer_close(w, NULL, NULL) < 0);
+	t = trace_open(f.path, NULL);
+	assert_non_null(t);
+	assert_int_equal(trace_get_nr_events(t), 1);
+	trace_close(t);
+	memory_file_release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_comes_back), cmocka_unit_test(threads_merge_in_time),
 		cmocka_unit_test(definitions_come_back), cmocka_unit_test(idle_stream_goes_on),
 		cmocka_unit_test(unfinished_file_reads), cmocka_unit_test(write_error_is_kept),
-		cmocka_unit_test(new_file_reads),
+		cmocka_unit_test(new_file_reads),	 cmocka_unit_test(too_many_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
