@@ -81,14 +81,18 @@ static void learn_threads(struct dump *d)
 	}
 }
 
+/* All anew: a recording that was begun anew has other types by these numbers. */
 static void learn_types(struct dump *d)
 {
 	struct strbuf label = STRBUF_INIT, clean;
 	const struct trace_type *types;
 	uint32_t nr;
 
+	vec_each (name, &d->type_names)
+		strbuf_release(name);
+	d->type_names.nr = 0;
 	types = trace_get_types(d->trace, &nr);
-	for (uint32_t i = d->type_names.nr; i < nr; i++) {
+	for (uint32_t i = 0; i < nr; i++) {
 		label_candidates(&label, types[i].name, types[i].nr_candidates);
 		strbuf_init(&clean);
 		strbuf_add_clean(&clean, label.s, label.len);
