@@ -133,6 +133,8 @@ void process_free(struct process *p)
 {
 	if (!p)
 		return;
+	if (p->writer) /* which asks for paths once more */
+		trace_writer_close(p->writer, NULL, NULL);
 	last_look_free(p->last_look);
 	vec_each (slot, &p->active) {
 		lobby_unmap_ring(&p->rings[*slot]->ring, p->rings[*slot]->words);
@@ -145,8 +147,6 @@ void process_free(struct process *p)
 		if (o->fd >= 0)
 			close(o->fd);
 	}
-	if (p->writer)
-		trace_writer_close(p->writer, NULL, NULL);
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	lobby_unmap_region(p->region);

@@ -211,6 +211,17 @@ static void every_second(struct session *s, uint64_t now)
 	}
 }
 
+/*
+ * Words that a ring holds, or one CPU's part of the memory that all rings may take: threads that
+ * storm at the same time share the latter, and no more of them run than there are CPUs.
+ */
+static uint64_t room_words(const struct session *s)
+{
+	uint64_t limit = s->lobby.ring_limit, part = limit / sizeof(uint64_t) / s->nr_cpus;
+
+	return limit ? MIN(s->lobby.ring_words, part) : s->lobby.ring_words;
+}
+
 static void one_round(struct session *s, struct rounds *r)
 {
 	uint32_t bell = __atomic_load_n(&s->lobby.page->doorbell, __ATOMIC_ACQUIRE);
@@ -226,8 +237,8 @@ static void one_round(struct session *s, struct rounds *r)
 	}
 	r->bell = bell;
 	fullest = drain_all(s);
-	r->wait_ns = s->o->only_probes ? WAIT_IDLE_NS
-				       : pace_next_ns(s->lobby.ring_words, r->wait_ns, fullest);
+	r->wait_ns =
+		s->o->only_probes ? WAIT_IDLE_NS : pace_next_ns(room_words(s), r->wait_ns, fullest);
 	keep_limits(s, now);
 	tell_how_to_leave(s, now);
 	if (now >= r->next_flush) {
@@ -426,7 +437,10 @@ int session_run(const struct session_opts *o, int *status, struct err *e)
 		.discover = { .cache_dir = o->cache_dir, .names = true, .futures = o->futures },
 		.awaits = !o->no_await
 	};
-	struct session s = { .o = o, .lobby = { .fd = -1 }, .out = OUTPUT_INIT };
+	struct session s = { .o = o,
+			     .lobby = { .fd = -1 },
+			     .out = OUTPUT_INIT,
+			     .nr_cpus = MAX(sysconf(_SC_NPROCESSORS_ONLN), 1L) };
 	int rc = -1;
 
 	limits_raise(&s.limits);

@@ -32,6 +32,7 @@ struct session {
 	struct process *by_door[WIRE_MAX_DOORS];
 	pid_t pid;	      /* CMD */
 	struct limits limits; /* its own */
+	uint32_t nr_cpus;
 	uint64_t start_ns;
 	uint64_t done_bytes, done_events, done_lost; /* of files that are complete */
 	enum trace_stop stopped;		     /* 0: recording */

@@ -43,8 +43,9 @@ static void add_end(const struct info *in, struct strbuf *out)
 	switch (end->kind) {
 	case TRACE_CUT:
 		add_row(out, "ended",
-			in->damage->is_live ? "not yet: still recording"
-					    : "cut: the recorder died");
+			in->damage->is_live
+				? "not yet: still recording"
+				: "cut: the recorder died, or writes it without a lock");
 		break;
 	case TRACE_EXITED:
 		add_row(out, "ended", "program left with status %" PRIu32, end->status);

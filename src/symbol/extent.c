@@ -219,6 +219,13 @@ static bool is_entered(struct extents *e, uint64_t va)
 	       bsearch(&va, e->entries.v, e->entries.nr, sizeof(*e->entries.v), by_number);
 }
 
+static bool begins_unwound(const struct extents *e, uint64_t va)
+{
+	size_t i = partition_point(k, e->unwound.nr, e->unwound.v[k].va < va);
+
+	return i < e->unwound.nr && e->unwound.v[i].va == va;
+}
+
 static bool is_padding(const struct instruction *i)
 {
 	return i->in.mnemonic == ZYDIS_MNEMONIC_NOP || i->in.mnemonic == ZYDIS_MNEMONIC_INT3;
@@ -239,7 +246,7 @@ static bool is_followed(struct extents *e, uint64_t end)
 	uint64_t next = (end + ALIGNMENT - 1) & -(uint64_t)ALIGNMENT;
 	struct instruction i;
 
-	if (is_entered(e, end) || !image_is_code(e->img, end))
+	if (is_entered(e, end) || begins_unwound(e, end) || !image_is_code(e->img, end))
 		return true;
 	for (uint64_t at = end; at < next; at += i.in.length) {
 		const uint8_t *p = image_at(e->img, at, next - at);
