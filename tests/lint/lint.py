@@ -18,11 +18,12 @@ def is_own_tree():
     return ROOT == os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def files(*suffixes, under=''):
-    """Paths of tracked and new files (not ignored ones) under a folder, relative to ROOT."""
+def files(*suffixes, under='', exists=os.path.exists):
+    """Paths of tracked and new files (not ignored ones) under a folder, relative to ROOT. Without links that lead nowhere,
+    unless `exists` finds these too."""
     out = subprocess.run(['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', under or '.'],
                          cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.decode()
-    names = sorted(set(n for n in out.split('\0') if n and os.path.exists(os.path.join(ROOT, n))))
+    names = sorted(set(n for n in out.split('\0') if n and exists(os.path.join(ROOT, n))))
     return [n for n in names if not suffixes or n.endswith(suffixes)]
 
 
