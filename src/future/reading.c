@@ -9,7 +9,7 @@
 #include "future/root_frames.h"
 #include "symbol/debug_file.h"
 
-#define VERSION	    4			 /* of how readings are made and packed */
+#define VERSION	    5			 /* of how readings are made and packed */
 #define LARGE_BYTES (UINT64_C(64) << 20) /* a debug file that a reader's least limits are for */
 
 /* Only of a table that is sure to be of one type: reading it as another would be the end of the

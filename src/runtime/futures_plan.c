@@ -174,9 +174,18 @@ static void plan(const struct futures_search *s, const struct code_frames *frame
 	x->is_refused = !c->nr_tables || c->is_elsewhere;
 }
 
+/* Is it a distance that follows this byte, in a call, a jump, or an operand relative to rip? */
+static bool takes_distance(const uint8_t *code, uint64_t at)
+{
+	uint8_t last = at ? code[at - 1] : 0, before = at > 1 ? code[at - 2] : 0;
+
+	return last == 0xe8 || last == 0xe9 || (before == 0x0f && (last & 0xf0) == 0x80) ||
+	       (last & 0xc7) == 0x05;
+}
+
 /*
- * Is there, anywhere in code, what could be a call or a jump to one of them? Each byte is taken for
- * the beginning of a distance, whatever the instruction is. Such a call would go past the tables.
+ * Is there, anywhere in code, what could be a call or a jump to one of them, or take its address?
+ * Instructions are not decoded: each byte is tried. Such a call would go past the tables.
  */
 static void refuse_called(const struct image *img, struct choice *v, size_t nr)
 {
@@ -193,6 +202,8 @@ static void refuse_called(const struct image *img, struct choice *v, size_t nr)
 			const uint64_t *called;
 			int32_t distance;
 
+			if (!takes_distance(p, at))
+				continue;
 			memcpy(&distance, p + at, 4);
 			called = map_get(&by_va, seg->va + at + 4 + distance);
 			if (called)

@@ -40,7 +40,7 @@ def program_elsewhere(t, what, bits):
     """The program of a core from another machine is named by --exe: it is taken if it is the one that was loaded, and refused if not."""
     core, exe, tasks = core_elsewhere(t, bits)
     for cmd in ("ps", "tree"):
-        refused(t, cmd, f"--core={core}", word="stuck is not here.*--exe")
+        refused(t, cmd, f"--core={core}", word="stuck does not exist.*--exe")
         for other in (t.program("stuck", "await-lto"), t.program("life", "stripped"), "/bin/true"):
             refused(t, cmd, f"--core={core}", f"--exe={other}", word=f"{other} is not what was loaded: it is another build")
         refused(t, cmd, f"--core={core}", f"--exe={t.path('missing')}", word="missing: No such file")
